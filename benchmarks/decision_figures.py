@@ -17,8 +17,8 @@ from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.simulator import Simulator
 from planweave.core.action_tree import build_tree
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
+from planweave.core.usage import Usage
 from planweave.core.validation import Validator
 from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest

@@ -11,7 +11,7 @@ from typing import Any
 from planweave.bodies.home.port import HomeBody
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
-from planweave.core.rules import ruled
+from planweave.core.rule_check import ruled
 from planweave.core.validation import Validator
 from planweave.core.world import Action, Literal, World
 from planweave.goals.rule_grammar import read_rule

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from planweave.bodies import checked_body, make_body
-from planweave.core.budget import Budget, Usage
+from planweave.core.budget import Budget
 from planweave.core.cancellation import Cancellation
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
@@ -25,6 +25,7 @@ from planweave.core.plan_files import read_plan
 from planweave.core.ports import LookingBody, Outcome
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.transition import completed
+from planweave.core.usage import Usage
 from planweave.core.validation import Goal, Validation, simplest, validate
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import Written, read_formula, read_goal

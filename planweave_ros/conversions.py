@@ -28,7 +28,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core import spatial
 from planweave.core.action_tree import Node as TreeNode
-from planweave.core.budget import Usage
 from planweave.core.errors import WorldError
 from planweave.core.names import one_line
 from planweave.core.plan import Plan, PlanStep
@@ -36,6 +35,7 @@ from planweave.core.ports import Candidate
 from planweave.core.question import Alternative, Clarification, UserQuestion
 from planweave.core.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.usage import Usage
 from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
 
 _KNOWN = {k.value: k for k in Known}

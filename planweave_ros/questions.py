@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, get_type_hints
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 
-from planweave.core.budget import Usage
 from planweave.core.errors import (
     ConfigError,
     GoalError,
@@ -27,6 +26,7 @@ from planweave.core.errors import (
 from planweave.core.plan import Plan
 from planweave.core.ports import Candidate, Planner
 from planweave.core.question import AmbiguityError, Clarification
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.none import NoClient
 from planweave.methods import questions

@@ -18,7 +18,7 @@ from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
 from planweave.bench.suites import SUITES, Stage
 from planweave.bench.task_files import cases_of
-from planweave.core.budget import Budget, Usage
+from planweave.core.budget import Budget
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import (
     BudgetExceededError,
@@ -30,6 +30,7 @@ from planweave.core.errors import (
     SystemDownError,
 )
 from planweave.core.ports import LookingBody
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient

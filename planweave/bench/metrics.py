@@ -27,11 +27,11 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.error_types import DECIDING, EXECUTION, INCOMPLETE
 from planweave.core.failure import Code
 from planweave.core.transition import Transition
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 
 #: Facts of one argument that are edges of the person in VirtualHome's graph.

@@ -22,7 +22,7 @@ from planweave.core.behaviour_tree_xml import write_tree
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.names import one_line
-from planweave.core.rules import ruled
+from planweave.core.rule_check import ruled
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.transition import fixed_predicates
 from planweave.core.validation import Cause, Validation, Validator

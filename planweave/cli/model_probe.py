@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
 
-from planweave.core.budget import Budget, Usage
+from planweave.core.budget import Budget
 from planweave.core.domain import Domain
 from planweave.core.errors import ModelError, NoModelError, ParseError, PlanweaveError
+from planweave.core.usage import Usage
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from planweave.core.domain import Domain
 from planweave.core.domain_files import domain_names
 from planweave.core.errors import PlanweaveError
+from planweave.core.rule_check import rule_formulas, rule_words
 
 if TYPE_CHECKING:
     from planweave.core.rules import Rule
@@ -67,8 +68,8 @@ def _row(domain: Domain, rule: Rule) -> dict[str, Any]:
     return {
         "domain": domain.name,
         "rule": rule.text,
-        "words": rule.words(domain),
-        "formulas": list(rule.formulas(domain)),
+        "words": rule_words(domain, rule),
+        "formulas": list(rule_formulas(domain, rule)),
         "notes": list(rule.notes),
     }
 

@@ -14,8 +14,9 @@ from functools import lru_cache
 from itertools import product
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.errors import DomainError, RuleError, UnknownNameError
+from planweave.core.errors import DomainError, UnknownNameError
 from planweave.core.formula import Atom, Equal, Formula, Not, Parameter, atoms_in
+from planweave.core.rules import RuleError
 from planweave.core.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.world import Action, Literal
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from planweave.core.domain import Domain
+from planweave.core.rules import Description
 from planweave.core.world import WorldObject
 
 UNSAID = {"id", "category", "seen"}
@@ -33,33 +32,16 @@ def features_of(domain: Domain, thing: WorldObject) -> set[str]:
     return {w for w in found if w}
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """Objects by their noun, "" for anything, and the words before it; but: those that are left out."""
+def fits(domain: Domain, description: Description, thing: WorldObject) -> bool:
+    """Whether an object is one of those described."""
+    if description.noun and description.noun not in nouns_of(domain, thing):
+        return False
+    if not description.words <= features_of(domain, thing):
+        return False
+    return not any(fits(domain, left_out, thing) for left_out in description.but)
 
-    noun: str = ""
-    words: frozenset[str] = frozenset()
-    but: tuple[Description, ...] = ()
 
-    def __str__(self) -> str:
-        said = " ".join(sorted((*self.words, self.noun or "thing"), key=lambda w: (w.isdigit(), w == self.noun, w)))
-        left_out = f" but {' and '.join(map(str, self.but))}" if self.but else ""
-        return ("anything" if said == "thing" else f"any {said}") + left_out
-
-    @property
-    def is_anything(self) -> bool:
-        """Whether every object fits."""
-        return not self.noun and not self.words and not self.but
-
-    def fits(self, domain: Domain, thing: WorldObject) -> bool:
-        """Whether an object is one of those described."""
-        if self.noun and self.noun not in nouns_of(domain, thing):
-            return False
-        if not self.words <= features_of(domain, thing):
-            return False
-        return not any(left_out.fits(domain, thing) for left_out in self.but)
-
-    def covers(self, domain: Domain, other: Description) -> bool:
-        """Whether every object of another description is one of these, as far as their words tell."""
-        same = self.noun in ("", other.noun) or other.noun in domain.categories.get(self.noun, ())
-        return same and self.words <= other.words and not any(b.covers(domain, other) for b in self.but)
+def covers(domain: Domain, one: Description, other: Description) -> bool:
+    """Whether every object of another description is one of the first, as far as their words tell."""
+    same = one.noun in ("", other.noun) or other.noun in domain.categories.get(one.noun, ())
+    return same and one.words <= other.words and not any(covers(domain, b, other) for b in one.but)

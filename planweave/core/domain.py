@@ -8,20 +8,18 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from planweave.core.domain_files import Loaded, find_domain
 from planweave.core.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.formula import Atom, Axiom, Effect, Formula, Parameter
 from planweave.core.pddl_conditions import Vocabulary
 from planweave.core.pddl_reader import ParsedDomain, read_domain
+from planweave.core.rules import Rule
 from planweave.core.world import Action, Known, Literal, World, WorldObject
 from planweave.core.yaml_files import parse_yaml, read_text
 
 Said = TypeVar("Said", Action, Literal)
-
-if TYPE_CHECKING:
-    from planweave.core.rules import Rule
 
 MAX_PDDL_BYTES = 20_000_000
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from planweave.core.budget import Usage
-    from planweave.core.rules import Broken
-
+from planweave.core.usage import Usage
 
 _LIKE = 0.7  # share of two names that must agree for one to be meant by the other
 
@@ -91,14 +87,6 @@ class UnknownNameError(PlanweaveError):
 
 class InvalidActionError(PlanweaveError):
     """Not an action of the domain: wrong name, number of arguments or type of an argument."""
-
-
-class RuleError(InvalidActionError):
-    """An action that would break a rule that always holds; broken: which, and by what (planweave.core.rules.Broken)."""
-
-    def __init__(self, broken: Iterable[Broken]):
-        self.broken = tuple(broken)
-        super().__init__("; ".join(dict.fromkeys(map(str, self.broken))))
 
 
 class WorldError(PlanweaveError):

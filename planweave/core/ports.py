@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from planweave.core.budget import Usage
 from planweave.core.failure import Code
 from planweave.core.plan import Plan
 from planweave.core.question import Clarification
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from planweave.core.descriptions import Description
+from planweave.core.descriptions import fits
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Parameter, Quantified, renamed, substitute
 from planweave.core.heights import SLACK, Heights, predicates
-from planweave.core.rules import Forbidden, highest
+from planweave.core.rules import Description, Forbidden, highest
 from planweave.core.state import AtomKey, Members
 from planweave.core.world import World
 
@@ -33,7 +33,7 @@ def rule_predicates(domain: Domain) -> dict[str, tuple[Parameter, ...]]:
 def rule_facts(domain: Domain, world: World) -> Iterator[AtomKey]:
     """The facts of these predicates in a world."""
     for description, name in _marks(domain).items():
-        yield from ((name, thing.name) for thing in world.objects if description.fits(domain, thing))
+        yield from ((name, thing.name) for thing in world.objects if fits(domain, description, thing))
     if (most := _limit(domain)) is not None:
         for things, top in Heights(domain, world).pairs(Members(domain, world.objects)):
             if top > most + SLACK:

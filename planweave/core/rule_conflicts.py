@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import Domain
-from planweave.core.rules import RuleCheck, ruled
+from planweave.core.rule_check import RuleCheck, ruled
 from planweave.core.world import Literal, World
 
 _SECONDS = 2.0  # for one search

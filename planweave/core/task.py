@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from planweave.core.budget import Usage
 from planweave.core.question import UserQuestion
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal
 
 

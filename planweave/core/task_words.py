@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planweave.core.action_tree import Status
-from planweave.core.budget import Usage
 from planweave.core.task import TaskState
+from planweave.core.usage import Usage
 
 STEP_MARKS = {
     Status.UNTRIED: "·",

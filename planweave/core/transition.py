@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from planweave.core.compiled import CompiledAction, compile_action, compile_axioms, compile_formula, compile_search
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.errors import PlanweaveError, RuleError
+from planweave.core.errors import PlanweaveError
 from planweave.core.formula import (
     And,
     Atom,
@@ -27,7 +27,8 @@ from planweave.core.formula import (
     conjuncts,
     negated,
 )
-from planweave.core.rules import Broken, RuleCheck
+from planweave.core.rule_check import RuleCheck
+from planweave.core.rules import Broken, RuleError
 from planweave.core.state import AtomKey as AtomKey
 from planweave.core.state import Members
 from planweave.core.state import State as State

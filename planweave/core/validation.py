@@ -10,9 +10,9 @@ from itertools import product
 from planweave.core.assumptions import Assumptions
 from planweave.core.compiled import compile_axioms
 from planweave.core.domain import Domain, refusal
-from planweave.core.errors import PlanweaveError, RuleError
+from planweave.core.errors import PlanweaveError
 from planweave.core.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, substitute
-from planweave.core.rules import Broken
+from planweave.core.rules import Broken, RuleError
 from planweave.core.state import AtomKey, State
 from planweave.core.transition import Change, Transition, completed
 from planweave.core.world import Action, Literal, World

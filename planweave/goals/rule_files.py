@@ -9,7 +9,8 @@ from planweave.core.domain_files import domain_names
 from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.parameter import Parameter
 from planweave.core.paths import config_dir
-from planweave.core.rules import Rule, contradiction, ruled
+from planweave.core.rule_check import contradiction, ruled
+from planweave.core.rules import Rule
 from planweave.core.yaml_files import read_yaml
 from planweave.goals.rule_grammar import read_rule
 

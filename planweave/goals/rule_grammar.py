@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from planweave.core.descriptions import Description
 from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
-from planweave.core.rules import Forbidden, Rule
+from planweave.core.rule_check import rule_words
+from planweave.core.rules import Description, Forbidden, Rule
 from planweave.core.transition import fixed_predicates
 from planweave.core.validation import achievers
 from planweave.core.world import Literal
@@ -121,7 +121,7 @@ def read_rule(domain: Domain, sentence: str, names: Collection[str] = ()) -> Rul
     if not ways:
         raise problem or GoalError(f'the rule "{text}" is not understood{_instead()}')
     if len(ways) > 1:
-        shown = " or: ".join(rule.words(domain) for rule in list(ways)[:3])
+        shown = " or: ".join(rule_words(domain, rule) for rule in list(ways)[:3])
         raise GoalError(f'the rule "{text}" can be meant in several ways ({shown}); say it in simpler words')
     return next(iter(ways))
 

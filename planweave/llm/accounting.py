@@ -9,8 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from planweave.core.budget import Budget, Usage
+from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError
+from planweave.core.usage import Usage
 
 PRICES = Path(__file__).resolve().parent / "prices.yaml"
 REMEMBERED = 200  # tasks whose use is kept

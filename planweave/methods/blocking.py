@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 from planweave.core.assumptions import unseen_marks
 from planweave.core.blocking import lacking, resolution_actions, revealing_actions
 from planweave.core.domain import Domain
-from planweave.core.errors import ParseError, RuleError, SeveralAnswersError
+from planweave.core.errors import ParseError, SeveralAnswersError
 from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.ports import Choice
+from planweave.core.rules import RuleError
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World

@@ -14,9 +14,9 @@ from typing import ClassVar
 from planweave.core.assumptions import never_seen
 from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import spoken
-from planweave.core.errors import RuleError
 from planweave.core.failure import Code
 from planweave.core.parameter import option
+from planweave.core.rules import RuleError
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Known, Literal, World

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from planweave.core.action_tree import Node
 from planweave.core.approval import Answer, Approval, Request
-from planweave.core.budget import Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.error_types import action_error
@@ -18,6 +17,7 @@ from planweave.core.failure import Code
 from planweave.core.pause import Pause
 from planweave.core.ports import Body, Outcome, Planner
 from planweave.core.transition import Transition, inverse_actions
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 from planweave.methods.after_pause import AfterPause, Course, Resumed
 from planweave.methods.journal import Journal

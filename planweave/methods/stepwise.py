@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import SampledPlans
 from planweave.core.relevance import relevant_world
 from planweave.core.transition import State, Transition
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.base import ChatReplies, ChatRequest
 from planweave.llm.schema import ground_actions

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planweave.core.budget import Usage
 from planweave.core.confirmation import GoalCheck, confirm
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError, NoModelError, PlanweaveError, UnknownNameError
@@ -16,6 +15,7 @@ from planweave.core.ports import Interpretation, LookingBody, Planner
 from planweave.core.question import AmbiguityError
 from planweave.core.rule_conflicts import goal_conflict
 from planweave.core.task import TaskState
+from planweave.core.usage import Usage
 from planweave.core.world import Literal, World
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal
 
 VERSION = 1

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, PlanweaveError
 from planweave.core.failure import Code
@@ -25,6 +24,7 @@ from planweave.core.ports import (
 )
 from planweave.core.question import AmbiguityError
 from planweave.core.transition import Transition
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World, WorldObject
 
 

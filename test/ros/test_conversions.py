@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planweave.core.action_tree import Status, build_tree
-from planweave.core.budget import Usage
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.spatial import RELATIONS
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Known, Literal, World, WorldObject
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)

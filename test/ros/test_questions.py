@@ -7,7 +7,6 @@ from doubles.planner_worlds import BLOCKS
 
 pytest.importorskip("planweave_interfaces")
 
-from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import (
@@ -22,6 +21,7 @@ from planweave.core.ports import (
     Written,
 )
 from planweave.core.question import Clarification
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal
 from planweave.methods.planner import LanguagePlanner
 from planweave_ros.questions import QUESTIONS, question_for

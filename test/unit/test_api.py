@@ -13,8 +13,8 @@ import pytest
 import planweave as pw
 from planweave import api
 from planweave.core import domain_files
-from planweave.core.budget import Usage
 from planweave.core.plugins import Registry
+from planweave.core.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS
 

@@ -23,12 +23,12 @@ from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
 from planweave.cli.transcript import transcript
 from planweave.core.action_tree import Status
-from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, GoalError
 from planweave.core.paths import config_dir
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.task_words import usage_text
 from planweave.core.tree_rows import TreeRow, as_json, children_of, with_fallback
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal
 from planweave.launcher.environment import ros_environment
 

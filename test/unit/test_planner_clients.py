@@ -9,7 +9,6 @@ import pytest
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 
-from planweave.core.budget import Usage
 from planweave.core.errors import (
     CanceledError,
     ConfigError,
@@ -20,6 +19,7 @@ from planweave.core.errors import (
     ModelUnavailableError,
     UnknownNameError,
 )
+from planweave.core.usage import Usage
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.clients.none import NoClient

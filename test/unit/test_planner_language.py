@@ -13,7 +13,7 @@ from doubles.scripted_client import ScriptedClient, planner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.budget import Budget, Usage
+from planweave.core.budget import Budget
 from planweave.core.domain import Domain
 from planweave.core.errors import (
     BudgetExceededError,
@@ -24,6 +24,7 @@ from planweave.core.errors import (
     ParseError,
 )
 from planweave.core.paths import config_dir
+from planweave.core.usage import Usage
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Ledger, Prices

@@ -8,11 +8,11 @@ from doubles.planner_worlds import BLOCKS, table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, ParseError, UnknownNameError
 from planweave.core.ports import Check, Planner
 from planweave.core.program import read_program
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.embeddings.hashed import HashedEmbedder

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.errors import MissingExtraError, PlanweaveError, UnknownNameError
+from planweave.core.usage import Usage
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.embedded import bundled_weights

@@ -12,12 +12,11 @@ import pytest
 import planweave as pw
 from planweave.core import classical, kairos_search
 from planweave.core.classical import NoPlanError, solve
-from planweave.core.descriptions import Description
 from planweave.core.kairos_search import SMALL, ground_instances, start
 from planweave.core.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.relevance import reductions, relevant_world
 from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.rules import Rule
+from planweave.core.rules import Description, Rule
 from planweave.core.transition import Transition
 from planweave.core.validation import validate
 

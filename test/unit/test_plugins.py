@@ -14,9 +14,9 @@ from planweave.bench.methods import names_of, parse_method
 from planweave.bodies import BODIES
 from planweave.bodies import _wrong as wrong_body
 from planweave.cli import doctor
-from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.plugins import PluginError, Registry
+from planweave.core.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS, _wrong
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
-from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, ModelUnavailableError
 from planweave.core.question import AmbiguityError, Clarification
 from planweave.core.task import TaskState
+from planweave.core.usage import Usage
 from planweave.core.world import Literal
 from planweave.goals.answer_reading import read_answer
 from planweave.llm.clients.base import ChatReplies, ChatReply

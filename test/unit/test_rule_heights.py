@@ -9,8 +9,8 @@ from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
 from planweave.core.heights import Heights, vertical_extent
+from planweave.core.rule_check import ruled
 from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.rules import ruled
 from planweave.core.transition import rule_problem
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, World, WorldObject

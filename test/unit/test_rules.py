@@ -10,10 +10,11 @@ import planweave as pw
 from planweave.cli import main as cli
 from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, PlanweaveError, RuleError, UnknownNameError
+from planweave.core.errors import ConfigError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.failure import Code
+from planweave.core.rule_check import rule_formulas, ruled
 from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.rules import ruled
+from planweave.core.rules import RuleError
 from planweave.core.transition import Transition, rule_problem
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, WorldObject
@@ -76,7 +77,7 @@ def broken(domain, world, text):
 def test_a_sentence_is_read_into_formulas(domain, sentence, formulas):
     read = read_rule(domain, sentence)
     wanted = tuple(f"always: {k} -> next {k};{rest}" for k, _, rest in (f.partition(";") for f in formulas))
-    assert read.formulas(domain) == wanted
+    assert rule_formulas(domain, read) == wanted
     assert read.text == sentence
 
 
@@ -92,7 +93,7 @@ def test_a_sentence_is_read_into_formulas(domain, sentence, formulas):
 def test_not_touching_forbids_the_actions_that_touch(sentence):
     read = read_rule(TABLE, sentence)
     assert [str(thing) for thing in read.untouched] == ["any red cube"]
-    (formula,) = read.formulas(TABLE)
+    (formula,) = rule_formulas(TABLE, read)
     assert "grasp(?x)" in formula
     assert "place_left_of(_, ?x)" not in formula
 

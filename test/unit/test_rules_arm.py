@@ -12,7 +12,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.failure import Code
-from planweave.core.rules import ruled
+from planweave.core.rule_check import ruled
 from planweave.core.world import Action
 from planweave.goals.rule_grammar import read_rule
 

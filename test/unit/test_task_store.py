@@ -7,9 +7,9 @@ import threading
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.usage import Usage
 from planweave.core.world import Action
 from planweave.methods import METHODS
 from planweave.tasks.interruption import Interruption

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from planweave.core.budget import Usage
 from planweave.core.errors import CanceledError, ModelTimeoutError
+from planweave.core.usage import Usage
 from planweave.core.world import Action
 
 

@@ -20,7 +20,6 @@ from typing import Any
 
 import openai
 
-from planweave.core.budget import Usage
 from planweave.core.errors import (
     ConfigError,
     ModelCreditError,
@@ -32,6 +31,7 @@ from planweave.core.errors import (
     ModelUnknownError,
     PlanweaveError,
 )
+from planweave.core.usage import Usage
 from planweave.llm.clients.abilities import ROOM, Abilities
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 from planweave.llm.clients.completion import read_completion
