@@ -19,8 +19,8 @@ from planweave.core.domain import Domain
 from planweave.core.errors import GoalError
 from planweave.core.paths import config_dir
 from planweave.core.ports import Interpretation
-from planweave.core.spatial import RELATIONS
 from planweave.core.world import Literal, World, WorldObject
+from planweave.geometry.spatial import RELATIONS, derived
 from planweave.libero.truth import truth
 
 SENTENCES = Path(__file__).resolve().parent / "sentences.yaml"
@@ -181,7 +181,7 @@ def _table(content: dict[str, Any]) -> World:
             facts.add(Literal("reachable", (name,)))
     facts |= {Literal("hand_empty"), Literal("at_base")}
     everything = (*objects, *(WorldObject(p, "location") for p in places))
-    return World("tabletop", everything, frozenset(facts), frame="fr3_link0", derived=frozenset(RELATIONS))
+    return World("tabletop", everything, frozenset(facts), frame="fr3_link0", derived=derived(RELATIONS))
 
 
 def _covers(place: dict[str, Any], x: float, y: float) -> bool:

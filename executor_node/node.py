@@ -47,7 +47,7 @@ from planweave.core.health import Report, heard
 from planweave.core.names import one_line, symbols
 from planweave.core.paths import config_dir
 from planweave.core.rules import highest
-from planweave.core.upright_shape import is_upright, yaw_of
+from planweave.geometry.upright_shape import is_upright, yaw_of
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert

@@ -26,7 +26,6 @@ from planweave_interfaces.msg import WorldState as WorldMsg
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.core import spatial
 from planweave.core.action_tree import Node as TreeNode
 from planweave.core.errors import WorldError
 from planweave.core.names import one_line
@@ -37,6 +36,7 @@ from planweave.core.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.usage import Usage
 from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+from planweave.geometry import spatial
 
 _KNOWN = {k.value: k for k in Known}
 
@@ -216,7 +216,7 @@ def world_from_msg(msg: WorldMsg) -> World:
         int(msg.revision),
         bool(msg.silent),
         time_from_msg(msg.heard),
-        spatial.known(msg.derived),
+        spatial.derived(msg.derived),
         frozenset(msg.actions_off),
     )
     fault = world.fault()

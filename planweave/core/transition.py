@@ -138,7 +138,7 @@ class Transition:
         """The world after an action whose precondition holds."""
         state = self.state(world.facts)
         self.apply(state, action)
-        return replace(world, facts=facts_of(state), derived=frozenset())  # poses are not predicted
+        return replace(world, facts=facts_of(state), derived={})  # poses are not predicted
 
     def fits(self, name: str, types: frozenset[str]) -> bool:
         """Whether an object exists and is of one of the types (of any, where none is named)."""

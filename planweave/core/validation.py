@@ -69,7 +69,7 @@ class Validation:
         return replace(
             self.start,
             facts=self.start.facts.difference(_literals(self.deleted)).union(_literals(self.added)),
-            derived=frozenset(),
+            derived={},
         )  # poses are not predicted
 
 

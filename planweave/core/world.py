@@ -5,11 +5,10 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from planweave.core import spatial
 from planweave.core.errors import ParseError
 from planweave.core.names import SYMBOL_FORM, is_symbol
 
@@ -131,8 +130,9 @@ class Knowledge:
 class World:
     """One observed state: objects and the positive facts that hold (closed world over these objects).
 
-    derived: predicates whose facts are not listed, since they follow from the objects' poses (planweave.core.spatial).
-    `holds` evaluates them; code that reads `facts` directly needs `with_derived` of the literals in question.
+    derived: predicates whose facts are not listed, since they follow from the objects' poses, each with the function
+    that decides its literals, given by the body (for tables: planweave.geometry.spatial). `holds` calls it; code that
+    reads `facts` directly needs `with_derived` of the literals in question.
 
     stamp: time of the newest observation in it, seconds; frame: that of all poses. silent: expected observations have
     stopped; heard: system time (s) at which the newest one arrived, 0 before the first.
@@ -150,7 +150,7 @@ class World:
     revision: int = 0
     silent: bool = False
     heard: float = 0.0
-    derived: frozenset[str] = frozenset()
+    derived: Mapping[str, Derivation] = field(default_factory=dict, hash=False)
     actions_off: frozenset[str] = frozenset()
     values: tuple[tuple[Literal, float], ...] = ()
 
@@ -184,7 +184,7 @@ class World:
         """Whether a literal holds in this state, as a goal means it."""
         if literal.predicate not in self.derived or literal.atom in self.facts:
             return (literal.atom in self.facts) == literal.positive
-        return spatial.holds(self, literal)
+        return self.derived[literal.predicate](self, literal)
 
     def seems(self, literal: Literal) -> bool:
         """Whether people would say so: for what is asked and referred to, a side counts at any height."""
@@ -257,3 +257,7 @@ class World:
     def all_seen(self) -> World:
         """The same world with every object marked as seen, as reported by an omniscient body."""
         return replace(self, objects=tuple(replace(o, known=Known.SEEN) for o in self.objects))
+
+
+Derivation = Callable[[World, Literal], bool]
+"""Decides whether a literal is sure to hold in a world, by the poses of its objects."""

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from planweave.core import spatial
 from planweave.core.domain import Domain, spoken, with_article
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal, World
+from planweave.geometry import spatial
 from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import Lexicon
 from planweave.goals.noun_phrases import NEARLY, NotCoveredError

@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from planweave.core import spatial
 from planweave.core.domain import Domain
 from planweave.core.errors import SceneError
 from planweave.core.world import Known, Literal, World, WorldObject
 from planweave.core.yaml_files import read_yaml
+from planweave.geometry import spatial
 
 FRAME = "person"
 _CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
@@ -100,7 +100,7 @@ def completed(domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Li
     facts |= {Literal("reachable", (o.name,)) for o in objects}
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
-    derived = frozenset({"left_of", "right_of", "front_of", "behind", "near", "between"})
+    derived = spatial.derived(spatial.RELATIONS.keys() - {"apart"})
     return World(domain.name, tuple(objects), frozenset(facts), stamp, FRAME, derived=derived)
 
 

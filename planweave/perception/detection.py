@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from planweave.core.upright_shape import Upright
+from planweave.geometry.upright_shape import Upright
 from planweave.perception.proposals import Region
 
 

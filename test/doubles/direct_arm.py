@@ -20,8 +20,8 @@ from planweave.bodies.arm.workspace import Location, load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.domain import Domain
 from planweave.core.failure import Code
-from planweave.core.upright_shape import yaw_of
 from planweave.core.world import Action
+from planweave.geometry.upright_shape import yaw_of
 from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model

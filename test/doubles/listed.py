@@ -1,7 +1,7 @@
 """All facts of a world of few objects, those that follow from poses with them."""
 
-from planweave.core import spatial
 from planweave.core.world import Literal, World
+from planweave.geometry import spatial
 
 
 def listed(world: World) -> set[str]:

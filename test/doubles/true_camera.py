@@ -8,7 +8,7 @@ from rclpy.node import Node
 from doubles.direct_arm import true_things
 from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
-from planweave.core.upright_shape import quaternion_of
+from planweave.geometry.upright_shape import quaternion_of
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 

@@ -39,6 +39,7 @@ ROS = {
 #: What each part may import beside itself. planweave.cli is the application: it alone sees planweave_ros from below it.
 LIBRARY = (
     "core",
+    "geometry",
     "robots",
     "goals",
     "llm",
@@ -54,15 +55,16 @@ LIBRARY = (
 )
 LAYERS = {
     "core": set(),
+    "geometry": {"core"},
     "robots": {"core"},
-    "goals": {"core"},
+    "goals": {"core", "geometry"},
     "llm": {"core"},
     "launcher": {"core"},
-    "libero": {"core", "robots", "bodies", "perception"},
+    "libero": {"core", "geometry", "robots", "bodies", "perception"},
     "page": {"core", "robots"},
     "simulation": {"core", "robots"},
-    "perception": {"core", "robots", "llm"},  # a model that takes pictures gives names
-    "bodies": {"core", "robots"},
+    "perception": {"core", "geometry", "robots", "llm"},  # a model that takes pictures gives names
+    "bodies": {"core", "geometry", "robots"},
     "methods": {"core", "goals", "llm"},
     "tasks": {"core", "goals", "methods"},
     "bench": {"core", "llm", "methods", "bodies", "simulation", "perception", "launcher", "libero"},

@@ -11,10 +11,10 @@ from planweave.bodies.arm import relations
 from planweave.bodies.arm.grasps import candidates, grasp_height
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location, load_workspace
-from planweave.core import spatial
 from planweave.core.errors import ConfigError
-from planweave.core.upright_shape import quaternion_of, yaw_of
 from planweave.core.world import Literal, World, WorldObject
+from planweave.geometry import spatial
+from planweave.geometry.upright_shape import quaternion_of, yaw_of
 
 TABLE = Location("table", (0.5, 0.0), (0.8, 1.2))
 SPOT = Location("spot", (0.4, 0.4), (0.1, 0.1), narrow=True)
@@ -41,7 +41,7 @@ def world(*things, held="", at_base=False, handed_over=()):
     places = tuple(
         WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), None, (*p.size, 0.0)) for p in (TABLE, SPOT)
     )
-    return World("tabletop", (*objects, *places), known, derived=frozenset(spatial.RELATIONS))
+    return World("tabletop", (*objects, *places), known, derived=spatial.derived(spatial.RELATIONS))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
-from planweave.core.upright_shape import is_upright
+from planweave.geometry.upright_shape import is_upright
 
 Array = NDArray[np.float64]
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m

@@ -1,6 +1,6 @@
 """Facts derived from geometry that a world lists; their number is linear in that of the objects.
 
-Tolerances are the constants below, in metres. Relations between neighbouring objects are in planweave.core.spatial.
+Tolerances are the constants below, in metres. Relations between neighbouring objects are in planweave.geometry.spatial.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.core.spatial import ON_TABLE, on_table
 from planweave.core.world import Literal
+from planweave.geometry.spatial import ON_TABLE, on_table
 
 GAP = ON_TABLE
 """An item rests on what is at most this far below (or above) its lower side."""
@@ -39,7 +39,7 @@ def facts(
     reachable: Callable[[Thing | Location], bool],
     handed_over: Collection[str] = (),
 ) -> frozenset[Literal]:
-    """All positive facts but those of planweave.core.spatial.
+    """All positive facts but those of planweave.geometry.spatial.
 
     held: name of the item in the gripper, empty for none; handed_over: items that a person has. The item in the gripper
     is on, in and at nothing.

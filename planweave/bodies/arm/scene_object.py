@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planweave.bodies.arm.solids import Solid
-from planweave.core.upright_shape import Upright, is_round
+from planweave.geometry.upright_shape import Upright, is_round
 
 
 @dataclass(frozen=True, slots=True)

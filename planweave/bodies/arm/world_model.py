@@ -22,11 +22,11 @@ from planweave.bodies.arm.poses import angle_between, quaternion, upright
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.core import spatial
 from planweave.core.domain import Domain
 from planweave.core.transition import needed_predicates
-from planweave.core.upright_shape import is_upright, quaternion_of
 from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.geometry import spatial
+from planweave.geometry.upright_shape import is_upright, quaternion_of
 
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
@@ -127,7 +127,7 @@ class WorldModel:
         self._world = World(
             domain.name,
             frame=frame or kinematics.robot.base,
-            derived=frozenset(relations_of - self._listed),
+            derived=spatial.derived(relations_of - self._listed),
             actions_off=actions_off,
         )
         self._known: _Known | None = None  # what the world was computed from

@@ -1,7 +1,7 @@
 """Spatial relations of objects on the table, computed from their poses on demand. Listing all of them would grow with
 the square of the number of objects, for `between` with the cube.
 
-`World.derived` names the predicates that a world does not list; `World.holds` evaluates them here, and
+`World.derived` maps the predicates that a world does not list to `holds`, by which `World.holds` decides them, and
 `World.with_derived` lists those that a goal refers to. Tolerances are the constants below, in metres. Top view in the
 robot's base frame: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person
 facing the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to
@@ -15,14 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
-from typing import TYPE_CHECKING
 
+from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
-from planweave.core.upright_shape import Upright, is_round, yaw_of
-
-if TYPE_CHECKING:
-    from planweave.core.domain import Domain
-    from planweave.core.world import Literal, World, WorldObject
+from planweave.core.world import Derivation, Literal, World, WorldObject
+from planweave.geometry.upright_shape import Upright, is_round, yaw_of
 
 ON_TABLE = 0.015
 """An item stands on the table when its lower side is at most this far above (or below) it."""
@@ -104,17 +101,15 @@ def solid(thing: WorldObject, round_class: bool) -> Solid | None:
 
 def _domain(name: str) -> Domain | None:
     """The domain of a world; None for a world that was made without one."""
-    from planweave.core.domain import Domain  # which imports worlds
-
     try:
-        return _load(Domain, name)
+        return _load(name)
     except PlanweaveError:
         return None
 
 
 @lru_cache(maxsize=16)
-def _load(kind: type[Domain], name: str) -> Domain:
-    return kind.load(name)
+def _load(name: str) -> Domain:
+    return Domain.load(name)
 
 
 class _Table:
@@ -192,9 +187,9 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
 """Predicates that follow from poses: how many arguments they take, and how they are computed."""
 
 
-def known(predicates: Iterable[str]) -> frozenset[str]:
-    """Those of the given predicates that are computed here; others hold only where a world lists them."""
-    return frozenset(predicates) & RELATIONS.keys()
+def derived(predicates: Iterable[str]) -> dict[str, Derivation]:
+    """What `World.derived` is for some predicates: those that are computed here; others hold only where listed."""
+    return {name: holds for name in sorted(predicates) if name in RELATIONS}
 
 
 def holds(world: World, literal: Literal) -> bool:
