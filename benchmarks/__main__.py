@@ -35,7 +35,7 @@ from typing import Any
 
 from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher.one_system import own_domain
 
 #: modules with run(options, console) -> rows of figures

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros.client import Client

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from benchmarks.home_tasks import HomeBody, HomeTask
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.validation import Validation, Validator
-from planweave.core.world import Action, World
+from planweave.core.checks.validation import Validation, Validator
+from planweave.core.symbolic.world import Action, World
 
 
 @dataclass(frozen=True)

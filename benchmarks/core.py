@@ -25,13 +25,13 @@ import kairos
 
 from benchmarks.random_domains import Case
 from planweave.bench.machine import machine
-from planweave.core import kairos_child
-from planweave.core.classical import NoPlanError, solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PddlError, PlanweaveError
-from planweave.core.problem import Problem
-from planweave.core.validation import validate
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, PddlError, PlanweaveError
+from planweave.core.checks.validation import validate
+from planweave.core.planning import kairos_child
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.problem import Problem
+from planweave.core.symbolic.world import Action
 
 LARGE = 25  # objects, above which worlds are reduced
 OUTPUT = Path("out/benchmarks/core.json")

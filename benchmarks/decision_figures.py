@@ -16,11 +16,11 @@ from benchmarks.household_figures import large_home
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.action_tree import build_tree
-from planweave.core.domain import Domain
-from planweave.core.usage import Usage
-from planweave.core.validation import Validator
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.usage import Usage
+from planweave.core.checks.validation import Validator
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.trees.action_tree import build_tree
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import PlannerSettings

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import planweave.llm.clients as clients
-from planweave.core.errors import ParseError, PlanweaveError
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ParseError, PlanweaveError
+from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.methods.planner import LanguagePlanner, PlannerSettings

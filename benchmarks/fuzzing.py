@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.decision_figures import PROGRAM, STEPS
-from planweave.core.domain import Domain
-from planweave.core.errors import ModelError, ModelUnavailableError, PlanweaveError
-from planweave.core.program import Call, read_program
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import ModelError, ModelUnavailableError, PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.trees.program import Call, read_program
 from planweave.goals.goal_checks import checked_goal
 from planweave.llm.clients.base import ChatReply, ChatRequest
 from planweave.llm.clients.openai_client import OpenAIClient

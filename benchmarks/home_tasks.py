@@ -14,10 +14,10 @@ from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.classical import solve
-from planweave.core.errors import ParseError
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ParseError
+from planweave.core.base.usage import Usage
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode

@@ -37,9 +37,9 @@ from benchmarks.honesty_cases import CASES, Act, Case, Hand, Reload, Signal, Spo
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bench.tabletop_checks import RESTS, ObjectPose
 from planweave.bench.tabletop_tasks import scene_names
-from planweave.core.errors import PlanweaveError, SystemDownError, UnknownNameError
-from planweave.core.task import TaskState
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.task import TaskState
 from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
 from planweave.launcher.running_system import log_folder
 from planweave.launcher.systems import load_system

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.home_tasks import HomeBody
-from planweave.core.errors import PlanweaveError
-from planweave.core.ports import Outcome
-from planweave.core.state import AtomKey
-from planweave.core.task import TaskStatus
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.state import AtomKey
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.ports import Outcome
+from planweave.core.workflow.task import TaskStatus
 from planweave.llm.clients.none import NoClient
 from planweave.methods import METHODS
 from planweave.methods.planner import LanguagePlanner
@@ -75,7 +75,7 @@ class SharedHome(HomeBody):
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         outcome = super().execute(action)
         if outcome.ok and str(action) == self._case.after and not self.met:
             self.met = True

@@ -25,8 +25,8 @@ from planweave.bodies.home.graph import graph_from, read_graph
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.script import write_line
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.paths import config_dir
-from planweave.core.world import Action
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.world import Action
 
 JsonGraph = dict[str, Any]
 _WITH_WHAT_IS_HELD = {"putback", "putin", "pour", "drop", "release", "drink", "read", "puton", "putobjback"}

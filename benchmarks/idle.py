@@ -19,8 +19,8 @@ from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.spun_node import spun_node
-from planweave.core.errors import SystemDownError
-from planweave.core.world import Literal
+from planweave.core.base.errors import SystemDownError
+from planweave.core.symbolic.world import Literal
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros.client import Client

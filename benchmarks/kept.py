@@ -12,9 +12,9 @@ import signal
 import time
 from typing import Any
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.task import TaskState
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.task import TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system

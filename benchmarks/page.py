@@ -24,7 +24,7 @@ from benchmarks.browser import Browser, found
 from benchmarks.idle import processor_seconds, proportional_memory
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import System, load_system, with_page
 from planweave_ros.client import Client

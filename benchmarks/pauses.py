@@ -15,9 +15,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
 from benchmarks.stops import STANDS
-from planweave.core.errors import PlanweaveError
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client

@@ -16,8 +16,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from planweave.core.errors import SceneError
-from planweave.core.paths import find_config
+from planweave.core.base.errors import SceneError
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import Intrinsics

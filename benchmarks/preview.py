@@ -20,9 +20,9 @@ from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
-from planweave.core.step_motion import PlanPreview, preview_text
-from planweave.core.world import Action
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.step_motion import PlanPreview, preview_text
 
 ROUNDS = 20
 _GOAL = 1.0  # s of wall time

@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.idle import processor_seconds
-from planweave.core.errors import SystemDownError
-from planweave.core.world import Literal
+from planweave.core.base.errors import SystemDownError
+from planweave.core.symbolic.world import Literal
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros.client import Client

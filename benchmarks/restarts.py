@@ -13,7 +13,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from rich.console import Console
 
 from benchmarks.spun_node import spun_node
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.launcher import running_system
 from planweave.launcher.running_system import FIRST_PAUSE, RunningSystem, log_folder
 from planweave.launcher.systems import load_system, with_page

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave.bodies.home.port import HomeBody
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.rule_check import ruled
-from planweave.core.validation import Validator
-from planweave.core.world import Action, Literal, World
+from planweave.core.checks.validation import Validator
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rule_check import ruled
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.goals.rule_grammar import read_rule
 
 PLANS = 25  # checked from one world, as many as Tree-Planner samples

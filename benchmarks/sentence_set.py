@@ -15,11 +15,11 @@ from typing import Any
 
 import yaml
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.paths import config_dir
-from planweave.core.ports import Interpretation
-from planweave.core.world import Literal, World, WorldObject
+from planweave.core.base.errors import GoalError
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World, WorldObject
+from planweave.core.workflow.ports import Interpretation
 from planweave.geometry.spatial import RELATIONS, derived
 from planweave.libero.truth import truth
 

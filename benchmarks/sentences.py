@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.sentence_set import Sentence, judged, sentences, world_of
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, ModelUnavailableError
-from planweave.core.ports import Interpretation
-from planweave.core.world import World
+from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
+from planweave.core.workflow.ports import Interpretation
 from planweave.methods.interpret import interpret
 
 NONSENSE = 100_000  # sentences

@@ -10,7 +10,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave_ros.spin import spun
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
 from planweave.robots import load_robot
 from planweave_ros.action_port import CANCEL

@@ -26,9 +26,9 @@ from rich.progress import track
 
 from benchmarks.perception_figures import measure
 from benchmarks.spun_node import wait_until
-from planweave.core.errors import PlanweaveError, SystemDownError
-from planweave.core.ports import Outcome
-from planweave.core.world import Action
+from planweave.core.base.errors import PlanweaveError, SystemDownError
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Outcome
 from planweave_ros.client import Client
 from planweave_ros.ports import RosBody
 from planweave_ros.tabletop_runs import running_parts

@@ -23,8 +23,8 @@ from benchmarks.perception_figures import REALISTIC, Figures, compare, intrinsic
 from benchmarks.planning_figures import measure as measure_planning
 from planweave.bench.tabletop_tasks import OWN, PAPERS, Task, load_task
 from planweave.bench.task_files import ids_of
-from planweave.core.errors import SceneError
-from planweave.core.paths import find_config
+from planweave.core.base.errors import SceneError
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.pipeline import Pipeline
 from planweave.simulation.camera import load_camera

@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.home_tasks import HomeTask, Run, run_method
 from planweave.bench.simulated_model import TRAVEL, SimulatedModel
-from planweave.core.domain import Domain
-from planweave.core.world import Action
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients.base import About, ChatReplies, ChatRequest
 from planweave.llm.tokens import estimated_tokens
 from planweave.methods.settings import PlannerSettings

@@ -22,8 +22,8 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
-from planweave.core.world import Literal, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World
 from planweave_ros.conversions import world_from_msg, world_to_msg
 
 NUMBERS = (4, 8, 16, 20, 32, 50, 100)

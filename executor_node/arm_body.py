@@ -16,10 +16,10 @@ from planweave.bodies.arm.fresh_look import fresh_look
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Action, World
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros.permission import Permission
 
 _POLL = 0.2  # s
@@ -30,7 +30,7 @@ Nothing moves meanwhile.
 
 
 class ArmBody:
-    """Keeps planweave.core.ports.StoppableBody.
+    """Keeps planweave.core.workflow.ports.StoppableBody.
 
     newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
     images come by. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move

@@ -41,12 +41,12 @@ from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.errors import PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.health import Report, heard
-from planweave.core.names import one_line, symbols
-from planweave.core.paths import config_dir
-from planweave.core.rules import highest
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.base.health import Report, heard
+from planweave.core.base.names import one_line, symbols
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.rules import highest
 from planweave.geometry.upright_shape import is_upright, yaw_of
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.robots import load_robot

@@ -27,14 +27,14 @@ from planweave_interfaces.srv import (
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from std_msgs.msg import String
 
-from planweave.core.approval_basis import MOVED
-from planweave.core.cancellation import Cancellation
-from planweave.core.domain import Domain
-from planweave.core.domain_files import domain_names
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.health import Level, Report
-from planweave.core.parameter import option_parameters
-from planweave.core.task import TaskState
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.health import Level, Report
+from planweave.core.base.parameter import option_parameters
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.domain_files import domain_names
+from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.task import TaskState
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.methods import METHODS
 from planweave.tasks.naming import names_in

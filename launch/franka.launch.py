@@ -4,7 +4,7 @@ Starts franka_ros2 (v3.4, Jazzy) with our controllers, a RealSense driver, and t
 config/systems.yaml. docs/franka.md goes through it step by step.
 """
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave_ros.launch_files import arguments, chosen, include, launch_description, spawner
 
 ARGUMENTS = {

@@ -4,7 +4,7 @@ Starts Gazebo, ros2_control in it, the bridge of the camera's topics, and the sy
 All nodes follow simulated time. docs/gazebo.md says what has to be installed.
 """
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave_ros.launch_files import arguments, chosen, include, launch_description, spawner
 
 ARGUMENTS = {

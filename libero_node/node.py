@@ -12,7 +12,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
 
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.goals.rule_files import RULES
 from planweave.libero.bodies import TRUTH
 from planweave.libero.session import LiberoSession

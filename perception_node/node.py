@@ -22,9 +22,9 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.health import Level, Report, heard
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.health import Level, Report, heard
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
 from planweave.perception.cameras.frame import Camera, Frame

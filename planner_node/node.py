@@ -15,11 +15,11 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
-from planweave.core.budget import Budget
-from planweave.core.errors import CanceledError, MissingExtraError, PlanweaveError
-from planweave.core.health import Level, Report
-from planweave.core.parameter import option_parameters
-from planweave.core.paths import config_dir
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError
+from planweave.core.base.health import Level, Report
+from planweave.core.base.parameter import option_parameters
+from planweave.core.base.paths import config_dir
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import CLIENTS, choose_client

@@ -18,57 +18,57 @@ if TYPE_CHECKING:
     from planweave.api import run as run
     from planweave.bodies.home.port import HomeBody as Home
     from planweave.bodies.symbolic import SymbolicBody as SymbolicBody
-    from planweave.core.classical import NoPlanError as NoPlanError
-    from planweave.core.domain import Domain as Domain
-    from planweave.core.errors import ConfigError as ConfigError
-    from planweave.core.errors import DomainError as DomainError
-    from planweave.core.errors import GoalError as GoalError
-    from planweave.core.errors import InvalidActionError as InvalidActionError
-    from planweave.core.errors import ParseError as ParseError
-    from planweave.core.errors import PddlError as PddlError
-    from planweave.core.errors import PlanweaveError as PlanweaveError
-    from planweave.core.errors import UnknownNameError as UnknownNameError
-    from planweave.core.failure import Code as Code
-    from planweave.core.ports import LookingBody as LookingBody
-    from planweave.core.ports import Outcome as Outcome
-    from planweave.core.problem import Problem as Problem
-    from planweave.core.task import TaskState as TaskState
-    from planweave.core.task import TaskStatus as TaskStatus
-    from planweave.core.validation import Validation as Validation
-    from planweave.core.world import Action as Action
-    from planweave.core.world import Literal as Literal
-    from planweave.core.world import World as World
+    from planweave.core.base.errors import ConfigError as ConfigError
+    from planweave.core.base.errors import DomainError as DomainError
+    from planweave.core.base.errors import GoalError as GoalError
+    from planweave.core.base.errors import InvalidActionError as InvalidActionError
+    from planweave.core.base.errors import ParseError as ParseError
+    from planweave.core.base.errors import PddlError as PddlError
+    from planweave.core.base.errors import PlanweaveError as PlanweaveError
+    from planweave.core.base.errors import UnknownNameError as UnknownNameError
+    from planweave.core.base.failure import Code as Code
+    from planweave.core.checks.validation import Validation as Validation
+    from planweave.core.planning.classical import NoPlanError as NoPlanError
+    from planweave.core.symbolic.domain import Domain as Domain
+    from planweave.core.symbolic.problem import Problem as Problem
+    from planweave.core.symbolic.world import Action as Action
+    from planweave.core.symbolic.world import Literal as Literal
+    from planweave.core.symbolic.world import World as World
+    from planweave.core.workflow.ports import LookingBody as LookingBody
+    from planweave.core.workflow.ports import Outcome as Outcome
+    from planweave.core.workflow.task import TaskState as TaskState
+    from planweave.core.workflow.task import TaskStatus as TaskStatus
     from planweave.methods import METHODS as METHODS
 
 __version__ = "0.1.0"
 
 #: name: (module, name there)
 _NAMES = {
-    "Action": ("core.world", "Action"),
-    "Code": ("core.failure", "Code"),
-    "ConfigError": ("core.errors", "ConfigError"),
-    "Domain": ("core.domain", "Domain"),
-    "DomainError": ("core.errors", "DomainError"),
-    "GoalError": ("core.errors", "GoalError"),
+    "Action": ("core.symbolic.world", "Action"),
+    "Code": ("core.base.failure", "Code"),
+    "ConfigError": ("core.base.errors", "ConfigError"),
+    "Domain": ("core.symbolic.domain", "Domain"),
+    "DomainError": ("core.base.errors", "DomainError"),
+    "GoalError": ("core.base.errors", "GoalError"),
     "Home": ("bodies.home.port", "HomeBody"),
-    "InvalidActionError": ("core.errors", "InvalidActionError"),
-    "Literal": ("core.world", "Literal"),
-    "LookingBody": ("core.ports", "LookingBody"),
+    "InvalidActionError": ("core.base.errors", "InvalidActionError"),
+    "Literal": ("core.symbolic.world", "Literal"),
+    "LookingBody": ("core.workflow.ports", "LookingBody"),
     "METHODS": ("methods", "METHODS"),
-    "NoPlanError": ("core.classical", "NoPlanError"),
-    "Outcome": ("core.ports", "Outcome"),
-    "ParseError": ("core.errors", "ParseError"),
-    "PddlError": ("core.errors", "PddlError"),
+    "NoPlanError": ("core.planning.classical", "NoPlanError"),
+    "Outcome": ("core.workflow.ports", "Outcome"),
+    "ParseError": ("core.base.errors", "ParseError"),
+    "PddlError": ("core.base.errors", "PddlError"),
     "Plan": ("api", "Plan"),
-    "PlanweaveError": ("core.errors", "PlanweaveError"),
-    "Problem": ("core.problem", "Problem"),
+    "PlanweaveError": ("core.base.errors", "PlanweaveError"),
+    "Problem": ("core.symbolic.problem", "Problem"),
     "Result": ("api", "Result"),
     "SymbolicBody": ("bodies.symbolic", "SymbolicBody"),
-    "TaskState": ("core.task", "TaskState"),
-    "TaskStatus": ("core.task", "TaskStatus"),
-    "UnknownNameError": ("core.errors", "UnknownNameError"),
-    "Validation": ("core.validation", "Validation"),
-    "World": ("core.world", "World"),
+    "TaskState": ("core.workflow.task", "TaskState"),
+    "TaskStatus": ("core.workflow.task", "TaskStatus"),
+    "UnknownNameError": ("core.base.errors", "UnknownNameError"),
+    "Validation": ("core.checks.validation", "Validation"),
+    "World": ("core.symbolic.world", "World"),
     "check": ("api", "check"),
     "plan": ("api", "plan"),
     "run": ("api", "run"),

@@ -13,22 +13,22 @@ from functools import partial
 from typing import Any
 
 from planweave.bodies import checked_body, make_body
-from planweave.core.budget import Budget
-from planweave.core.cancellation import Cancellation
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.formula import Formula
-from planweave.core.formula_goal import FormulaGoalBody, FormulaGoalError
-from planweave.core.plan_files import read_plan
-from planweave.core.ports import LookingBody, Outcome
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.transition import completed
-from planweave.core.usage import Usage
-from planweave.core.validation import Goal, Validation, simplest, validate
-from planweave.core.world import Action, Literal, World
-from planweave.core.written import Written, read_formula, read_goal
+from planweave.core.base.budget import Budget
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.base.usage import Usage
+from planweave.core.checks.validation import Goal, Validation, simplest, validate
+from planweave.core.pddl.formula import Formula
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan_files import read_plan
+from planweave.core.symbolic.transition import completed
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.symbolic.written import Written, read_formula, read_goal
+from planweave.core.workflow.formula_goal import FormulaGoalBody, FormulaGoalError
+from planweave.core.workflow.ports import LookingBody, Outcome
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
@@ -110,9 +110,9 @@ def check(
 ) -> Validation:
     """Validate a plan against a goal (see `plan`); the result prints as the first failing step with its causes.
 
-    plan: what `plan` returned, actions, or a text as planweave.core.plan_files reads it: one action a line, also as
-    planners write it. Raises PddlError or ParseError, and UnknownNameError or InvalidActionError for an invalid goal;
-    an invalid step is part of the result.
+    plan: what `plan` returned, actions, or a text as planweave.core.symbolic.plan_files reads it: one action a line,
+    also as planners write it. Raises PddlError or ParseError, and UnknownNameError or InvalidActionError for an invalid
+    goal; an invalid step is part of the result.
     """
     world = _of_domain(domain, world)
     given: Iterable[Action | str] = read_plan(plan)[0] if isinstance(plan, str) else plan
@@ -141,16 +141,16 @@ def run(
 
     body: SymbolicBody, Home, any implementation of `LookingBody`, or the name of an installed one, which is created for
     this task; "ros" is the body of a running system (`planweave_ros.robot.Robot`). A running action of a
-    `planweave.core.ports.StoppableBody` is stopped where the task is cancelled. model: None for the environment's
-    choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of
-    the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly, as for
-    `plan`; the sentence is then not interpreted. The prompts of most methods need literals; classical takes any
-    formula. on_event: called at every change, in the caller's thread; an exception in it cancels the task. method: a
-    name, or a behaviour tree in XML, which is followed as it is, without fallback; empty for tree_planner, or classical
-    where no model is set that could plan the task, or the goal is no conjunction of literals. approve: called with the
-    status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan
-    changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved".
-    timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
+    `StoppableBody` (planweave.core.workflow.ports) is stopped where the task is cancelled. model: None for the
+    environment's choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no
+    model, the name of the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given
+    directly, as for `plan`; the sentence is then not interpreted. The prompts of most methods need literals; classical
+    takes any formula. on_event: called at every change, in the caller's thread; an exception in it cancels the task.
+    method: a name, or a behaviour tree in XML, which is followed as it is, without fallback; empty for tree_planner, or
+    classical where no model is set that could plan the task, or the goal is no conjunction of literals. approve: called
+    with the status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the
+    plan changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not
+    approved". timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
     goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of

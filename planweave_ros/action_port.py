@@ -14,7 +14,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from unique_identifier_msgs.msg import UUID
 
-from planweave.core.action_end import ActionEnd, End
+from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros.action_client import ThreadSafeActionClient
 
 CANCEL = "/_action/cancel_goal"

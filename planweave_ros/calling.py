@@ -11,8 +11,8 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
-from planweave.core.cancellation import Cancellation
-from planweave.core.errors import SystemDownError
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import SystemDownError
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.presence import Presence
 

@@ -36,12 +36,12 @@ from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planweave.core.action_tree import Status
-from planweave.core.errors import GoalError, PlanweaveError, SystemDownError
-from planweave.core.ports import Interpretation
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.tree_rows import TreeRow
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.trees.action_tree import Status
+from planweave.core.trees.rows import TreeRow
+from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import elsewhere

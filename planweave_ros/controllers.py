@@ -14,7 +14,7 @@ from typing import Any
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.launcher.ros_distribution import apt_install
 
 ERROR_RECOVERY = "action_server/error_recovery"

@@ -26,16 +26,16 @@ from planweave_interfaces.msg import WorldState as WorldMsg
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.core.action_tree import Node as TreeNode
-from planweave.core.errors import WorldError
-from planweave.core.names import one_line
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import Candidate
-from planweave.core.question import Alternative, Clarification, UserQuestion
-from planweave.core.step_motion import Carried, PlanPreview, StepMotion
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.usage import Usage
-from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+from planweave.core.base.errors import WorldError
+from planweave.core.base.names import one_line
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+from planweave.core.trees.action_tree import Node as TreeNode
+from planweave.core.workflow.ports import Candidate
+from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
+from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.geometry import spatial
 
 _KNOWN = {k.value: k for k in Known}

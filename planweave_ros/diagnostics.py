@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
-from planweave.core.health import Level, Report
+from planweave.core.base.health import Level, Report
 
 PERIOD = 1.0
 """Seconds of wall time between two messages."""

@@ -13,7 +13,7 @@ from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallba
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, qos_check_compatible
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave_ros.answering import answer_surely
 from planweave_ros.qos import REQUESTS
 

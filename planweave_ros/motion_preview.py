@@ -14,9 +14,9 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.errors import PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.step_motion import MAX_STEPS, summary
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.workflow.step_motion import MAX_STEPS, summary
 from planweave_ros import conversions as convert
 from planweave_ros.serve_body import BodyServer
 

@@ -16,7 +16,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave_ros.guarded import GuardedNode, node_of
 from planweave_ros.rclpy_errors import RCLError
 

@@ -10,8 +10,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.parameter import Parameter
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.parameter import Parameter
 from planweave.launcher import parameter_files
 
 __all__ = ["Parameter", "declare"]

@@ -9,7 +9,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.bodies.arm.waiting import until
-from planweave.core.world import Action
+from planweave.core.symbolic.world import Action
 from planweave_ros.asking import ask
 from planweave_ros.conversions import action_to_msg
 from planweave_ros.only_one import publishers

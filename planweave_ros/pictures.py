@@ -13,7 +13,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.perception.decoding import FrameError, decode_colour
 from planweave_ros.conversions import pose_to_msg
 

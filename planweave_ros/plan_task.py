@@ -10,9 +10,9 @@ from planweave_interfaces.action import PlanTask
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from rclpy.node import Node
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.step_motion import PlanPreview
-from planweave.core.task import TaskState
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.workflow.step_motion import PlanPreview
+from planweave.core.workflow.task import TaskState
 from planweave.tasks.task import Task
 from planweave.tasks.task_manager import TaskManager
 from planweave_ros import conversions as convert

@@ -8,15 +8,15 @@ from typing import Any
 
 from rclpy.node import Node
 
-from planweave.core.cancellation import Cancellation
-from planweave.core.errors import SystemDownError
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import SystemDownError
 from planweave_ros.calling import START_SECONDS, Caller
 from planweave_ros.presence import PLANNER, Presence
 from planweave_ros.questions import QUESTIONS, PlannerQuestion
 
 
 class RosPlanner:
-    """Keeps planweave.core.ports.Planner: a method for each row of QUESTIONS. timeout in seconds for each call."""
+    """Keeps planweave.core.workflow.ports.Planner: a method for each row of QUESTIONS. timeout: of each call, s."""
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = Caller(node, canceled, Presence(node, PLANNER)), timeout

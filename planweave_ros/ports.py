@@ -14,11 +14,11 @@ from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
-from planweave.core.cancellation import Cancellation
-from planweave.core.errors import SystemDownError, WorldError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Action, World
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import SystemDownError, WorldError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
@@ -32,7 +32,7 @@ _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is
 
 
 class RosBody:
-    """Implements planweave.core.ports.StoppableBody with ExecuteAction and WorldState, for any body.
+    """Implements planweave.core.workflow.ports.StoppableBody with ExecuteAction and WorldState, for any body.
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
     world; on_domain: called with the domain of the first world that is heard, and where it changes;
@@ -189,7 +189,7 @@ class RosBody:
             )
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         deadline = time.monotonic() + self._silence
         self._require()
         with self._arrived:
@@ -210,7 +210,7 @@ class RosBody:
         )
 
     def begin(self, timeout: float) -> None:
-        """See planweave.core.ports.StoppableBody."""
+        """See planweave.core.workflow.ports.StoppableBody."""
         self._interrupted = Cancellation()
 
     def stop(self, code: Code, message: str) -> None:
@@ -226,7 +226,7 @@ class RosBody:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         seconds = timeout or self._timeout
         goal = ExecuteAction.Goal(
             task_id=task_id,
@@ -262,7 +262,7 @@ class RosBody:
         )
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.ports.LookingBody."""
+        """See planweave.core.workflow.ports.LookingBody."""
         what = f"the body ({self._look_name})"
         self._require()
         if not self._caller.there(self._look, 5.0):

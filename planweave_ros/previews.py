@@ -11,8 +11,8 @@ from planweave_interfaces.srv import PlanMotions
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.core.step_motion import PlanPreview
-from planweave.core.task import TaskState, TaskStatus
+from planweave.core.workflow.step_motion import PlanPreview
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.tasks.task import Task
 from planweave_ros import conversions as convert
 from planweave_ros.asking import ask

@@ -1,7 +1,8 @@
 """The planner's questions on ROS: one table, from which planner_node serves them and `RosPlanner` asks them.
 
-A question is a method of `planweave.core.ports.Planner`; its arguments are the fields of the goal or request, what it
-returns are the fields of the result or response, by the same names. A new one is a row here and its interface file.
+A question is a method of `planweave.core.workflow.ports.Planner`; its arguments are the fields of the goal or request,
+what it returns are the fields of the result or response, by the same names. A new one is a row here and its interface
+file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, get_type_hints
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 
-from planweave.core.errors import (
+from planweave.core.base.errors import (
     ConfigError,
     GoalError,
     ModelError,
@@ -23,11 +24,11 @@ from planweave.core.errors import (
     PlanweaveError,
     UnknownNameError,
 )
-from planweave.core.plan import Plan
-from planweave.core.ports import Candidate, Planner
-from planweave.core.question import AmbiguityError, Clarification
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Candidate, Planner
+from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.llm.clients.none import NoClient
 from planweave.methods import questions
 from planweave_ros import conversions as convert

@@ -22,8 +22,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.paths import config_dir
 from planweave.launcher.namespace import namespace
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.spin import spun

@@ -15,8 +15,8 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.core.action_end import ActionEnd, End
-from planweave.core.errors import UnknownNameError
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros.action_port import ActionPort
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planweave.core.cancellation import Cancellation
-from planweave.core.errors import ConfigError, SystemDownError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Action, World
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import ConfigError, SystemDownError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
 from planweave.launcher.environment import ros_environment
 from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import join
@@ -27,7 +27,7 @@ _ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
 
 
 class Robot:
-    """Executes actions by /execute_action of the only body in a ROS namespace; a planweave.core.ports.StoppableBody.
+    """Executes actions by /execute_action of the only body in a ROS namespace; a `StoppableBody` (core.workflow.ports).
 
     patience: seconds of wall time to wait for a body that reports its world. The namespace is that of
     PLANWEAVE_NAMESPACE. The body stops when this process dies. Raises ConfigError where ROS cannot be used in this
@@ -76,11 +76,11 @@ class Robot:
         self._ends.close()
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         return self._body.observe(revision)
 
     def begin(self, timeout: float) -> None:
-        """See planweave.core.ports.StoppableBody."""
+        """See planweave.core.workflow.ports.StoppableBody."""
         self._flag = Cancellation()
 
     def stop(self, code: Code, message: str) -> None:
@@ -96,11 +96,11 @@ class Robot:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         return self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase, approval=approval)
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.ports.LookingBody."""
+        """See planweave.core.workflow.ports.LookingBody."""
         return self._body.look(seconds)
 
 

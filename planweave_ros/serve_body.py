@@ -17,14 +17,14 @@ from rclpy.node import Node
 
 from planweave.bodies.arm.input_checks import LONGEST
 from planweave.bodies.arm.waiting import until
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.health import Level, Report
-from planweave.core.ports import LookingBody, Outcome
-from planweave.core.rules import highest
-from planweave.core.transition import rule_problem
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.base.health import Level, Report
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rules import highest
+from planweave.core.symbolic.transition import rule_problem
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import LookingBody, Outcome
 from planweave.goals.rule_files import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import RESULT_TIMEOUT

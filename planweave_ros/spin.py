@@ -18,8 +18,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.memory import give_back_memory, use_one_heap
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.memory import give_back_memory, use_one_heap
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import GuardedNode, log_fault
 from planweave_ros.python_logging import logging_of

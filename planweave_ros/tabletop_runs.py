@@ -21,13 +21,13 @@ from rich.console import Console
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.bench.tabletop_tasks import Task, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
-from planweave.core.cancellation import Cancellation
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.ports import Outcome
-from planweave.core.world import Action
-from planweave.core.wrapped_body import WrappedBody
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Outcome
+from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.launcher.one_system import own_domain
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
@@ -145,7 +145,7 @@ class CountingBody(WrappedBody):
         self._run = run
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         outcome = super().execute(action, **options)
         run = self._run
         run.actions += 1

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planweave.bench.suites.case import Case
-from planweave.core.domain import Domain
-from planweave.core.ports import LookingBody
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import LookingBody
 
 if TYPE_CHECKING:
     from planweave.bench.tabletop_tasks import Task

@@ -11,9 +11,9 @@ from typing import Any
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.srv import AnswerQuestion, ApprovePlan, CancelTask, EditPlan, PauseTask, ResumeTask
 
-from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.step_motion import PlanPreview
-from planweave.core.world import Action
+from planweave.core.base.errors import GoalError, PlanweaveError
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
 from planweave_ros.qos import LATCHED
 

@@ -8,7 +8,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.time import Time
 
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 
 Position: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]

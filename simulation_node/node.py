@@ -24,8 +24,8 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from planweave.core.errors import ConfigError, PlanweaveError, SceneError
-from planweave.core.memory import no_mesh_cache
+from planweave.core.base.errors import ConfigError, PlanweaveError, SceneError
+from planweave.core.base.memory import no_mesh_cache
 from planweave.robots import DEFAULT, load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import CameraThread

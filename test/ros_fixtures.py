@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave.launcher import namespace, parameter_files
 from planweave.launcher.one_system import own_domain
 

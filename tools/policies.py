@@ -20,7 +20,7 @@ from pathlib import Path
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.namespace import VARIABLE, namespace
 from planweave.launcher.one_system import own_domain
 from planweave.launcher.running_system import RunningSystem

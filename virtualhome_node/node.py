@@ -14,7 +14,7 @@ from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.goals.rule_files import RULES
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare

@@ -32,10 +32,10 @@ from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.memory import give_back_memory
-from planweave.core.world import World
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.memory import give_back_memory
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
 from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments

@@ -6,7 +6,7 @@ import pytest
 
 import planweave as pw
 from planweave.bodies import BODIES, make_body
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 
 CUP = [

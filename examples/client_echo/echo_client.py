@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.tokens import estimated_tokens
 

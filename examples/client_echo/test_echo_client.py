@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from planweave.core.errors import CanceledError, ModelTimeoutError
+from planweave.core.base.errors import CanceledError, ModelTimeoutError
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatRequest
 

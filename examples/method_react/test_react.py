@@ -6,8 +6,8 @@ import pytest
 
 from planweave.bench.methods import make_method, parse_method
 from planweave.bench.suites import SUITES
-from planweave.core.errors import ParseError, UnknownNameError
-from planweave.core.usage import Usage
+from planweave.core.base.errors import ParseError, UnknownNameError
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode

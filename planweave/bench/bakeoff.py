@@ -30,7 +30,7 @@ from planweave.bench.runner import (
 from planweave.bench.suites import SUITES
 from planweave.bench.tables import Table
 from planweave.bench.task_files import chosen_tasks
-from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.base.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,9 +13,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planweave.bench.models import is_simulated
-from planweave.core.action_tree import Node, build_tree
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.world import Action
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action
+from planweave.core.trees.action_tree import Node, build_tree
 
 _QUIET = frozenset({"episode", "plan", "exchange", "action", "end", "world", "truth", "gcr"})
 

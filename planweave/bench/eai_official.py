@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.bench.records import read_record
 from planweave.bench.suites.eai import package_folder
-from planweave.core.world import Action
+from planweave.core.symbolic.world import Action
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from planweave.bench.episodes import Ended, Spec, play
 from planweave.bench.records import EpisodeText
 from planweave.bench.suites import SUITES
-from planweave.core.errors import ConfigError, MissingExtraError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import ConfigError, MissingExtraError, PlanweaveError, SystemDownError
 
 _GOODBYE = 20.0  # seconds that workers have to end what they started
 _GRACE = 120.0  # seconds beyond an episode's own deadline after which its worker is ended

@@ -18,9 +18,9 @@ from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
 from planweave.bench.suites import SUITES, Stage
 from planweave.bench.task_files import cases_of
-from planweave.core.budget import Budget
-from planweave.core.cancellation import Cancellation
-from planweave.core.errors import (
+from planweave.core.base.budget import Budget
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import (
     BudgetExceededError,
     CanceledError,
     GoalError,
@@ -29,9 +29,9 @@ from planweave.core.errors import (
     PlanweaveError,
     SystemDownError,
 )
-from planweave.core.ports import LookingBody
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import LookingBody
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.embeddings import choose_embedder

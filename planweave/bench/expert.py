@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planweave.bench.suites.case import Case, Stage
-from planweave.core.classical import solve
-from planweave.core.errors import PlanweaveError
-from planweave.core.state import State
-from planweave.core.transition import Transition
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.state import State
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.llm.clients.base import About
 
 ANYTHING = About()

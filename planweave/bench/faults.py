@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planweave.bodies.home.simulator import Simulator, Step
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, Literal
 
 KINDS = ("fails", "no_effect", "changes")
 _OPPOSITE = {

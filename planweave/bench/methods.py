@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planweave.bench.parameters import PLANNER, all_values, read_value
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.methods import METHODS
 from planweave.methods.options import options_of
 

@@ -14,7 +14,7 @@
 | `corrections` | NO.EC: number of corrections after failures |
 | tokens | prompt (cached ones apart) and completion, as counted by the endpoint or our tokenizer |
 | seconds | waiting for the model, for the body, and the rest, which is ours |
-| `failures`, `error_types` | failed actions by code, and by the types of `planweave.core.error_types` |
+| `failures`, `error_types` | failed actions by code, and by the types of `planweave.core.checks.error_types` |
 | `error_type` | of an episode that failed, see `episode_error` |
 """
 
@@ -27,12 +27,12 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.error_types import DECIDING, EXECUTION, INCOMPLETE
-from planweave.core.failure import Code
-from planweave.core.transition import Transition
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.failure import Code
+from planweave.core.base.usage import Usage
+from planweave.core.checks.error_types import DECIDING, EXECUTION, INCOMPLETE
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
 
 #: Facts of one argument that are edges of the person in VirtualHome's graph.
 _OF_PERSON = frozenset({"agent_in", "agent_on", "close_to", "facing", "holds_rh", "holds_lh", "worn"})

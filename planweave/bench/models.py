@@ -23,8 +23,8 @@ from functools import lru_cache
 
 from planweave.bench.expert import Expert
 from planweave.bench.simulated_model import CORRELATION, SimulatedModel
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient, ChatReplies, ChatReply, ChatRequest, WrappedClient
 

@@ -12,8 +12,8 @@ from typing import Any
 from planweave.bench.records import read_record
 from planweave.bench.results import MEASURES, Played, measured, values_of
 from planweave.bench.statistics import estimate
-from planweave.core.error_types import DECIDING, ENVIRONMENT, EXECUTION, ILLOGICAL, INCOMPLETE
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.checks.error_types import DECIDING, ENVIRONMENT, EXECUTION, ILLOGICAL, INCOMPLETE
 
 
 @dataclass(frozen=True)

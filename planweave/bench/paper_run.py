@@ -17,7 +17,7 @@ from planweave.bench.records import write_record
 from planweave.bench.runner import Config, missing_in_words, prepare
 from planweave.bench.suites import SUITES
 from planweave.bench.tables import FORMATS
-from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.base.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console

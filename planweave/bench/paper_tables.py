@@ -17,7 +17,7 @@ from planweave.bench.results import Played, Results
 from planweave.bench.runner import CONFIG, read_config
 from planweave.bench.suites import SUITES
 from planweave.bench.tables import Table, key_of
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.methods import asks_model
 
 NO_LANGUAGE = (

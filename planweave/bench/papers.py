@@ -17,8 +17,8 @@ import yaml
 from planweave.bench.methods import parse_method
 from planweave.bench.paper_metrics import METRICS
 from planweave.bench.suites import SUITES, Case
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.yaml_files import read_text
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.yaml_files import read_text
 
 #: Columns of ordinary reports for measures that are defined otherwise in a paper.
 _NEAREST = {"exec_first": "exec", "exec_plan": "exec", "lcs_words": "lcs", "gcr_changed": "gcr"}

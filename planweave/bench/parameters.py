@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.parameter import Parameter, option_parameters
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.parameter import Parameter, option_parameters
+from planweave.core.base.paths import config_dir
 from planweave.launcher.parameter_files import merged
 from planweave.llm.embeddings import EMBEDDERS
 from planweave.methods import METHODS

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import planweave.core.errors as errors
+import planweave.core.base.errors as errors
 from planweave.bench.episodes import Spec, play
 from planweave.bench.recorded_stage import RecordedStage
 from planweave.bench.records import Recorder
 from planweave.bench.suites import SUITES
 from planweave.bench.task_files import cases_of
-from planweave.core.errors import ConfigError, ModelError, UnknownNameError
+from planweave.core.base.errors import ConfigError, ModelError, UnknownNameError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
 _TIMES = frozenset(

@@ -8,12 +8,12 @@ from typing import Any
 
 from planweave.bench.records import Recorder
 from planweave.bench.suites.case import Case
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
-from planweave.core.ports import Look, LookingBody, Outcome
-from planweave.core.transition import Transition
-from planweave.core.world import Action, Literal, World, WorldObject
-from planweave.core.wrapped_body import WrappedBody
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.workflow.ports import Look, LookingBody, Outcome
+from planweave.core.workflow.wrapped_body import WrappedBody
 
 
 class WorldTeller(WrappedBody):

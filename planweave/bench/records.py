@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 FORMAT = 2
 _LONG = 200  # characters from which on a text is told once

@@ -16,7 +16,7 @@ from planweave.bench.runner import EPISODES, Config
 from planweave.bench.statistics import Comparison, Estimate, Values, adjusted, compare, estimate
 from planweave.bench.suites import Case
 from planweave.bench.task_files import cases_of
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 #: measure: heading, how it is read out of an episode's measures
 MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
@@ -98,7 +98,7 @@ class ResultRow:
 
     @property
     def error_types(self) -> Counter[str]:
-        """Failed actions by the types of `planweave.core.error_types`."""
+        """Failed actions by the types of `planweave.core.checks.error_types`."""
         found: Counter[str] = Counter()
         for e in self.episodes:
             found.update(e.measures.error_types)

@@ -17,7 +17,7 @@ from planweave.bench.engines import Engine, UnplayableError
 from planweave.bench.episodes import Ended, Spec
 from planweave.bench.methods import parse_method
 from planweave.bench.records import FORMAT, write_file, write_record
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.methods import asks_model
 
 CONFIG = "config.json"

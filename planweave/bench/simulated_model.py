@@ -25,10 +25,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from planweave.bench.simulated_program import program
-from planweave.core.domain import Domain
-from planweave.core.errors import ModelRequestError
-from planweave.core.usage import Usage
-from planweave.core.world import Action
+from planweave.core.base.errors import ModelRequestError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients.base import About, Capabilities, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import letter
 from planweave.llm.tokens import estimated_tokens

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from planweave.core.domain import Domain
-from planweave.core.formula import Atom, conjuncts
-from planweave.core.world import Action
+from planweave.core.pddl.formula import Atom, conjuncts
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 
 
 def program(domain: Domain, plan: Sequence[Action], imported: Collection[str], listed: Collection[str]) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
+from planweave.core.symbolic.domain import Domain
 
 RESTS = 0.015  # an object stands on what is at most this far below or above its lower side, m
 

@@ -27,9 +27,9 @@ import yaml
 
 from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
 from planweave.bodies.arm.workspace import load_workspace
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, ParseError, UnknownNameError
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import ConfigError, ParseError, UnknownNameError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import ObjectClasses
 from planweave.simulation.scene import Scene, SceneObject, load_scene

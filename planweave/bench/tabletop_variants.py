@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from planweave.bench.tabletop_tasks import Task, extent, scene_names
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
 from planweave.simulation.scene import Scene, SceneObject, load_scene
 
 NOISE = {"mass": 0.1, "friction": 0.1}  # shares by which the physics of each run differ

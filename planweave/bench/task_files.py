@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from planweave.bench.suites import SUITES, Case
-from planweave.core.classical import solve
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.yaml_files import parse_yaml, read_text
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.yaml_files import parse_yaml, read_text
+from planweave.core.planning.classical import solve
 
 Rows = Mapping[str, Mapping[str, Any]]
 NO_ROWS: Rows = {}

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.plugins import OURS, PluginError, Registry
-from planweave.core.ports import BODY_METHODS, LookingBody
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.plugins import OURS, PluginError, Registry
+from planweave.core.workflow.ports import BODY_METHODS, LookingBody
 
 
 def _wrong(make: Any) -> str:
@@ -22,8 +22,8 @@ BODIES = Registry(
     "name one of these, or install the package that offers it in this environment (entry point planweave.bodies: "
     "docs/extending.md)",
 )
-"""By name: called without arguments, gives a body that keeps `planweave.core.ports.LookingBody`. What it has beside
-that is optional: domain (a `planweave.core.domain.Domain`), require_approval, close()."""
+"""By name: called without arguments, gives a body that keeps `planweave.core.workflow.ports.LookingBody`. What it has
+beside that is optional: domain (a `planweave.core.symbolic.domain.Domain`), require_approval, close()."""
 
 
 def make_body(name: str) -> LookingBody:

@@ -7,18 +7,18 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.transition import Transition, completed
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, completed
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
 
 _STEP = 0.1  # s of the world's own time between two observations
 
 
 class SymbolicBody:
-    """Implements planweave.core.ports.LookingBody for a domain and a fully observed world. Thread-safe.
+    """Implements planweave.core.workflow.ports.LookingBody for a domain and a fully observed world. Thread-safe.
 
     slips: probability that an action ends as GRASP_LOST; failures: that it ends as CONTROL_FAILED; both without
     effects. failures may instead map actions to the code that each ends with, once: {"grasp(cup)": Code.NO_GRASP}.

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 from planweave.cli.answer import question_lines
 from planweave.cli.progress import details, done_lines, plan_lines, silence_text
 from planweave.cli.results import preview_lines
-from planweave.core.behaviour_tree import sequence_of
-from planweave.core.behaviour_tree_xml import write_tree
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
-from planweave.core.names import one_line
-from planweave.core.rule_check import ruled
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.transition import fixed_predicates
-from planweave.core.validation import Cause, Validation, Validator
-from planweave.core.world import Action, Known, Literal, World, WorldObject
-from planweave.core.written import read_goal, read_literals
+from planweave.core.base.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.base.names import one_line
+from planweave.core.checks.validation import Cause, Validation, Validator
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.rule_check import ruled
+from planweave.core.symbolic.transition import fixed_predicates
+from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.written import read_goal, read_literals
+from planweave.core.trees.behaviour_tree import sequence_of
+from planweave.core.trees.behaviour_tree_xml import write_tree
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.goals.rule_grammar import read_rule
 from planweave.methods.prompting import actions_text, signature
 

@@ -20,9 +20,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.question import UserQuestion
-from planweave.core.task import TaskStatus
+from planweave.core.base.errors import GoalError, PlanweaveError
+from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.task import TaskStatus
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from planweave.cli.plan_edit import add_edit_arguments, edited_plan
 from planweave.cli.results import preview_json, preview_lines
-from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.step_motion import PlanPreview
-from planweave.core.task import TaskState, TaskStatus
+from planweave.core.base.errors import GoalError, PlanweaveError
+from planweave.core.workflow.step_motion import PlanPreview
+from planweave.core.workflow.task import TaskState, TaskStatus
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -21,7 +21,7 @@ import argparse
 import importlib
 from typing import TYPE_CHECKING
 
-from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.base.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave.cli.plan import add_problem, count, loaded, remarks, written
-from planweave.core.domain import Domain
-from planweave.core.validation import Cause, Validation, giving, validate
-from planweave.core.world import Action
+from planweave.core.checks.validation import Cause, Validation, giving, validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 
 NEEDS_ROS = False
 
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the plan does not do."""
-    from planweave.core.plan_files import load_plan
-    from planweave.core.transition import cost_of
+    from planweave.core.symbolic.plan_files import load_plan
+    from planweave.core.symbolic.transition import cost_of
 
     problem = loaded(options)
     domain, world = problem.domain, problem.world

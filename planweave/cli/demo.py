@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.errors import ConfigError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import ConfigError, PlanweaveError, SystemDownError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,7 +81,7 @@ def load_demo() -> tuple[str, list[DemoTask]]:
     """The system and the tasks of config/demo.yaml; raises ConfigError."""
     import yaml
 
-    from planweave.core.paths import config_dir
+    from planweave.core.base.paths import config_dir
 
     path = config_dir() / "demo.yaml"
     try:
@@ -98,7 +98,7 @@ def _one(
     from planweave.cli.picture import draw_tree
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import result_json
-    from planweave.core.tree_rows import with_fallback
+    from planweave.core.trees.rows import with_fallback
 
     console.print(f"\n[bold]{task.name}[/bold]  scene {task.scene}\n  “{task.sentence}”")
     if load:

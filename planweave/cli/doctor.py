@@ -24,8 +24,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.plugins import OURS
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.plugins import OURS
 from planweave.launcher.domains import domain
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
 from planweave.launcher.one_system import running
@@ -134,7 +134,7 @@ def check_plugins() -> list[Finding]:
     """
     from planweave.bench.suites import SUITES
     from planweave.bodies import BODIES
-    from planweave.core.domain_files import DOMAINS
+    from planweave.core.symbolic.domain_files import DOMAINS
     from planweave.llm.clients import CLIENTS
     from planweave.methods import METHODS
     from planweave.perception.detectors import DETECTORS

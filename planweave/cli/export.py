@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, GoalError
+from planweave.core.base.errors import ConfigError, GoalError
 
 NEEDS_ROS = False  # but for a task of the running system
 MAX_BYTES = 50_000_000
@@ -60,10 +60,10 @@ def main(options: argparse.Namespace) -> int:
 
 def exported(events: Sequence[Mapping[str, Any]], form: str, plan_only: bool = False, domain_name: str = "") -> str:
     """A task's tree or plan in one of FORMATS; raises PlanweaveError where the record has neither."""
-    from planweave.core.behaviour_tree import sequence_of
-    from planweave.core.behaviour_tree_xml import write_tree
-    from planweave.core.domain import Domain
-    from planweave.core.tree_exports import dot_graph, pddl_plan, py_trees_module
+    from planweave.core.symbolic.domain import Domain
+    from planweave.core.trees.behaviour_tree import sequence_of
+    from planweave.core.trees.behaviour_tree_xml import write_tree
+    from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module
     from planweave.tasks.recorded_tree import recorded_domain, recorded_goal, recorded_plan, recorded_tree
 
     try:

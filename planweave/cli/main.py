@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from planweave import __version__
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.launcher.namespace import use as use_namespace
 from planweave.launcher.one_system import join
 

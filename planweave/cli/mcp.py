@@ -17,7 +17,7 @@ import argparse
 import importlib.util
 import os
 
-from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.core.base.errors import ConfigError, MissingExtraError
 
 JOINS = False
 TOKEN = "PLANWEAVE_MCP_TOKEN"

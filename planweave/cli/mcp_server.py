@@ -15,7 +15,7 @@ from pydantic import Field
 
 from planweave import __version__
 from planweave.cli.agent_tools import LONGEST_WAIT, AgentTools
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 
 INSTRUCTIONS = """\
 You command a robot. It does what a checked plan says, and a task has succeeded only where the result says SUCCEEDED.

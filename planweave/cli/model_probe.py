@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
 
-from planweave.core.budget import Budget
-from planweave.core.domain import Domain
-from planweave.core.errors import ModelError, NoModelError, ParseError, PlanweaveError
-from planweave.core.usage import Usage
-from planweave.core.validation import validate
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import ModelError, NoModelError, ParseError, PlanweaveError
+from planweave.core.base.usage import Usage
+from planweave.core.checks.validation import validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS

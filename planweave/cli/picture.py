@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from planweave.core.action_tree import Status
-from planweave.core.tree_rows import TreeRow, children_of
+from planweave.core.trees.action_tree import Status
+from planweave.core.trees.rows import TreeRow, children_of
 
 # status: (fill, outline, text, word in the legend)
 COLOURS = {

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planweave.core import plan_editing as editing
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
-from planweave.core.task import TaskStatus
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow import plan_editing as editing
+from planweave.core.workflow.task import TaskStatus
 
 if TYPE_CHECKING:
     from planweave_ros.client import Client

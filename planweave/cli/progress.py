@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from planweave.core.action_tree import Status
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
-from planweave.core.tree_rows import TreeRow, children_of
-from planweave.core.world import Literal
+from planweave.core.symbolic.world import Literal
+from planweave.core.trees.action_tree import Status
+from planweave.core.trees.rows import TreeRow, children_of
+from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, usage_text
 
 STYLES = {
     Status.UNTRIED: "dim",

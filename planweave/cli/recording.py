@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, MissingExtraError
-from planweave.core.names import one_line
-from planweave.core.task import TaskState
+from planweave.core.base.errors import ConfigError, MissingExtraError
+from planweave.core.base.names import one_line
+from planweave.core.workflow.task import TaskState
 
 SUFFIX = ".mcap"
 

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from planweave.cli.answer import question_json
-from planweave.core.errors import GoalError, ParseError
-from planweave.core.step_motion import PlanPreview, preview_text, step_text
-from planweave.core.task import TaskStatus
-from planweave.core.tree_rows import as_json
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError, ParseError
+from planweave.core.symbolic.world import Literal
+from planweave.core.trees.rows import as_json
+from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
+from planweave.core.workflow.task import TaskStatus
 
 if TYPE_CHECKING:
     from planweave_ros.client import TaskResult

@@ -14,13 +14,13 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.domain import Domain
-from planweave.core.domain_files import domain_names
-from planweave.core.errors import PlanweaveError
-from planweave.core.rule_check import rule_formulas, rule_words
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.domain_files import domain_names
+from planweave.core.symbolic.rule_check import rule_formulas, rule_words
 
 if TYPE_CHECKING:
-    from planweave.core.rules import Rule
+    from planweave.core.symbolic.rules import Rule
 
 NEEDS_ROS = False
 

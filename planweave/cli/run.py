@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
-from planweave.core.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-    from planweave.core.task import TaskStatus
+    from planweave.core.workflow.task import TaskStatus
     from planweave.launcher.running_system import RunningSystem
     from planweave_ros.client import Client
 
@@ -86,7 +86,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
     from planweave.cli.tasks import NamedTask
-    from planweave.core.task import TaskState
+    from planweave.core.workflow.task import TaskState
 
     check_record(options.record)
     goal, method = read_goal(options.goal), _method(options)
@@ -158,7 +158,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _method(options: argparse.Namespace) -> str:
     """The name of the method, or the behaviour tree that takes its place; raises ConfigError."""
-    from planweave.core.yaml_files import read_text
+    from planweave.core.base.yaml_files import read_text
     from planweave.tasks.given_tree import is_tree
 
     if not options.tree:

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.world import World
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import World
 
 if TYPE_CHECKING:
     from planweave_ros.client import Client

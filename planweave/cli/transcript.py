@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from planweave.core.task_words import usage_text
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
+from planweave.core.workflow.task_words import usage_text
 
 
 def transcript(entries: Sequence[dict[str, Any]]) -> str:

@@ -23,11 +23,11 @@ import time
 from typing import TYPE_CHECKING
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher.systems import PAGE
 
 if TYPE_CHECKING:
-    from planweave.core.world import World
+    from planweave.core.symbolic.world import World
 
 JOINS = False
 EXAMPLE_WAIT = 2.0  # seconds to hear of which domain the world is
@@ -97,7 +97,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _example(world: World | None) -> str:
     """A sentence for the domain of a world, as its notes give one."""
-    from planweave.core.domain import Domain
+    from planweave.core.symbolic.domain import Domain
 
     with contextlib.suppress(PlanweaveError):
         if world is not None:

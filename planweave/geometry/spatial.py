@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.world import Derivation, Literal, World, WorldObject
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Derivation, Literal, World, WorldObject
 from planweave.geometry.upright_shape import Upright, is_round, yaw_of
 
 ON_TABLE = 0.015

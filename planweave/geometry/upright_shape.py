@@ -75,7 +75,7 @@ class Upright:
 def is_round(round_class: bool, shape: str, size: tuple[float, float, float]) -> bool:
     """Whether an outline in top view is a circle: extents within 20 % and a round shape or class.
 
-    round_class: see `planweave.core.domain.Domain.is_round_class`.
+    round_class: see `planweave.core.symbolic.domain.Domain.is_round_class`.
     """
     x, y, _ = size
     if max(x, y) > 1.2 * min(x, y):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.question import Alternative, UserQuestion
-from planweave.core.world import Literal, World
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.question import Alternative, UserQuestion
 
 MOST_CHOICES = 12
 """Choices of a question; what leaves more open is refused."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.question import AmbiguityError, UserQuestion
-from planweave.core.world import World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
+from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_sentence

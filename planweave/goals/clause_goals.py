@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 
-from planweave.core.domain import spoken, with_article
-from planweave.core.errors import GoalError
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import spoken, with_article
+from planweave.core.symbolic.world import Literal
 from planweave.goals.clause_removals import ClauseRemovals
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import Domain, spoken, with_article
-from planweave.core.errors import GoalError
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain, spoken, with_article
+from planweave.core.symbolic.world import Literal, World
 from planweave.geometry import spatial
 from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import Lexicon

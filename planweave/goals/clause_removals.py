@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import spoken
-from planweave.core.errors import GoalError
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import spoken
+from planweave.core.symbolic.world import Literal
 from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.sentence_tree import Clause, Place
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
-from planweave.core.descriptions import nouns_of
-from planweave.core.domain import Domain, refusal, spoken
-from planweave.core.errors import GoalError, InvalidActionError, UnknownNameError
-from planweave.core.validation import achievers
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError, InvalidActionError, UnknownNameError
+from planweave.core.checks.validation import achievers
+from planweave.core.symbolic.descriptions import nouns_of
+from planweave.core.symbolic.domain import Domain, refusal, spoken
+from planweave.core.symbolic.world import Literal, World
 from planweave.goals.lexicon import needed_properties
 
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError, ParseError
-from planweave.core.question import Alternative, AmbiguityError, Clarification, UserQuestion
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError, ParseError
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.question import Alternative, AmbiguityError, Clarification, UserQuestion
 from planweave.goals.alternatives import in_context, which_reading
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from planweave.core.domain import ActionSchema, Domain, Predicate
-from planweave.core.formula import Atom, conjuncts
-from planweave.core.transition import fixed_predicates
+from planweave.core.pddl.formula import Atom, conjuncts
+from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
+from planweave.core.symbolic.transition import fixed_predicates
 
 ENGLISH = Path(__file__).resolve().parent / "english.yaml"
 Words = tuple[str, ...]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
-from planweave.core.domain import spoken
-from planweave.core.errors import GoalError, close_names
-from planweave.core.question import AmbiguityError
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError, close_names
+from planweave.core.symbolic.domain import spoken
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.question import AmbiguityError
 from planweave.goals.alternatives import MOST_CHOICES, object_question
 from planweave.goals.lexicon import english
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.world import Literal, World
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Literal, World
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.sentence_vocabulary import Vocabulary

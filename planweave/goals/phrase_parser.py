@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.goals.lexicon import Lexicon
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
 from planweave.goals.sentence_words import Words, longest, phrases

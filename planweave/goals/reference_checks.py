@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from planweave.core.domain import spoken
-from planweave.core.errors import GoalError
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import spoken
+from planweave.core.symbolic.world import Literal
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 
 _STAYING = ("keep", "leave")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planweave.core.domain import Domain
-from planweave.core.domain_files import domain_names
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.parameter import Parameter
-from planweave.core.paths import config_dir
-from planweave.core.rule_check import contradiction, ruled
-from planweave.core.rules import Rule
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.parameter import Parameter
+from planweave.core.base.paths import config_dir
+from planweave.core.base.yaml_files import read_yaml
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.domain_files import domain_names
+from planweave.core.symbolic.rule_check import contradiction, ruled
+from planweave.core.symbolic.rules import Rule
 from planweave.goals.rule_grammar import read_rule
 
 RULES = Parameter("rules", "", "file of rules that always hold, see docs/rules.md; empty: config/rules.yaml")

@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
-from planweave.core.rule_check import rule_words
-from planweave.core.rules import Description, Forbidden, Rule
-from planweave.core.transition import fixed_predicates
-from planweave.core.validation import achievers
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError, PlanweaveError, UnknownNameError
+from planweave.core.checks.validation import achievers
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rule_check import rule_words
+from planweave.core.symbolic.rules import Description, Forbidden, Rule
+from planweave.core.symbolic.transition import fixed_predicates
+from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import english, lexicon
 from planweave.goals.phrase_parser import TooLongError

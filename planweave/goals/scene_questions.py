@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from planweave.core.domain import Domain, Predicate, spoken
-from planweave.core.errors import GoalError
-from planweave.core.world import Known, Literal, World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain, Predicate, spoken
+from planweave.core.symbolic.world import Known, Literal, World
 from planweave.goals.goal_checks import misfit
 from planweave.goals.goal_grammar import Reader
 from planweave.goals.goal_parser import Parser

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError
-from planweave.core.question import Clarification
-from planweave.core.world import World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import World
+from planweave.core.workflow.question import Clarification
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import lexicon
 from planweave.goals.noun_phrases import NounPhrases

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from planweave.core.descriptions import UNSAID, features_of, nouns_of
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError
-from planweave.core.world import World, WorldObject
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.descriptions import UNSAID, features_of, nouns_of
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import World, WorldObject
 from planweave.goals.lexicon import Lexicon, english
 from planweave.goals.sentence_tree import NounPhrase, Quantity
 from planweave.goals.word_forms import plurals, singulars

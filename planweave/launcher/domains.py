@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 VARIABLE = "ROS_DOMAIN_ID"
 HIGHEST = 101

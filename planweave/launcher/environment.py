@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave.launcher.ros_distribution import refuse_old_ros
 
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 VARIABLE = "PLANWEAVE_NAMESPACE"
 _VALID = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.domains import HIGHEST, VARIABLE, domain, is_named, participants
 from planweave.launcher.environment import NETWORK, keep_to_this_machine
 from planweave.launcher.namespace import checked, namespace

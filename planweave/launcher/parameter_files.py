@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.yaml_files import read_yaml
 
 NODES = (
     "body_node",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 TOO_OLD = {"foxy", "galactic", "humble"}
 """Distributions that are refused, as by tools/prepare.py, which may not import this."""

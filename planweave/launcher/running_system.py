@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
 from planweave.launcher.systems import NodeSpec, System
 

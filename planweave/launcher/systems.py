@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.paths import config_dir
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.paths import config_dir
+from planweave.core.base.yaml_files import read_yaml
 from planweave.launcher import parameter_files
 from planweave.launcher.namespace import namespace
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.timing import Trajectory
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.libero.client import LiberoSimulator
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.chain import link_frames

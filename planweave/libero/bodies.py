@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from planweave.core.errors import UnknownNameError
+from planweave.core.base.errors import UnknownNameError
 from planweave.libero.client import LiberoSimulator, Task
 
 if TYPE_CHECKING:

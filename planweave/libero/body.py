@@ -18,13 +18,13 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
-from planweave.core.budget import Budget
-from planweave.core.domain import Domain
-from planweave.core.errors import UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.transition import Transition
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Look, Outcome
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
 from planweave.libero.camera_view import CameraView, Namer, classes
@@ -69,7 +69,7 @@ _EFFECTS = frozenset(
 
 
 class LiberoBody:
-    """Keeps planweave.core.ports.StoppableBody.
+    """Keeps planweave.core.workflow.ports.StoppableBody.
 
     task: loaded by this simulator with `joints`. A body serves one loading of a task. view: `truth` has the simulator's
     own poses; `camera` has RGB-D pictures, the robot's joints and the sentence, and names by `namer`, by default the

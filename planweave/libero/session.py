@@ -6,17 +6,17 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Action, World
-from planweave.core.wrapped_body import WrappedBody
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
+from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.libero.bodies import TRUTH, body_on, check_view
 from planweave.libero.body import LiberoBody
 from planweave.libero.client import LiberoSimulator
 
 
 class LiberoSession(WrappedBody):
-    """Keeps planweave.core.ports.StoppableBody. Worlds have revisions that grow from task to task.
+    """Keeps planweave.core.workflow.ports.StoppableBody. Worlds have revisions that grow from task to task.
 
     scene: suite/task/initial state; view: see LiberoBody. Raises NotInstalledError, SceneError for a task that does not
     exist, and with the view `camera` ConfigError and ModelError.
@@ -46,24 +46,24 @@ class LiberoSession(WrappedBody):
         self.simulator.close()
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         return self._numbered(super().observe(revision))
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.ports.LookingBody."""
+        """See planweave.core.workflow.ports.LookingBody."""
         look = super().look(seconds)
         return replace(look, world=self._numbered(look.world))
 
     def begin(self, timeout: float) -> None:
-        """See planweave.core.ports.StoppableBody."""
+        """See planweave.core.workflow.ports.StoppableBody."""
         self.body.begin(timeout)
 
     def stop(self, code: Code, message: str) -> None:
-        """See planweave.core.ports.StoppableBody."""
+        """See planweave.core.workflow.ports.StoppableBody."""
         self.body.stop(code, message)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.ports.Body."""
+        """See planweave.core.workflow.ports.Body."""
         outcome = super().execute(action, **options)
         return replace(outcome, world=self._numbered(outcome.world))
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.yaml_files import read_yaml
 
 BASE = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
 LONGEST = 4000  # steps of 1/20 s, the limit of evaluations of language-model agents

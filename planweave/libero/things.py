@@ -11,8 +11,8 @@ import numpy as np
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.solids import solid_of_geoms
 from planweave.bodies.arm.workspace import Location
-from planweave.core.domain import Domain
-from planweave.core.world import World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
 from planweave.libero.geometry import Geom, Geometry, pose
 from planweave.libero.truth import Names
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.errors import SceneError
-from planweave.core.world import Known, Literal, World, WorldObject
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import SceneError
+from planweave.core.base.yaml_files import read_yaml
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.geometry import spatial
 
 FRAME = "person"

@@ -17,8 +17,8 @@ from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
-from planweave.core.domain import Domain
-from planweave.core.world import Literal, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World
 from planweave.libero import things
 from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CameraView

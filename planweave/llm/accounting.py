@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from planweave.core.budget import Budget
-from planweave.core.errors import ConfigError
-from planweave.core.usage import Usage
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.usage import Usage
 
 PRICES = Path(__file__).resolve().parent / "prices.yaml"
 REMEMBERED = 200  # tasks whose use is kept

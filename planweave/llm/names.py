@@ -13,10 +13,10 @@ from typing import Protocol
 
 from rapidfuzz import fuzz
 
-from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import Parameter
-from planweave.core.plan import PlanStep
-from planweave.core.world import Action, World
+from planweave.core.pddl.formula import Parameter
+from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.plan import PlanStep
+from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder, cosine
 
 CUTOFF = 0.75  # similarity below which a name is taken for unknown

@@ -16,8 +16,8 @@ from itertools import pairwise
 from reprlib import repr as short_repr
 from typing import Any, TypeVar
 
-from planweave.core.errors import ParseError, SeveralAnswersError
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ParseError, SeveralAnswersError
+from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.reasoning import said_in
 
 MAX_CHARACTERS = 1_000_000

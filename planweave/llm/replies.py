@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from planweave.core.errors import NoAnswerError, ParseError, PlanweaveError
+from planweave.core.base.errors import NoAnswerError, ParseError, PlanweaveError
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.reasoning import said_in
 

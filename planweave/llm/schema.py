@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from planweave.core.domain import ActionSchema, Domain, Predicate
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
+from planweave.core.symbolic.world import Action, Literal, World
 
 MAX_GROUND = 400  # calls listed one by one; beyond that a pattern says how they are written
 MAX_PATTERN = 40_000  # characters of such a pattern; beyond that any text (endpoints bound the size of a schema)

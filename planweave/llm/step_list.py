@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planweave.core.errors import ParseError
+from planweave.core.base.errors import ParseError
 from planweave.llm.parsing import agreed, bounded
 
 MAX_CHARACTERS = 100_000

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planweave.core.plugins import Registry
+from planweave.core.base.plugins import Registry
 from planweave.methods.prompting import SAMPLE_SYSTEM, SAMPLE_USER
 from planweave.methods.question import Questions
 

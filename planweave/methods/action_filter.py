@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planweave.core.domain import Domain
-from planweave.core.reduced import without
-from planweave.core.transition import Change, Transition
-from planweave.core.world import Action, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.reduced import without
+from planweave.core.symbolic.transition import Change, Transition
+from planweave.core.symbolic.world import Action, World
 
 
 def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:

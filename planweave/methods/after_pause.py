@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.ports import Outcome
-from planweave.core.transition import Change, Transition
-from planweave.core.validation import Validation, validate
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.checks.validation import Validation, validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Change, Transition
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Outcome
 
 
 @dataclass(frozen=True)

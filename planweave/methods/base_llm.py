@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.parameter import option
+from planweave.core.base.parameter import option
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import PROMPTS

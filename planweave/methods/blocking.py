@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from planweave.core.assumptions import unseen_marks
-from planweave.core.blocking import lacking, resolution_actions, revealing_actions
-from planweave.core.domain import Domain
-from planweave.core.errors import ParseError, SeveralAnswersError
-from planweave.core.failure import TRANSIENT
-from planweave.core.parameter import option
-from planweave.core.ports import Choice
-from planweave.core.rules import RuleError
-from planweave.core.transition import Transition
-from planweave.core.unobserved_effects import UnobservedEffects
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import ParseError, SeveralAnswersError
+from planweave.core.base.failure import TRANSIENT
+from planweave.core.base.parameter import option
+from planweave.core.checks.assumptions import unseen_marks
+from planweave.core.checks.blocking import lacking, resolution_actions, revealing_actions
+from planweave.core.checks.unobserved_effects import UnobservedEffects
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rules import RuleError
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Choice
 from planweave.llm.parsing import bounded
 from planweave.llm.replies import read_each
 from planweave.methods.episode import Episode
@@ -131,7 +131,7 @@ class Blocking(PaperMode):
     reveal: when actions that may show an unseen object are candidates: "unseen", as in the paper, where an action would
     need an object that was never seen, which then blocks it; "stuck" where such an action failed or no candidate is
     left. max_candidates: per literal and action schema; what it cuts off is recorded. retries: of an action that failed
-    with one of `planweave.core.failure.TRANSIENT`, offered again where no other candidate is left.
+    with one of `planweave.core.base.failure.TRANSIENT`, offered again where no other candidate is left.
     """
 
     questions: ClassVar[Questions] = Questions(select={"blocking": select})

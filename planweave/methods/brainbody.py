@@ -14,11 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import ParseError
-from planweave.core.parameter import option
-from planweave.core.ports import Grounding, Written
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import ParseError
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.parsing import agreed, bounded, parse_plan
 from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps

@@ -11,15 +11,15 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from planweave.core.assumptions import never_seen
-from planweave.core.classical import NoPlanError, solve
-from planweave.core.domain import spoken
-from planweave.core.failure import Code
-from planweave.core.parameter import option
-from planweave.core.rules import RuleError
-from planweave.core.transition import Transition
-from planweave.core.unobserved_effects import UnobservedEffects
-from planweave.core.world import Action, Known, Literal, World
+from planweave.core.base.failure import Code
+from planweave.core.base.parameter import option
+from planweave.core.checks.assumptions import never_seen
+from planweave.core.checks.unobserved_effects import UnobservedEffects
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.symbolic.domain import spoken
+from planweave.core.symbolic.rules import RuleError
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 

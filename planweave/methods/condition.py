@@ -6,8 +6,8 @@ import contextlib
 import re
 from dataclasses import replace
 
-from planweave.core.errors import ParseError
-from planweave.core.ports import Check
+from planweave.core.base.errors import ParseError
+from planweave.core.workflow.ports import Check
 from planweave.llm.parsing import agreed, bounded
 from planweave.methods.conditions import MAX_CHARACTERS, Condition, holds_by_rule, objects_named, parse_condition
 from planweave.methods.prompting import message, observation_text, one_line, render

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ParseError
-from planweave.core.program import MAX_CONDITION, RELATION, plain_relation
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import ParseError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.trees.program import MAX_CONDITION, RELATION, plain_relation
 from planweave.methods.prompting import example_part
 
 MAX_CHARACTERS = MAX_CONDITION

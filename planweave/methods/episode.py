@@ -7,18 +7,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from planweave.core.action_tree import Node
-from planweave.core.approval import Answer, Approval, Request
-from planweave.core.cancellation import Cancellation
-from planweave.core.domain import Domain
-from planweave.core.error_types import action_error
-from planweave.core.errors import ParseError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.pause import Pause
-from planweave.core.ports import Body, Outcome, Planner
-from planweave.core.transition import Transition, inverse_actions
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import ParseError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.base.usage import Usage
+from planweave.core.checks.error_types import action_error
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, inverse_actions
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.trees.action_tree import Node
+from planweave.core.workflow.approval import Answer, Approval, Request
+from planweave.core.workflow.pause import Pause
+from planweave.core.workflow.ports import Body, Outcome, Planner
 from planweave.methods.after_pause import AfterPause, Course, Resumed
 from planweave.methods.journal import Journal
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError, ModelError, NoModelError
-from planweave.core.ports import Interpretation
-from planweave.core.question import AmbiguityError, Clarification
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError, ModelError, NoModelError
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.goals.alternatives import which_reading
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_sentence

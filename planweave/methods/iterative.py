@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from planweave.core.errors import ParseError
-from planweave.core.parameter import option
-from planweave.core.ports import Candidate, Proposals
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ParseError
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from planweave.core.errors import ParseError
-from planweave.core.ports import Grounding, Written
+from planweave.core.base.errors import ParseError
+from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from planweave.core.approval import PlanEdited
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.workflow.approval import PlanEdited
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planweave.core.errors import UnknownNameError
-from planweave.core.parameter import Parameter, option_parameters
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.parameter import Parameter, option_parameters
 from planweave.methods import METHODS
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from planweave.core.parameter import option
+from planweave.core.base.parameter import option
 
 
 @dataclass

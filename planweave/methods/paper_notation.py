@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.errors import PlanweaveError
-from planweave.core.world import Action, World
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Action, World
 from planweave.llm.parsing import letter
 from planweave.methods.prompting import (
     PROMPTS,

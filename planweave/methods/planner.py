@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from planweave.core.budget import Budget
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
-from planweave.core.question import Clarification
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.workflow.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
+from planweave.core.workflow.question import Clarification
 from planweave.llm.accounting import Prices
 from planweave.llm.asking import Asker, counted
 from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply, ChatRequest
@@ -47,7 +47,7 @@ TOO_WEAK = (
 
 
 class LanguagePlanner:
-    """Implements `planweave.core.ports.Planner`. Thread-safe. load_domain returns a world's domain.
+    """Implements `planweave.core.workflow.ports.Planner`. Thread-safe. load_domain returns a world's domain.
 
     on_exchange is called with every request and its reply, see `planweave.llm.asking.Asker`; kind is "plans", "choice",
     "goal", "program", "brain", "brain_feedback", "command", "words", "step", "proposals", "selection" or "condition".

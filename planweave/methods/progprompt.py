@@ -1,7 +1,7 @@
 """ProgPrompt (Singh et al., ICRA 2023): one program, executed statement by statement, assertions checked on the way.
 
 The prompt is the beginning of a Python file: an import of the actions, the objects, example functions, and the head of
-the requested function. The reply is parsed by planweave.core.program and never executed as Python.
+the requested function. The reply is parsed by planweave.core.trees.program and never executed as Python.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ParseError
-from planweave.core.parameter import option
-from planweave.core.ports import Written
-from planweave.core.program import (
+from planweave.core.base.errors import ParseError
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
+from planweave.core.trees.program import (
     MAX_CHARACTERS,
     MAX_CONDITION,
     Assertion,
@@ -27,7 +27,7 @@ from planweave.core.program import (
     Statement,
     read_program,
 )
-from planweave.core.world import World
+from planweave.core.workflow.ports import Written
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import ask_until_read, was_cut, whole

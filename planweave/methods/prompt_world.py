@@ -13,8 +13,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import Domain, spoken
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.tokens import estimated_tokens
 from planweave.methods.prompting import prompt_notes
@@ -102,7 +102,7 @@ class PromptWorlds:
 
 
 def _of_state(domain: Domain, world: World, state: str) -> list[Literal]:
-    """The facts of predicates with a given `state`, see `planweave.core.domain.Predicate`."""
+    """The facts of predicates with a given `state`, see `planweave.core.symbolic.domain.Predicate`."""
     told = [name for name, p in domain.predicates.items() if p.state == state]
     return [f for name in told for f in world.by_predicate.get(name, ())]
 

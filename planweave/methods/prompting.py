@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from planweave.core.domain import ActionSchema, Domain, Predicate, spoken
-from planweave.core.errors import ConfigError
-from planweave.core.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import ConfigError
+from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
+from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate, spoken
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from planweave.core.domain import Domain
-from planweave.core.ports import Choice, Grounding, Proposals, Written
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Choice, Grounding, Proposals, Written
 from planweave.llm.clients.base import About, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender, Similarity

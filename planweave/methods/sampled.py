@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from planweave.core.errors import ParseError
-from planweave.core.world import Action
+from planweave.core.base.errors import ParseError
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import read_each

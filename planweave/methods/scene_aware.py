@@ -16,10 +16,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.domain import spoken
-from planweave.core.parameter import option
-from planweave.core.ports import Candidate, Proposals
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.domain import spoken
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planweave.core.parameter import option
+from planweave.core.base.parameter import option
 from planweave.llm.names import CUTOFF
 
 SAMPLING = ("auto", "request", "stepwise")

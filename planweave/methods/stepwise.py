@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from planweave.core.domain import Domain
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import SampledPlans
-from planweave.core.relevance import relevant_world
-from planweave.core.transition import State, Transition
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.usage import Usage
+from planweave.core.planning.relevance import relevant_world
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.transition import State, Transition
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import SampledPlans
 from planweave.llm.clients.base import ChatReplies, ChatRequest
 from planweave.llm.schema import ground_actions
 from planweave.methods.prompting import Messages, example_part, message, one_line, render, same_task

@@ -15,10 +15,10 @@ from itertools import product
 
 from rapidfuzz import fuzz
 
-from planweave.core.domain import ActionSchema, Domain, spoken
-from planweave.core.errors import ParseError
-from planweave.core.formula import Parameter
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ParseError
+from planweave.core.pddl.formula import Parameter
+from planweave.core.symbolic.domain import ActionSchema, Domain, spoken
+from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder
 
 MAX_CHARACTERS = 300  # of a step; longer ones are prose

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.action_tree import Node, Status, build_tree
-from planweave.core.error_types import plan_error
-from planweave.core.errors import ParseError, PlanweaveError
-from planweave.core.failure import TRANSIENT
-from planweave.core.formula import conjuncts
-from planweave.core.parameter import option
-from planweave.core.plan import Plan
-from planweave.core.ports import Outcome
-from planweave.core.transition import Transition
-from planweave.core.validation import Validation, Validator, achievers
-from planweave.core.world import Action, Known, Literal, World
+from planweave.core.base.errors import ParseError, PlanweaveError
+from planweave.core.base.failure import TRANSIENT
+from planweave.core.base.parameter import option
+from planweave.core.checks.error_types import plan_error
+from planweave.core.checks.validation import Validation, Validator, achievers
+from planweave.core.pddl.formula import conjuncts
+from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Known, Literal, World
+from planweave.core.trees.action_tree import Node, Status, build_tree
+from planweave.core.workflow.ports import Outcome
 from planweave.methods import paper_notation
 from planweave.methods.action_filter import distinct
 from planweave.methods.episode import Episode
@@ -47,7 +47,7 @@ class TreePlanner(PaperMode):
     weighs language against environment in "hybrid". check_plans: keep only plans that reach the goal from the observed
     world according to the domain; the paper keeps all. Where there is none, plans are kept that reach it under
     assumptions about unobserved objects, and where there is none of these, plans that leave a goal literal to
-    unobserved facts. retries: of an action that failed with one of `planweave.core.failure.TRANSIENT`.
+    unobserved facts. retries: of an action that failed with one of `planweave.core.base.failure.TRANSIENT`.
     """
 
     questions: ClassVar[Questions] = Questions(

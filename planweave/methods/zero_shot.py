@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.parameter import option
-from planweave.core.ports import Candidate, Proposals
-from planweave.core.world import Action
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from viser import Icon
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.page import words
 from planweave.page.moments import Moment, Moments
 

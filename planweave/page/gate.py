@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 COOKIE = "planweave"
 TOKEN_VARIABLE = "PLANWEAVE_WEB_TOKEN"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from viser import Icon
 from viser.transforms import SO3
 
-from planweave.core.step_motion import PlanPreview
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import World
+from planweave.core.symbolic.world import World
+from planweave.core.workflow.step_motion import PlanPreview
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.robot_view import RobotView
 from planweave.page.timeline import Timeline

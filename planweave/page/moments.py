@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import World
+from planweave.core.symbolic.world import World
+from planweave.core.workflow.task import TaskState, TaskStatus
 
 TASKS = 10
 MOST = 400

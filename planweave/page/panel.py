@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from viser import Icon
 
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.question import UserQuestion
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.tree_rows import TreeRow
-from planweave.core.world import Action, World
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, World
+from planweave.core.trees.rows import TreeRow
+from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks
 from planweave.page.ghost import Ghost

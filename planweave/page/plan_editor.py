@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from viser import Icon
 
-from planweave.core import plan_editing as editing
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import Action, World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow import plan_editing as editing
+from planweave.core.workflow.task import TaskState, TaskStatus
 
 if TYPE_CHECKING:
     import viser

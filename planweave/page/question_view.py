@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from viser import Icon
 
-from planweave.core.question import UserQuestion
-from planweave.core.world import World, WorldObject
+from planweave.core.symbolic.world import World, WorldObject
+from planweave.core.workflow.question import UserQuestion
 
 if TYPE_CHECKING:
     import viser

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.memory import no_mesh_cache
+from planweave.core.base.memory import no_mesh_cache
 from planweave.robots.description import RobotDescription
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import TCP_SITE, VISUAL_GROUP, finger_joints

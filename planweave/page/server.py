@@ -14,7 +14,7 @@ import websockets.asyncio.server
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.page.first_screen import File, FirstScreen
 from planweave.page.gate import Answer, Gate
 

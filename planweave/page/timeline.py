@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.step_motion import Carried, PlanPreview
+from planweave.core.workflow.step_motion import Carried, PlanPreview
 
 Array = NDArray[np.float64]
 Tool = Callable[[Array], Array]

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.step_motion import PlanPreview, preview_text, step_text
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
-from planweave.core.tree_rows import TreeRow, children_of
-from planweave.core.world import Known, World, WorldObject
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, World, WorldObject
+from planweave.core.trees.rows import TreeRow, children_of
+from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
+from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, usage_text
 from planweave.page.moments import Moment
 
 _COLOURS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, World, WorldObject
 
 if TYPE_CHECKING:
     import viser

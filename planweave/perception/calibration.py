@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.paths import find_config
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.paths import find_config
+from planweave.core.base.yaml_files import read_yaml
 from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.robot_filter import RobotState, frame_in_base

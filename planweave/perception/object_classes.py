@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, UnknownNameError
+from planweave.core.base.errors import DomainError, UnknownNameError
+from planweave.core.symbolic.domain import Domain
 
 SHAPES = (
     "low_walls",

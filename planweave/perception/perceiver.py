@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planweave.core.domain import Domain
-from planweave.core.memory import give_back_memory
+from planweave.core.base.memory import give_back_memory
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection

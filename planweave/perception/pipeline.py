@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planweave.core.domain import Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Cloud, Projector
 from planweave.perception.decoding import FrameError

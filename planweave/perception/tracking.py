@@ -19,7 +19,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from planweave.core.domain import Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.colours import other_surface
 from planweave.perception.detection import Detection
 from planweave.perception.matching import (

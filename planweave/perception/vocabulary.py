@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.perception.colours import COLOURS
 
 MOST_NAMES, LONGEST, MOST_WORDS = 100, 60, 5

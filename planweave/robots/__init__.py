@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from planweave.core.errors import PlanweaveError, UnknownNameError
-from planweave.core.paths import is_file
-from planweave.core.plugins import Registry, offered_file
+from planweave.core.base.errors import PlanweaveError, UnknownNameError
+from planweave.core.base.paths import is_file
+from planweave.core.base.plugins import Registry, offered_file
 from planweave.robots.description import RobotDescription, read_robot
 
 __all__ = ["DEFAULT", "ROBOTS", "RobotDescription", "broken_robots", "find_robot", "load_robot", "robot_names"]

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
 
 Vector = tuple[float, float, float]
 _Reader = Callable[[Any], Any]

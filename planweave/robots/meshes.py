@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.memory import no_mesh_cache
+from planweave.core.base.memory import no_mesh_cache
 from planweave.robots.model import robot_spec
 
 if TYPE_CHECKING:

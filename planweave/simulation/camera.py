@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planweave.core.errors import ConfigError
-from planweave.core.paths import find_config
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import find_config
+from planweave.core.base.yaml_files import read_yaml
 from planweave.simulation.offscreen import OffscreenView
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.errors import ConfigError
-from planweave.core.memory import give_back_memory
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.memory import give_back_memory
 from planweave.simulation.camera import OverheadCamera, RgbdFrame
 from planweave.simulation.offscreen import free_contexts
 from planweave.simulation.simulator import Snapshot

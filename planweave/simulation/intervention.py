@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.errors import SceneError
+from planweave.core.base.errors import SceneError
 from planweave.robots.model import TCP_SITE
 from planweave.simulation.mujoco_model import object_body
 from planweave.simulation.scene import Scene

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.errors import SceneError
+from planweave.core.base.errors import SceneError
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import finger_joints, pad_geoms

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 if TYPE_CHECKING:
     import mujoco

@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.simulation.simulator import Simulator
 
 T = TypeVar("T")

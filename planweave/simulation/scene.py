@@ -30,9 +30,9 @@ from typing import Any
 
 import yaml
 
-from planweave.core.errors import ConfigError, SceneError
-from planweave.core.paths import find_config, is_file
-from planweave.core.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.errors import ConfigError, SceneError
+from planweave.core.base.paths import find_config, is_file
+from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
 from planweave.simulation.shapes import COLOURS, KINDS
 
 _LARGEST = 1e12  # of any number in a scene

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.robots import RobotDescription, load_robot
 
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad

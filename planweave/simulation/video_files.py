@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 
 if TYPE_CHECKING:
     from PIL import Image

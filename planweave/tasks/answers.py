@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.question import MOST_QUESTIONS, AmbiguityError, Clarification
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification
 from planweave.goals.answer_reading import read_answer
 
 if TYPE_CHECKING:

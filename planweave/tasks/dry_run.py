@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.validation import Validation, Validator
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.failure import Code
+from planweave.core.checks.validation import Validation, Validator
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Look, Outcome
 
 
 class PredictedBody:
     """A LookingBody (core.ports) predicted from one observed world. done: the applicable actions in order.
 
     The whole plan is validated from the observed world at each step, so that all steps share the same assumptions about
-    unobserved objects (planweave.core.validation).
+    unobserved objects (planweave.core.checks.validation).
     """
 
     def __init__(self, domain: Domain, world: World):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planweave.core.approval import PlanEdited
-from planweave.core.world import Action
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.approval import PlanEdited
 from planweave.methods.episode import Episode
 
 

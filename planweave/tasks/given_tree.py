@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from planweave.core.behaviour_tree import Tree, check_names, play
-from planweave.core.behaviour_tree_xml import read_tree
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.ports import Outcome
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import GoalError, PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.trees.behaviour_tree import Tree, check_names, play
+from planweave.core.trees.behaviour_tree_xml import read_tree
+from planweave.core.workflow.ports import Outcome
 from planweave.methods.episode import Episode
 from planweave.tasks.dry_run import PredictedBody
 
@@ -63,7 +63,7 @@ class _StoppedError(PlanweaveError):
 
 @dataclass
 class GivenTree:
-    """text: the tree as XML (`planweave.core.behaviour_tree_xml`)."""
+    """text: the tree as XML (`planweave.core.trees.behaviour_tree_xml`)."""
 
     text: str
     alone: ClassVar[bool] = True  # planweave.methods.method_run: no other method takes over

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, PlanweaveError
-from planweave.core.ports import Look, LookingBody
-from planweave.core.world import World
-from planweave.core.world_changes import changes_between
+from planweave.core.base.errors import CanceledError, PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World
+from planweave.core.symbolic.world_changes import changes_between
+from planweave.core.workflow.ports import Look, LookingBody
 from planweave.methods.after_pause import Resumed
 from planweave.tasks.task import Task
 

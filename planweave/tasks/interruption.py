@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planweave.core.world import Literal
+from planweave.core.symbolic.world import Literal
 from planweave.tasks.answers import Answers
 from planweave.tasks.task_store import Kept
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planweave.core.errors import GoalError
-from planweave.core.names import one_line
+from planweave.core.base.errors import GoalError
+from planweave.core.base.names import one_line
 
 MAX_SENTENCE = 2000
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planweave.core.action_tree import build_tree
-from planweave.core.behaviour_tree import Tree, sequence_of, tree_of_samples
-from planweave.core.behaviour_tree_xml import read_tree
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.trees.action_tree import build_tree
+from planweave.core.trees.behaviour_tree import Tree, sequence_of, tree_of_samples
+from planweave.core.trees.behaviour_tree_xml import read_tree
 
 Events = Sequence[Mapping[str, Any]]
 

@@ -7,12 +7,12 @@ import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from planweave.core.approval import Approval
-from planweave.core.cancellation import Cancellation
-from planweave.core.pause import Pause
-from planweave.core.question import Inquiry
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import Literal
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.approval import Approval
+from planweave.core.workflow.pause import Pause
+from planweave.core.workflow.question import Inquiry
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.tasks.answers import Answers

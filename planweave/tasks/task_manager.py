@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planweave.core.approval import Approval, Request
-from planweave.core.approval_basis import MOVED
-from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
-from planweave.core.ports import LookingBody, Planner
-from planweave.core.question import Inquiry
-from planweave.core.step_motion import MAX_STEPS
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import Action, Literal
-from planweave.core.wrapped_body import CompletedBody
+from planweave.core.base.errors import GoalError, PlanweaveError, UnknownNameError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
+from planweave.core.workflow.approval import Approval, Request
+from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.ports import LookingBody, Planner
+from planweave.core.workflow.question import Inquiry
+from planweave.core.workflow.step_motion import MAX_STEPS
+from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
@@ -338,7 +338,8 @@ class TaskManager:
     def answer(self, task_id: str, question_id: str, choice: int = 0, text: str = "", person: str = "") -> str:
         """Answer the question that a task (the running one where no id is given) waits with; raises GoalError.
 
-        choice: number of a choice, from 1; 0: `text` is the answer (planweave.core.question). Returns what was chosen.
+        choice: number of a choice, from 1; 0: `text` is the answer (planweave.core.workflow.question). Returns what was
+        chosen.
         """
         text, person = plain(text, "answer"), plain(person, "name of who answers", MAX_APPROVER)
         task = self._going_on(task_id, "no task is running, so no question waits for an answer")

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planweave.core.confirmation import GoalCheck, confirm
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, GoalError, NoModelError, PlanweaveError, UnknownNameError
-from planweave.core.ports import Interpretation, LookingBody, Planner
-from planweave.core.question import AmbiguityError
-from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.task import TaskState
-from planweave.core.usage import Usage
-from planweave.core.world import Literal, World
+from planweave.core.base.errors import CanceledError, GoalError, NoModelError, PlanweaveError, UnknownNameError
+from planweave.core.base.usage import Usage
+from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.confirmation import GoalCheck, confirm
+from planweave.core.workflow.ports import Interpretation, LookingBody, Planner
+from planweave.core.workflow.question import AmbiguityError
+from planweave.core.workflow.task import TaskState
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
 from planweave.methods.after_pause import ReachedMeanwhileError, Resumed

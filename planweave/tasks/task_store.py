@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.task import TaskState, TaskStatus
 
 VERSION = 1
 log = logging.getLogger(__name__)

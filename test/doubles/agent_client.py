@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from planweave.core.errors import GoalError, PlanweaveError, SystemDownError
-from planweave.core.step_motion import PlanPreview
+from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.workflow.step_motion import PlanPreview
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 

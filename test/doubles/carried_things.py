@@ -18,7 +18,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.geometry.upright_shape import is_upright
 
 ROOM = (-0.5, -0.9, -0.1), (1.0, 0.9, 1.3)

@@ -6,8 +6,8 @@ import threading
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from planweave.core.cancellation import Cancellation
-from planweave.core.world import Action
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.symbolic.world import Action
 from planweave_ros.ports import RosBody
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import Location, load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 from planweave.geometry.upright_shape import yaw_of
 from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera

@@ -1,7 +1,7 @@
 """A body for LIBERO's tasks that moves nothing: actions have the domain's effects and take steps of the simulator."""
 
 from planweave.bodies.symbolic import SymbolicBody
-from planweave.core.domain import Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.libero.truth import truth
 
 KITCHEN = Domain.load("kitchen")

@@ -1,6 +1,6 @@
 """All facts of a world of few objects, those that follow from poses with them."""
 
-from planweave.core.world import Literal, World
+from planweave.core.symbolic.world import Literal, World
 from planweave.geometry import spatial
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from doubles.planner_worlds import BLOCKS
 from doubles.scripted import SymbolicBody
 from planweave.bodies.home import port
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.llm.clients import choose_client
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode

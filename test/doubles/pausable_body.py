@@ -6,10 +6,10 @@ import threading
 from dataclasses import replace
 
 from doubles.scripted import SymbolicBody
-from planweave.core.errors import SystemDownError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Literal
+from planweave.core.base.errors import SystemDownError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.ports import Look, Outcome
 
 
 class PausableBody(SymbolicBody):

@@ -8,8 +8,8 @@ import os
 import sys
 
 from doubles.planner_worlds import BLOCKS, table
-from planweave.core.errors import PlanweaveError
-from planweave.core.world import Action
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients import choose_client
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 

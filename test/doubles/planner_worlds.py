@@ -1,6 +1,6 @@
 """A table as the camera would report it, for tests of prompts, goals and plans."""
 
-from planweave.core.world import Literal, World, WorldObject
+from planweave.core.symbolic.world import Literal, World, WorldObject
 
 PLACES = ("table", "left_side", "middle", "right_side", "left_spot", "right_spot", "far_edge")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from planweave.core.domain import Domain
-from planweave.core.program import read_program
-from planweave.core.world import Action
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+from planweave.core.trees.program import read_program
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import letter, parse_choice, parse_goal, parse_plan, parse_step
 from planweave.llm.step_list import numbered_steps

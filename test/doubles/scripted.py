@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import (
+from planweave.core.base.errors import CanceledError, PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.workflow.ports import (
     Check,
     Choice,
     Grounding,
@@ -22,10 +25,7 @@ from planweave.core.ports import (
     SampledPlans,
     Written,
 )
-from planweave.core.question import AmbiguityError
-from planweave.core.transition import Transition
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.workflow.question import AmbiguityError
 
 
 def plan(text: str, samples: int = 1, logprob: float | None = None) -> Plan:

@@ -13,8 +13,8 @@ from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 
 FR3 = load_robot()

@@ -1,7 +1,7 @@
 """A client of no model: it gives set replies. And a planner that asks it."""
 
-from planweave.core.ports import Planner
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
+from planweave.core.workflow.ports import Planner
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods.planner import LanguagePlanner
 

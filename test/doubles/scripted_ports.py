@@ -2,7 +2,7 @@
 
 import types
 
-from planweave.core.action_end import ActionEnd, End
+from planweave.core.workflow.action_end import ActionEnd, End
 
 
 class ScriptedPort:

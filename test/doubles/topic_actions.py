@@ -8,7 +8,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.core.action_end import ActionEnd, End
+from planweave.core.workflow.action_end import ActionEnd, End
 from planweave.robots import load_robot
 
 FR3 = load_robot()

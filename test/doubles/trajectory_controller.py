@@ -10,7 +10,7 @@ import types
 import numpy as np
 
 from planweave.bodies.arm.arms.base import ArmState
-from planweave.core.action_end import ActionEnd, End
+from planweave.core.workflow.action_end import ActionEnd, End
 from planweave.robots import load_robot
 
 FR3 = load_robot()

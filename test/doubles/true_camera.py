@@ -6,8 +6,8 @@ from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rclpy.node import Node
 
 from doubles.direct_arm import true_things
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
 from planweave.geometry.upright_shape import quaternion_of
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.honesty import Outcome, holds, running_stage, verdict
 from benchmarks.honesty_cases import CASES
 from planweave.bench.tabletop_checks import ObjectPose
-from planweave.core.world import Literal
+from planweave.core.symbolic.world import Literal
 
 pytestmark = pytest.mark.gl
 TIMES = 3  # on a busy machine the moment for a hand passes, or a thing gets another name; a false success ends it

@@ -23,7 +23,7 @@ from websockets.sync.client import connect
 
 from benchmarks.browser import Browser, found
 from benchmarks.spun_node import spun_node
-from planweave.core.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.launcher.systems import load_system, with_page
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from doubles.table_watch import Watch
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.task import TaskState
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.task import TaskState
 from planweave.launcher.systems import load_system
 
 RED, BLUE = 0, 1  # in the scene's order

@@ -13,7 +13,7 @@ import pytest
 from doubles.endpoints import KEY, echoes, spoken
 from doubles.fake_openai import FakeOpenAI
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.processes import start_node, stop_nodes
 from planweave.launcher.systems import load_system
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from ros_fixtures import PATIENCE, node_processes, not_in_the_policies
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave.launcher.systems import load_system
 
 CONFIG = config_dir()

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from planweave.core.action_end import End
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
+from planweave.core.workflow.action_end import End
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from doubles.scripted import SymbolicBody, tabletop
 from ros_fixtures import simulated
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.task import TaskState
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.task import TaskState
 
 WORLD = tabletop(
     "red_cube red_cube_2 pear: item; left_tray right_tray: container; table: location",

@@ -15,10 +15,10 @@ from doubles.environment import python_path
 from doubles.task_server import TaskServer
 
 from planweave.cli import main as cli
-from planweave.core.action_tree import Status
-from planweave.core.errors import PlanweaveError, SystemDownError
-from planweave.core.task import TaskState
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError, SystemDownError
+from planweave.core.symbolic.world import Literal
+from planweave.core.trees.action_tree import Status
+from planweave.core.workflow.task import TaskState
 from planweave.launcher.one_system import only_system
 from planweave.launcher.systems import NodeSpec
 from planweave_ros.client import Client

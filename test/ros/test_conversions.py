@@ -8,11 +8,11 @@ from doubles.scripted import literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.action_tree import Status, build_tree
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Known, Literal, World, WorldObject
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.trees.action_tree import Status, build_tree
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.geometry.spatial import RELATIONS, derived
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
@@ -226,7 +226,7 @@ def test_constants_of_messages_and_enums_agree():
     from planweave_interfaces.msg import ActionNode
     from planweave_interfaces.msg import TaskStatus as StatusMsg
 
-    from planweave.core.failure import Code
+    from planweave.core.base.failure import Code
 
     for enum, source in ((Code, ExecuteAction.Result), (Status, ActionNode), (TaskState, StatusMsg)):
         for member in enum:

@@ -9,8 +9,8 @@ import pytest
 from doubles.listed import listed
 from ros_fixtures import SIMULATION, simulated
 
-from planweave.core.failure import Code
-from planweave.core.world import Action, Known
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, Known
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 

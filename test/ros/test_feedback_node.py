@@ -15,8 +15,8 @@ from doubles.environment import python_path
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from ros_fixtures import simulated
 
-from planweave.core.ports import Look
-from planweave.core.world import Action
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Look
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 
@@ -164,7 +164,7 @@ def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
     """Messages of the topic may arrive after the answer of an action that was sent later."""
     from doubles.nodes import BodyNodeDouble
 
-    from planweave.core.cancellation import Cancellation
+    from planweave.core.base.cancellation import Cancellation
     from planweave_ros import conversions as convert
     from planweave_ros.ports import RosBody
 

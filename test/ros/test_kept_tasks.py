@@ -8,9 +8,9 @@ pytest.importorskip("planweave_interfaces")
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.failure import Code
-from planweave.core.ports import Outcome
-from planweave.core.task import TaskState
+from planweave.core.base.failure import Code
+from planweave.core.workflow.ports import Outcome
+from planweave.core.workflow.task import TaskState
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 STEPS = ["grasp(a)", "place_in(a, tray)"]

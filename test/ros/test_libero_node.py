@@ -3,7 +3,7 @@
 import pytest
 from ros_fixtures import not_in_the_policies
 
-from planweave.core.errors import NotInstalledError
+from planweave.core.base.errors import NotInstalledError
 from planweave.launcher.systems import load_system
 from planweave.libero.environment import python
 
@@ -46,7 +46,7 @@ def libero(start_node, make_node, spin_until):
 def carried_out(client, spin_until, text):
     from planweave_interfaces.action import ExecuteAction
 
-    from planweave.core.world import Action
+    from planweave.core.symbolic.world import Action
     from planweave_ros.conversions import action_to_msg
 
     sent = client.act.send_goal_async(ExecuteAction.Goal(action=action_to_msg(Action.parse(text))))
@@ -78,8 +78,8 @@ def test_a_thing_is_grasped_and_another_task_loaded(libero, spin_until):
 
 
 def test_a_stop_between_the_beginning_and_the_action_is_not_forgotten():
-    from planweave.core.failure import Code
-    from planweave.core.world import Action
+    from planweave.core.base.failure import Code
+    from planweave.core.symbolic.world import Action
     from planweave.libero.session import LiberoSession
 
     session = LiberoSession("libero_object/0/0")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from planweave.core.paths import config_dir
+from planweave.core.base.paths import config_dir
 from planweave.launcher import running_system as launcher
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import NodeSpec, System

@@ -7,7 +7,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
 from perception_node.node import PerceptionNode
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 
 pytestmark = pytest.mark.gl
 

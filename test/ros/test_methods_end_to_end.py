@@ -12,7 +12,7 @@ from ros_fixtures import simulated
 
 from feedback_node.node import FeedbackNode
 from planner_node.node import PlannerNode
-from planweave.core.world import Literal
+from planweave.core.symbolic.world import Literal
 from planweave.llm.clients.recording import ReplayClient
 from planweave_ros import conversions as convert
 from planweave_ros.action_client import ThreadSafeActionClient

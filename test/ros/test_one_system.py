@@ -10,7 +10,7 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from planweave.cli import run
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.launcher import domains, running_system
 from planweave.launcher.one_system import RunningError, own_domain
 from planweave_ros.client import Client

@@ -14,7 +14,7 @@ pytest.importorskip("planweave_interfaces")
 from doubles.scripted import SymbolicBody, tabletop
 from planweave_interfaces.msg import WorldState
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave_ros import only_one
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.serve_body import WorldPublisher, keep_the_only_body, serve_body

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from ros_fixtures import simulated
 
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
 
 pytestmark = pytest.mark.gl

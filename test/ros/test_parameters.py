@@ -6,7 +6,7 @@ import sys
 import pytest
 from ros_fixtures import simulated
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 WRONG = [
     ("max_queue", "many", "must be a int from 1 to 10000"),

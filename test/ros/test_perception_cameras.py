@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image
 
 from perception_node.node import PerceptionNode
-from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.cameras import realsense
 from planweave.perception.geometry import Intrinsics
 

@@ -9,8 +9,8 @@ from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
 
 from perception_node.node import PerceptionNode
-from planweave.core.errors import PlanweaveError
-from planweave.core.health import Level
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.health import Level
 from planweave.robots import load_robot
 
 FR3 = load_robot()

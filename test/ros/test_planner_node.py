@@ -15,8 +15,8 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from planner_node.node import PlannerNode
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.symbolic.world import Action
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave_ros import conversions as convert

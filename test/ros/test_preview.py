@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ros_fixtures import simulated
 
-from planweave.core.failure import Code
-from planweave.core.world import Action, Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, Literal
 from planweave.simulation.intervention import Intervention, Moment
 from planweave_ros import conversions as convert
 

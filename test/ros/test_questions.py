@@ -7,9 +7,11 @@ from doubles.planner_worlds import BLOCKS
 
 pytest.importorskip("planweave_interfaces")
 
-from planweave.core.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import (
+from planweave.core.base.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.ports import (
     Candidate,
     Check,
     Choice,
@@ -20,9 +22,7 @@ from planweave.core.ports import (
     SampledPlans,
     Written,
 )
-from planweave.core.question import Clarification
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal
+from planweave.core.workflow.question import Clarification
 from planweave.methods.planner import LanguagePlanner
 from planweave_ros.questions import QUESTIONS, question_for
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from planweave.cli import main as cli
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 
 if importlib.util.find_spec("mcap") is None or importlib.util.find_spec("mcap_ros2") is None:
     pytest.skip("the extra bag is not installed", allow_module_level=True)

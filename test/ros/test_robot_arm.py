@@ -9,8 +9,8 @@ import pytest
 from doubles.environment import python_path
 from ros_fixtures import simulated
 
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 
 pytestmark = pytest.mark.gl
 

@@ -16,9 +16,9 @@ from doubles.environment import python_path
 from doubles.scripted import SymbolicBody
 
 import planweave as pw
-from planweave.core.errors import ConfigError, PlanweaveError, SystemDownError
-from planweave.core.failure import Code
-from planweave.core.ports import Outcome
+from planweave.core.base.errors import ConfigError, PlanweaveError, SystemDownError
+from planweave.core.base.failure import Code
+from planweave.core.workflow.ports import Outcome
 from planweave_ros import robot
 from planweave_ros.robot import Robot
 

@@ -12,11 +12,11 @@ import pytest
 from doubles.environment import python_path
 from ros_fixtures import simulated
 
-from planweave.core.action_end import End
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
-from planweave.core.paths import config_dir
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.action_end import End
 from planweave.launcher import parameter_files
 from planweave.robots import load_robot
 
@@ -282,7 +282,7 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
 
 def test_the_policies_of_executor_node_allow_what_its_watch_uses(make_node, spin_until):
     """The watch runs in executor_node's enclave. Its only client is that of a service of an action."""
-    from planweave.core.paths import config_dir
+    from planweave.core.base.paths import config_dir
     from planweave_ros.graph import missing, permissions_of, read_policies
     from planweave_ros.stop_watch import StopWatch
 

@@ -9,10 +9,10 @@ pytest.importorskip("planweave_interfaces")
 
 from doubles.scripted import SymbolicBody, tabletop
 
-from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.ports import Outcome
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Outcome
 from planweave_ros import conversions as convert
 from planweave_ros.qos import LATCHED
 

@@ -72,7 +72,7 @@ def table(make_node, start_node, spin_until):
 
         def begin(self, text=GRASP):
             """Send an action and wait until the arm moves; the future of its result."""
-            from planweave.core.world import Action
+            from planweave.core.symbolic.world import Action
 
             goal, said = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0), []
             for _ in range(5):  # an executor that has just started may not have seen the table yet

@@ -10,10 +10,10 @@ from doubles.fake_unity import FakeUnity
 from doubles.scripted import ScriptedPlanner, plan
 from ros_fixtures import simulated
 
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
-from planweave.core.paths import config_dir
-from planweave.core.world import Action, Known
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.world import Action, Known
 from planweave_ros import conversions as convert
 from planweave_ros.qos import LATCHED
 
@@ -188,7 +188,7 @@ def test_a_picture_for_who_looks(home, make_node, spin_until):
     ],
 )
 def test_wrong_parameters_end_the_start_with_a_reason(ros, home, parameters, words):
-    from planweave.core.errors import PlanweaveError
+    from planweave.core.base.errors import PlanweaveError
 
     with pytest.raises(PlanweaveError, match=words):
         home(**parameters)

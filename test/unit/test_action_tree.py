@@ -8,9 +8,9 @@ from doubles.scripted import plan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planweave.core.action_tree import Status, build_tree, plans_of
-from planweave.core.plan import Plan, PlanStep
-from planweave.core.world import Action
+from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.world import Action
+from planweave.core.trees.action_tree import Status, build_tree, plans_of
 
 ACTIONS = st.sampled_from([Action("go", (x,)) for x in "abc"] + [Action("stop")])
 PLANS = st.lists(st.tuples(st.lists(ACTIONS, max_size=5), st.integers(1, 4)), max_size=12)

@@ -13,10 +13,10 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
 from planweave.cli import main as cli
 from planweave.cli.agent_tools import MAX_STEPS, AgentTools, quoted
-from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.ports import Interpretation
-from planweave.core.question import Alternative, UserQuestion
+from planweave.core.base.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.question import Alternative, UserQuestion
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = ["grasp(a)", "place_in(a, tray)"]

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from planweave.cli.answer import QuestionAsker, question_json, send, waiting_question
 from planweave.cli.results import result_json
-from planweave.core.errors import GoalError
-from planweave.core.question import Alternative, UserQuestion
-from planweave.core.task import TaskState, TaskStatus
+from planweave.core.base.errors import GoalError
+from planweave.core.workflow.question import Alternative, UserQuestion
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave_ros.client import TaskResult
 
 QUESTION = UserQuestion(

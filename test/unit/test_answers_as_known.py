@@ -6,7 +6,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody
 
 import planweave as pw
 from planweave.cli.agent_tools import AgentTools
-from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.goals.scene_questions import answer
 
 TABLE = pw.Domain.load("tabletop")

@@ -12,9 +12,9 @@ import pytest
 
 import planweave as pw
 from planweave import api
-from planweave.core import domain_files
-from planweave.core.plugins import Registry
-from planweave.core.usage import Usage
+from planweave.core.base.plugins import Registry
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic import domain_files
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS
 
@@ -53,7 +53,7 @@ def world(domain):
 
 @pytest.fixture(autouse=True)
 def forget_domains(monkeypatch):
-    from planweave.core import domain
+    from planweave.core.symbolic import domain
 
     monkeypatch.setattr(domain, "_LOADED", domain_files.Loaded())
 

@@ -6,10 +6,10 @@ import pytest
 from doubles.approving import WORLD, SurprisingBody, ended, watchers
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
-from planweave.core.errors import GoalError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.task import TaskState
-from planweave.core.world import Action
+from planweave.core.base.errors import GoalError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.task import TaskState
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_cancelling_wakes_the_wait(watch):
 
 
 def test_a_method_that_decides_step_by_step_is_asked_at_every_step(watch):
-    from planweave.core.ports import Candidate
+    from planweave.core.workflow.ports import Candidate
 
     steps = [
         Candidate("", Action.parse("grasp(a)")),

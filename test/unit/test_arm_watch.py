@@ -14,8 +14,8 @@ from planweave.bodies.arm.arms.moveit import MoveItFollower
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Limits, time_path
-from planweave.core.action_end import End
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.workflow.action_end import End
 
 HOME = np.array(FR3.home)
 SLOW = Limits().scaled(0.15, 0.25)

@@ -17,8 +17,8 @@ from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Limits, time_path
-from planweave.core.action_end import End
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.workflow.action_end import End
 from planweave.robots import load_robot
 
 FR3 = load_robot()

@@ -6,8 +6,8 @@ import pytest
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.skills import articulated
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 SHUT = Literal("closed", ("door",))
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from benchmarks.home_tasks import HomeBody
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.assumptions import never_seen, unknown_rules
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError
-from planweave.core.validation import Validator
-from planweave.core.world import Action
+from planweave.core.base.errors import DomainError
+from planweave.core.checks.assumptions import never_seen, unknown_rules
+from planweave.core.checks.validation import Validator
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 from planweave.methods.classical import Classical
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal

@@ -21,8 +21,8 @@ from planweave.bench.suites import SUITES
 from planweave.bench.suites.libero import LiberoSuite
 from planweave.bench.task_files import chosen_tasks
 from planweave.cli.main import main as planweave
-from planweave.core.errors import NotInstalledError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
+from planweave.core.base.errors import NotInstalledError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.environment import python
 

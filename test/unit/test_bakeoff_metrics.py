@@ -8,8 +8,8 @@ from planweave.bench.episodes import Spec, play
 from planweave.bench.metrics import Measures, SampledPlan, Tried, graph_correctness, lcs, measure
 from planweave.bench.records import Recorder
 from planweave.bench.statistics import adjusted, compare, estimate, has_scipy
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Literal
 
 needs_scipy = pytest.mark.skipif(not has_scipy(), reason="extra 'bench' is not installed")
 

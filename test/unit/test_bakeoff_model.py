@@ -19,8 +19,8 @@ from planweave.bench.records import Recorder
 from planweave.bench.simulated_model import CORRELATION, ERRORS, UNKNOWN, SimulatedModel
 from planweave.bench.suites import SUITES
 from planweave.cli import bench
-from planweave.core.errors import ConfigError, ModelRequestError, ParseError, UnknownNameError
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError, ModelRequestError, ParseError, UnknownNameError
+from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import About, ChatRequest
 from planweave.methods import METHODS, asks_model
 from planweave.methods.planner import LanguagePlanner

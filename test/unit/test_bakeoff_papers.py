@@ -21,7 +21,7 @@ from planweave.bench.runner import Config, Run, prepare, read_config
 from planweave.bench.suites import SUITES
 from planweave.bench.tables import FORMATS, Table, as_csv, as_html, latex, markdown, tex
 from planweave.cli.main import main as planweave
-from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.base.errors import ConfigError, UnknownNameError
 
 TABLES = {
     "tree_planner": ["1", "2", "3", "4", "5", "6", "7", "8", "figure5", "figure9", "figure10"],
@@ -363,7 +363,7 @@ def test_what_cannot_be_made_is_said(arguments, words, capsys, inline, tmp_path,
 
 
 def test_episodes_that_are_missing_give_exit_code_1(tmp_path, capsys, inline, monkeypatch):
-    from planweave.core.errors import ModelError
+    from planweave.core.base.errors import ModelError
 
     def refuse(*_):
         raise ModelError("no model today")

@@ -15,9 +15,9 @@ from planweave.bench.results import Results
 from planweave.bench.runner import Config, Run, prepare, read_config
 from planweave.bench.task_files import chosen_tasks
 from planweave.cli.main import main as planweave
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.parameter import option_parameters
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.parameter import option_parameters
+from planweave.core.base.paths import config_dir
 from planweave.methods import METHODS
 from planweave.methods.settings import PlannerSettings
 

@@ -19,7 +19,7 @@ from planweave.bench.runner import Config, Limits, Run, newest_of, prepare
 from planweave.bench.suites import SUITES
 from planweave.bench.task_files import ids_of
 from planweave.cli.main import main as planweave
-from planweave.core.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
+from planweave.core.base.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
 
 TASKS = ("switch_on_the_radio", "light_the_candle", "turn_off_light")
 CONFIG = Config("home", TASKS, ("iterative", "base_llm", "classical"), ("simulated:0.3",), repeat=2)

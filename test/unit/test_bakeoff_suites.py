@@ -11,9 +11,9 @@ from planweave.bench.suites.home import HomeSuite, read_tasks
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.observation import visible
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, Literal
 
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PROGPROMPT = {

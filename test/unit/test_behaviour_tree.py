@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planweave as pw
-from planweave.core.action_tree import build_tree
-from planweave.core.behaviour_tree import (
+from planweave.core.base.errors import DomainError, GoalError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.trees.action_tree import build_tree
+from planweave.core.trees.behaviour_tree import (
     ActionNode,
     ConditionNode,
     FallbackNode,
@@ -18,13 +22,9 @@ from planweave.core.behaviour_tree import (
     sequence_of,
     tree_of_samples,
 )
-from planweave.core.behaviour_tree_xml import MAX_CHARACTERS, read_tree, write_tree
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, GoalError, InvalidActionError, ParseError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.task import TaskState
-from planweave.core.tree_exports import dot_graph, pddl_plan, py_trees_module
-from planweave.core.world import Action, Literal
+from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS, read_tree, write_tree
+from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module
+from planweave.core.workflow.task import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.given_tree import is_tree, predict
 from planweave.tasks.task_manager import TaskManager

@@ -8,13 +8,13 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, tabletop
 
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder
-from planweave.core.blocking import revealing_actions
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError
-from planweave.core.failure import Code
-from planweave.core.ports import Choice
-from planweave.core.transition import Transition
-from planweave.core.world import Action, World, WorldObject
+from planweave.core.base.errors import DomainError
+from planweave.core.base.failure import Code
+from planweave.core.checks.blocking import revealing_actions
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, World, WorldObject
+from planweave.core.workflow.ports import Choice
 from planweave.methods.blocking import Blocking
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal

@@ -9,11 +9,11 @@ from doubles.scripted import tabletop
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder
 from planweave.bodies.home.home import SimulatedHome
-from planweave.core.blocking import lacking, resolution_actions
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError
-from planweave.core.transition import Transition
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import DomainError
+from planweave.core.checks.blocking import lacking, resolution_actions
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal
 
 OBJECTS = "a b c: item; tray: container; plate: surface; table: location"
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from benchmarks.perception_figures import render, scene_truth
-from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Intrinsics, Pose

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.robots import load_robot
 from planweave.simulation import offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera

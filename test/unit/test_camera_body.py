@@ -9,10 +9,10 @@ from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator
 from doubles.true_namer import TrueNamer
 
 from planweave.bodies.arm.world_model import Held
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
-from planweave.core.world import Literal
+from planweave.core.base.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.libero.bodies import blinded, body_on, check_view
 from planweave.libero.body import LiberoBody

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planweave.core.domain import Domain
-from planweave.core.world import Literal
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.libero.camera_view import _things, classes, cut, depth_view, see
 from planweave.libero.client import Picture
 from planweave.libero.seen_drawers import find_drawers

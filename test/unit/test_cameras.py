@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from doubles.recorded_camera import record_bag, record_realsense, record_ros1_bag
 
-from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.cameras import content, open_realsense, open_recording, realsense, ros_bag
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO

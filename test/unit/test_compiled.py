@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.domain import Domain
-from planweave.core.formula import And, Atom, Equal, Not, Quantified
-from planweave.core.transition import Transition, _compiled
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.pddl.formula import And, Atom, Equal, Not, Quantified
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, _compiled
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 
 PDDL = """(define (domain puzzle)
   (:requirements :strips :typing :negative-preconditions :disjunctive-preconditions :existential-preconditions

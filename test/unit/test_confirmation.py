@@ -5,9 +5,9 @@ import time
 import pytest
 from doubles.scripted import literals
 
-from planweave.core.confirmation import confirm
-from planweave.core.ports import Look
-from planweave.core.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, World, WorldObject
+from planweave.core.workflow.confirmation import confirm
+from planweave.core.workflow.ports import Look
 
 SEEN, HIDDEN, PUT, FIXED = Known.SEEN, Known.REMEMBERED, Known.INFERRED, Known.FIXED
 

@@ -22,14 +22,14 @@ from planweave.cli.progress import Progress, done_lines, summary, tree_view
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
 from planweave.cli.transcript import transcript
-from planweave.core.action_tree import Status
-from planweave.core.errors import ConfigError, GoalError
-from planweave.core.paths import config_dir
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.task_words import usage_text
-from planweave.core.tree_rows import TreeRow, as_json, children_of, with_fallback
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError, GoalError
+from planweave.core.base.paths import config_dir
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.trees.action_tree import Status
+from planweave.core.trees.rows import TreeRow, as_json, children_of, with_fallback
+from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_words import usage_text
 from planweave.launcher.environment import ros_environment
 
 ROWS = (

@@ -8,8 +8,8 @@ import pytest
 from doubles import ros_messages
 
 from planweave.bodies.arm.arms.follow import ERRORS
-from planweave.core.action_end import ActionEnd, End
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
+from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros import controllers
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 import planweave as pw
-from planweave.core.blocking import resolution_actions
-from planweave.core.transition import Transition, completed
-from planweave.core.validation import validate
-from planweave.core.wrapped_body import CompletedBody
+from planweave.core.checks.blocking import resolution_actions
+from planweave.core.checks.validation import validate
+from planweave.core.symbolic.transition import Transition, completed
+from planweave.core.workflow.wrapped_body import CompletedBody
 
 LAMPS = """(define (domain lamps)
  (:requirements :strips :typing :derived-predicates :negative-preconditions)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.perception_figures import intrinsics_of, render, scene_truth
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
-from planweave.core.paths import find_config
+from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
+from planweave.core.base.paths import find_config
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import DETECTORS, make_detector, models

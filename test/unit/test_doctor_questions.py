@@ -7,7 +7,7 @@ import pytest
 from doubles.fake_openai import FakeOpenAI, completion, fails, stalls, unused_port
 
 from planweave.cli import doctor, model_probe
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.methods import METHODS

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.core.classical import NoPlanError, _reason, solve
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
-from planweave.core.kairos_search import Found
-from planweave.core.pddl_writer import domain_pddl, problem_pddl
-from planweave.core.transition import Transition, facts_of, inverse_actions
-from planweave.core.validation import achievers, validate
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.checks.validation import achievers, validate
+from planweave.core.planning.classical import NoPlanError, _reason, solve
+from planweave.core.planning.kairos_search import Found
+from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
+from planweave.core.symbolic.world import Action, Literal
 
 OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
 FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"
@@ -278,7 +278,7 @@ def test_unknown_domain_lists_those_there_are():
     ],
 )
 def test_only_a_name_that_may_be_meant_is_suggested(name, known, meant):
-    from planweave.core.errors import close_names
+    from planweave.core.base.errors import close_names
 
     assert close_names(name, known)[:1] == meant
     assert ("did you mean" in str(UnknownNameError("object", name, known))) is bool(meant)

@@ -3,8 +3,8 @@
 import pytest
 from doubles.recorded_replies import MARKED, UNMARKED, recorded
 
-from planweave.core.errors import NoAnswerError
-from planweave.core.usage import Usage
+from planweave.core.base.errors import NoAnswerError
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.replies import check_said, read_each, readable
 

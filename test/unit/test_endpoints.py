@@ -11,7 +11,7 @@ import pytest
 from doubles.endpoints import KEY, QUIRKS, Quirk, QuirkServer, of_another_host
 from doubles.fake_openai import FakeOpenAI, stalls
 
-from planweave.core.errors import ConfigError, ModelError
+from planweave.core.base.errors import ConfigError, ModelError
 from planweave.llm.clients import choose_client, openai_client
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.endpoint import Mask, read_endpoint, read_options

@@ -6,9 +6,9 @@ import pytest
 
 from planweave.cli import main as cli
 from planweave.cli.export import FORMATS, exported
-from planweave.core.behaviour_tree_xml import read_tree, write_tree
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.trees.behaviour_tree_xml import read_tree, write_tree
 from planweave.tasks.recorded_tree import recorded_plan, recorded_tree
 
 DOMAIN = Domain.load("tabletop")

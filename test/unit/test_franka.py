@@ -8,7 +8,7 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.robots import load_robot
 from planweave.robots.model import TCP_SITE, robot_spec
 

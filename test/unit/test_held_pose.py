@@ -17,7 +17,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.world_model import Held, WorldModel
-from planweave.core.domain import Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.geometry.upright_shape import is_upright, quaternion_of, yaw_of
 from planweave.robots import load_robot
 

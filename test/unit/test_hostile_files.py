@@ -8,10 +8,10 @@ import pytest
 
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.home.graph import load_graph
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.paths import config_dir
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.paths import config_dir
+from planweave.core.base.yaml_files import read_yaml
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.simulation.camera import load_camera
 from planweave.simulation.scene import load_scene

@@ -10,14 +10,14 @@ from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import Simulator
 from planweave.bodies.home.vocabulary import Vocabulary, squeezed
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import UnknownNameError
-from planweave.core.formula import atoms_in
-from planweave.core.relevance import relevant_world
-from planweave.core.transition import inverse_actions
-from planweave.core.validation import achievers, validate
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.checks.validation import achievers, validate
+from planweave.core.pddl.formula import atoms_in
+from planweave.core.planning.classical import solve
+from planweave.core.planning.relevance import relevant_world
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import inverse_actions
+from planweave.core.symbolic.world import Action, Literal
 
 # Scene-aware planner, Table VI
 TABLE_VI = re.findall(

@@ -4,7 +4,7 @@ import pytest
 
 import planweave as pw
 from benchmarks.honesty_home import CASES, play
-from planweave.core.task import TaskState
+from planweave.core.workflow.task import TaskState
 
 FEW = ("home_undisturbed", "home_taken_out_and_shut_again", "home_light_switched_on")
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from benchmarks.decision_figures import Decisions, decision_figures
-from planweave.core.domain import Domain
-from planweave.core.transition import Transition, facts_of
-from planweave.core.validation import Validator, validate
-from planweave.core.world import Action, WorldObject
+from planweave.core.checks.validation import Validator, validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, facts_of
+from planweave.core.symbolic.world import Action, WorldObject
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.methods.translate import Translator
 

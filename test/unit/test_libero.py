@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError, SceneError
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError, SceneError
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.scene_questions import answer

@@ -10,8 +10,8 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.timing import Limits, time_path
-from planweave.core.errors import NotInstalledError
-from planweave.core.failure import Code
+from planweave.core.base.errors import NotInstalledError
+from planweave.core.base.failure import Code
 from planweave.libero.arm import STEP, LiberoArm
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.environment import python

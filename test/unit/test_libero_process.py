@@ -9,7 +9,7 @@ import pytest
 
 import planweave.libero.client as client
 from planweave.cli.main import main
-from planweave.core.errors import ConfigError, NotInstalledError, SceneError, SystemDownError
+from planweave.core.base.errors import ConfigError, NotInstalledError, SceneError, SystemDownError
 from planweave.libero import environment
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.server import Server

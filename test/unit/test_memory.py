@@ -10,7 +10,7 @@ import pytest
 WORK = """
 import sys, threading
 import numpy as np
-from planweave.core.memory import use_one_heap
+from planweave.core.base.memory import use_one_heap
 if sys.argv[1] == "one":
     use_one_heap()
 kept = []

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.action_tree import Status, build_tree
-from planweave.core.classical import NoPlanError
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError
-from planweave.core.failure import Code
-from planweave.core.validation import Validator
-from planweave.core.world import Action, Known, Literal, World, WorldObject
+from planweave.core.base.errors import CanceledError
+from planweave.core.base.failure import Code
+from planweave.core.checks.validation import Validator
+from planweave.core.planning.classical import NoPlanError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.trees.action_tree import Status, build_tree
 from planweave.methods import METHODS, tree_planner
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.domain import Domain
-from planweave.core.errors import ParseError
-from planweave.core.failure import Code
-from planweave.core.ports import Candidate
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ParseError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.ports import Candidate
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.blocking import Blocking
 from planweave.methods.brainbody import BrainBody
@@ -336,7 +336,7 @@ def test_blocking_clears_what_stands_on_top():
 
 
 def _first_useful(options):
-    from planweave.core.ports import Choice
+    from planweave.core.workflow.ports import Choice
 
     order = ["grasp(b)", "place_at(b, table)", "grasp(a)", "place_in(a, left_tray)"]
     names = [str(o) for o in options]

@@ -17,9 +17,9 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 
 TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
 

@@ -11,7 +11,7 @@ from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, Trajectory, time_path
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec
 

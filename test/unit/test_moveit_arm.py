@@ -23,8 +23,8 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, time_path
-from planweave.core.failure import Code
-from planweave.core.paths import config_dir
+from planweave.core.base.failure import Code
+from planweave.core.base.paths import config_dir
 from planweave.robots import load_robot
 
 FR3 = load_robot()

@@ -7,8 +7,8 @@ import pytest
 from planweave.bench.tabletop_tasks import load_task, scene_bodies
 from planweave.cli import tasks
 from planweave.cli.tasks import NamedTask
-from planweave.core.errors import PlanweaveError, UnknownNameError
-from planweave.core.world import World, WorldObject
+from planweave.core.base.errors import PlanweaveError, UnknownNameError
+from planweave.core.symbolic.world import World, WorldObject
 from planweave.simulation.scene import load_scene
 
 

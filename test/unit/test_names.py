@@ -5,10 +5,10 @@ import math
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.names import is_symbol, one_line, symbols
-from planweave.core.world import World, WorldObject
+from planweave.core.base.names import is_symbol, one_line, symbols
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import World, WorldObject
 
 
 def test_names_become_symbols_all_different_and_the_same_each_time():

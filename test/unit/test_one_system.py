@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher import domains, one_system
 from planweave.launcher.environment import RANGE, ros_environment
 from planweave.launcher.namespace import namespace

@@ -13,7 +13,7 @@ from catkin_pkg.package import parse_package
 from doubles.environment import python_path
 from unit.test_architecture import ROS, imported, python_files
 
-from planweave.core.yaml_files import read_yaml
+from planweave.core.base.yaml_files import read_yaml
 from planweave.launcher.systems import load_system, with_page
 
 ROOT = Path(__file__).resolve().parents[2]

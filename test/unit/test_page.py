@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.core.action_tree import Status
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError
-from planweave.core.question import Alternative, UserQuestion
-from planweave.core.step_motion import PlanPreview, StepMotion
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.tree_rows import TreeRow
-from planweave.core.world import Action, Known, Literal, World, WorldObject
+from planweave.core.base.errors import ConfigError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.trees.action_tree import Status
+from planweave.core.trees.rows import TreeRow
+from planweave.core.workflow.question import Alternative, UserQuestion
+from planweave.core.workflow.step_motion import PlanPreview, StepMotion
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments

@@ -4,8 +4,8 @@ from doubles.planner_worlds import BLOCKS
 from doubles.scripted_client import planner
 
 from planweave.bodies.home.port import HomeBody
-from planweave.core.domain import Domain
-from planweave.core.world import Action
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
 from planweave.methods import paper_notation
 
 HOUSEHOLD, TABLETOP = Domain.load("household"), Domain.load("tabletop")

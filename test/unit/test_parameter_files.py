@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planweave.bodies.arm.robots import check_robot
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.launcher import parameter_files
 from planweave.robots import load_robot
 

@@ -7,15 +7,15 @@ import pytest
 from doubles.pausable_body import PausableBody
 from doubles.scripted import ScriptedPlanner, literals, plan, tabletop
 
-from planweave.core.behaviour_tree import sequence_of
-from planweave.core.behaviour_tree_xml import write_tree
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.ports import Candidate
-from planweave.core.task import TaskState
-from planweave.core.world import Action, Known
-from planweave.core.world_changes import changes_between
+from planweave.core.base.errors import GoalError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Known
+from planweave.core.symbolic.world_changes import changes_between
+from planweave.core.trees.behaviour_tree import sequence_of
+from planweave.core.trees.behaviour_tree_xml import write_tree
+from planweave.core.workflow.ports import Candidate
+from planweave.core.workflow.task import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 from planweave.tasks.task_store import TaskStore

@@ -4,12 +4,12 @@ import kairos
 import pytest
 
 from benchmarks.random_domains import OBJECTS, Case
-from planweave.core.domain import Domain
-from planweave.core.pddl_writer import domain_pddl, planned_step, problem_pddl
-from planweave.core.problem import Problem
-from planweave.core.transition import Transition
-from planweave.core.validation import validate
-from planweave.core.world import Action
+from planweave.core.checks.validation import validate
+from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.problem import Problem
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action
 
 
 def valid(domain, problem, steps):

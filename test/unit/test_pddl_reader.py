@@ -3,11 +3,11 @@
 import pytest
 
 import planweave as pw
-from planweave.core.formula import And, Atom, Not, Or
-from planweave.core.pddl_text import MAX_DEPTH
-from planweave.core.transition import cost_of
-from planweave.core.validation import validate
-from planweave.core.written import literals_of, read_formula
+from planweave.core.checks.validation import validate
+from planweave.core.pddl.formula import And, Atom, Not, Or
+from planweave.core.pddl.text import MAX_DEPTH
+from planweave.core.symbolic.transition import cost_of
+from planweave.core.symbolic.written import literals_of, read_formula
 
 HEAD = "(define (domain x) (:requirements :strips :typing)\n (:types a)\n (:predicates (p ?x - a) (q))\n "
 ACTION = "(:action m :parameters (?x - a) :precondition (p ?x) :effect (q))"

@@ -6,9 +6,9 @@ import kairos
 import pytest
 
 import planweave as pw
-from planweave.core.classical import solve
-from planweave.core.pddl_writer import domain_pddl, planned_step, problem_pddl
-from planweave.core.reduced import without
+from planweave.core.planning.classical import solve
+from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
+from planweave.core.symbolic.reduced import without
 
 FORMS = [
     "(:action a :parameters () ; fine :)\n :precondition (and) :effect (p))",

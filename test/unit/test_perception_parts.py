@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from doubles.recorded_camera import png
 
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError
-from planweave.core.paths import find_config
+from planweave.core.base.errors import DomainError
+from planweave.core.base.paths import find_config
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from planweave.perception.cloud import Projector

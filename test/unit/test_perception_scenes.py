@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
-from planweave.core.paths import find_config
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.detectors.attributes import detect_by_attributes

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planweave.core.paths import find_config
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection

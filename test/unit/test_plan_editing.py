@@ -5,13 +5,13 @@ from doubles.approving import WORLD, SurprisingBody, ended, watchers
 from doubles.scripted import SymbolicBody, tabletop
 
 from planweave.cli.plan_edit import read_plan, written_plan
-from planweave.core import plan_editing as editing
-from planweave.core.approval_basis import ApprovalBasis
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, ParseError
-from planweave.core.failure import Code
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.world import Action
+from planweave.core.base.errors import GoalError, ParseError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow import plan_editing as editing
+from planweave.core.workflow.approval_basis import ApprovalBasis
+from planweave.core.workflow.task import TaskState, TaskStatus
 
 DOMAIN = Domain.load("tabletop")
 PLAN = tuple(map(Action.parse, ("grasp(a)", "place_in(a, tray)")))

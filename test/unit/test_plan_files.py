@@ -3,8 +3,8 @@
 import kairos
 import pytest
 
-from planweave.core.errors import ConfigError, PddlError
-from planweave.core.plan_files import load_plan, read_plan
+from planweave.core.base.errors import ConfigError, PddlError
+from planweave.core.symbolic.plan_files import load_plan, read_plan
 
 TWO = [("pick-up", "a"), ("stack", "a", "b-1")]
 FORMS = {

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from doubles.planner_questions import BLOCKS, QUESTIONS, SETTINGS
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.validation import validate
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.checks.validation import validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.llm.clients.recording import ReplayClient
 from planweave.methods.planner import LanguagePlanner
 

@@ -9,7 +9,7 @@ import pytest
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 
-from planweave.core.errors import (
+from planweave.core.base.errors import (
     CanceledError,
     ConfigError,
     ModelAuthError,
@@ -19,7 +19,7 @@ from planweave.core.errors import (
     ModelUnavailableError,
     UnknownNameError,
 )
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.clients.none import NoClient

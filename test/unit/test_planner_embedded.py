@@ -11,10 +11,10 @@ import pytest
 from doubles.planner_worlds import BLOCKS
 
 from benchmarks.idle import proportional_memory
-from planweave.core.domain import Domain
-from planweave.core.errors import MissingExtraError, ModelTimeoutError, ModelUnavailableError
-from planweave.core.validation import Validator
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import MissingExtraError, ModelTimeoutError, ModelUnavailableError
+from planweave.core.checks.validation import Validator
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients import choose_client
 from planweave.llm.clients import embedded as embedded_module
 from planweave.llm.clients.base import ChatRequest

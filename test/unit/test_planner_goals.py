@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.home_tasks import HomeBody
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, ModelUnavailableError
-from planweave.core.pddl_writer import domain_pddl
-from planweave.core.usage import Usage
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.base.usage import Usage
+from planweave.core.planning.pddl_writer import domain_pddl
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_goal
 from planweave.goals.noun_phrases import NotCoveredError

@@ -13,9 +13,8 @@ from doubles.scripted_client import ScriptedClient, planner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.budget import Budget
-from planweave.core.domain import Domain
-from planweave.core.errors import (
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import (
     BudgetExceededError,
     ConfigError,
     GoalError,
@@ -23,10 +22,11 @@ from planweave.core.errors import (
     ModelTimeoutError,
     ParseError,
 )
-from planweave.core.paths import config_dir
-from planweave.core.usage import Usage
-from planweave.core.validation import validate
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.paths import config_dir
+from planweave.core.base.usage import Usage
+from planweave.core.checks.validation import validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.names import Mender, SpellingSimilarity

@@ -8,12 +8,12 @@ from doubles.planner_worlds import BLOCKS, table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, ParseError, UnknownNameError
-from planweave.core.ports import Check, Planner
-from planweave.core.program import read_program
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import GoalError, ParseError, UnknownNameError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.trees.program import read_program
+from planweave.core.workflow.ports import Check, Planner
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.embeddings.hashed import HashedEmbedder
 from planweave.llm.parsing import parse_step

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planweave.core.errors import ParseError
+from planweave.core.base.errors import ParseError
 from planweave.llm.parsing import MAX_CHARACTERS, letter, parse_choice, parse_goal, parse_plan
 
 PLAN = "grasp(red_cube); place_in(red_cube, left_tray)"

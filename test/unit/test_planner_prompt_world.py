@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.domain import Domain
-from planweave.core.errors import MissingExtraError, PlanweaveError, UnknownNameError
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import MissingExtraError, PlanweaveError, UnknownNameError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.embedded import bundled_weights
 from planweave.llm.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine

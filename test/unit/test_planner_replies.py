@@ -8,8 +8,8 @@ from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS as WORLD
 
-from planweave.core.errors import ParseError
-from planweave.core.usage import Usage
+from planweave.core.base.errors import ParseError
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.reasoning import said_in

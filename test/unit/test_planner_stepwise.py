@@ -9,13 +9,20 @@ from doubles.method_runs import HOME, HomeBody
 from doubles.planner_worlds import BLOCKS, FRUIT
 
 import planweave as pw
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, ConfigError, GoalError, ModelError, ModelUnavailableError, NoModelError
-from planweave.core.question import AmbiguityError
-from planweave.core.transition import Transition
-from planweave.core.usage import Usage
-from planweave.core.validation import Validator
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import (
+    CanceledError,
+    ConfigError,
+    GoalError,
+    ModelError,
+    ModelUnavailableError,
+    NoModelError,
+)
+from planweave.core.base.usage import Usage
+from planweave.core.checks.validation import Validator
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.question import AmbiguityError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 

@@ -10,15 +10,15 @@ import kairos
 import pytest
 
 import planweave as pw
-from planweave.core import classical, kairos_search
-from planweave.core.classical import NoPlanError, solve
-from planweave.core.kairos_search import SMALL, ground_instances, start
-from planweave.core.pddl_writer import domain_pddl, problem_pddl
-from planweave.core.relevance import reductions, relevant_world
-from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.rules import Description, Rule
-from planweave.core.transition import Transition
-from planweave.core.validation import validate
+from planweave.core.checks.validation import validate
+from planweave.core.planning import classical, kairos_search
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.kairos_search import SMALL, ground_instances, start
+from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
+from planweave.core.planning.relevance import reductions, relevant_world
+from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.symbolic.rules import Description, Rule
+from planweave.core.symbolic.transition import Transition
 
 LOGISTICS = """(define (domain log) (:requirements :strips :typing) (:types place truck box)
  (:predicates (at ?b - box ?p - place) (truck_at ?t - truck ?p - place) (in ?b - box ?t - truck) (road ?a ?b - place))

@@ -14,9 +14,9 @@ from planweave.bench.methods import names_of, parse_method
 from planweave.bodies import BODIES
 from planweave.bodies import _wrong as wrong_body
 from planweave.cli import doctor
-from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
-from planweave.core.plugins import PluginError, Registry
-from planweave.core.usage import Usage
+from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
+from planweave.core.base.plugins import PluginError, Registry
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS, _wrong
 
@@ -81,7 +81,11 @@ BROKEN = {
     "attribute": (GOOD, "Methods", "AttributeError"),
     "syntax": ("def f(:", "Method", "SyntaxError"),
     "exit": ("import sys\nsys.exit(3)", "Method", "SystemExit: 3"),
-    "error of ours": ("from planweave.core.errors import ConfigError\nraise ConfigError('no key')", "Method", "no key"),
+    "error of ours": (
+        "from planweave.core.base.errors import ConfigError\nraise ConfigError('no key')",
+        "Method",
+        "no key",
+    ),
     "no class": ("Method = 3", "Method", "a method is a dataclass of its options with run"),
     "no dataclass": ("class Method:\n    def run(self, e): pass", "Method", "a method is a dataclass of its options"),
     "no run": (GOOD.replace("run", "walk"), "Method", "a method is a dataclass of its options with run"),
@@ -116,9 +120,9 @@ def test_a_part_that_cannot_be_used_is_named_with_its_package_and_left_out(packa
 
 
 def test_a_part_of_ours_says_itself_what_is_missing(package, monkeypatch):
-    source = "from planweave.core.errors import MissingExtraError\nraise MissingExtraError('it', 'vision')"
+    source = "from planweave.core.base.errors import MissingExtraError\nraise MissingExtraError('it', 'vision')"
     package("extra-part", source, {"extra": "Method"})
-    monkeypatch.setattr("planweave.core.plugins.OURS", "extra-part")
+    monkeypatch.setattr("planweave.core.base.plugins.OURS", "extra-part")
     with pytest.raises(MissingExtraError, match="vision"):
         methods()["extra"]
 
@@ -192,7 +196,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from planweave.core.parameter import option
+from planweave.core.base.parameter import option
 from planweave.methods.question import Questions
 
 

@@ -221,7 +221,9 @@ def installed(tmp_path):
 def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
     overlay, site = installed("overlay")
     old, _ = installed("old")
-    code = f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.core.paths import config_dir\nprint(config_dir())"
+    code = (
+        f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.core.base.paths import config_dir\nprint(config_dir())"
+    )
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd="/",
@@ -236,7 +238,7 @@ def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
 def test_no_config_at_all_is_an_error_that_says_where_was_looked(installed):
     prefix, site = installed("prefix")
     shutil.rmtree(prefix / "share")
-    code = "from planweave.core.paths import config_dir\nconfig_dir()"
+    code = "from planweave.core.base.paths import config_dir\nconfig_dir()"
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd="/",

@@ -10,9 +10,17 @@ from doubles.direct_arm import Tabletop
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.preview import MotionPreview
-from planweave.core.failure import Code
-from planweave.core.step_motion import SEEN_WITHIN, Carried, PlanPreview, StepMotion, preview_text, step_text, summary
-from planweave.core.world import Action
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.step_motion import (
+    SEEN_WITHIN,
+    Carried,
+    PlanPreview,
+    StepMotion,
+    preview_text,
+    step_text,
+    summary,
+)
 from planweave.page import words
 from planweave.page.timeline import Timeline
 

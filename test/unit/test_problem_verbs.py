@@ -7,7 +7,7 @@ import pytest
 
 import planweave as pw
 from planweave.cli.main import main
-from planweave.core.formula_goal import FormulaGoalError
+from planweave.core.workflow.formula_goal import FormulaGoalError
 
 DOMAIN = """(define (domain Ferry) (:requirements :adl :action-costs)
  (:types car-x place) (:constants HOME - place)

@@ -10,7 +10,7 @@ import time
 import pytest
 from doubles.environment import python_path
 
-from planweave.core.errors import SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.launcher.processes import start_node, stop_nodes
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import NodeSpec, System

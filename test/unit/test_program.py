@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.core.errors import ParseError
-from planweave.core.program import Assertion, Branch, Call, Comment, Condition, read_program
+from planweave.core.base.errors import ParseError
+from planweave.core.trees.program import Assertion, Branch, Call, Comment, Condition, read_program
 
 ACTIONS = {"find": 1, "grab": 1, "putin": 2, "open": 1, "standup": 0}
 PAPER = """Here is the plan:

@@ -8,10 +8,10 @@ import pytest
 from doubles.planner_worlds import BLOCKS
 
 from planweave.bodies.home.port import HomeBody
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, ModelUnavailableError, ParseError
-from planweave.core.formula import atoms_in, conjuncts
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import DomainError, ModelUnavailableError, ParseError
+from planweave.core.pddl.formula import atoms_in, conjuncts
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.methods.action_filter import distinct

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError, ModelUnavailableError
-from planweave.core.question import AmbiguityError, Clarification
-from planweave.core.task import TaskState
-from planweave.core.usage import Usage
-from planweave.core.world import Literal
+from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.question import AmbiguityError, Clarification
+from planweave.core.workflow.task import TaskState
 from planweave.goals.answer_reading import read_answer
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.methods import METHODS

@@ -11,8 +11,8 @@ from planweave.bodies.arm import relations
 from planweave.bodies.arm.grasps import candidates, grasp_height
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location, load_workspace
-from planweave.core.errors import ConfigError
-from planweave.core.world import Literal, World, WorldObject
+from planweave.core.base.errors import ConfigError
+from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry import spatial
 from planweave.geometry.upright_shape import quaternion_of, yaw_of
 

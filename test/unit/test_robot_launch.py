@@ -12,8 +12,8 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from planweave.core.errors import ConfigError
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import config_dir
 from planweave.launcher.one_system import RunningError, running
 from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of

@@ -18,8 +18,8 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.robots import check_robot
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.timing import Limits
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.symbolic.world import Action
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose
 from planweave.robots import load_robot
 from planweave.robots.chain import link_frames

@@ -5,16 +5,16 @@ import math
 import pytest
 
 import planweave as pw
-from planweave.core.classical import NoPlanError, solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError
-from planweave.core.heights import Heights, vertical_extent
-from planweave.core.rule_check import ruled
-from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.transition import rule_problem
-from planweave.core.validation import validate
-from planweave.core.world import Action, Literal, World, WorldObject
-from planweave.core.written import read_literals
+from planweave.core.base.errors import ConfigError
+from planweave.core.checks.validation import validate
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.heights import Heights, vertical_extent
+from planweave.core.symbolic.rule_check import ruled
+from planweave.core.symbolic.transition import rule_problem
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.symbolic.written import read_literals
 from planweave.goals.rule_grammar import read_rule
 
 TABLE = pw.Domain.load("tabletop")

@@ -8,17 +8,17 @@ import pytest
 
 import planweave as pw
 from planweave.cli import main as cli
-from planweave.core.classical import NoPlanError, solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.rule_check import rule_formulas, ruled
-from planweave.core.rule_conflicts import goal_conflict
-from planweave.core.rules import RuleError
-from planweave.core.transition import Transition, rule_problem
-from planweave.core.validation import validate
-from planweave.core.world import Action, Literal, WorldObject
-from planweave.core.written import read_literals
+from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.checks.validation import validate
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rule_check import rule_formulas, ruled
+from planweave.core.symbolic.rules import RuleError
+from planweave.core.symbolic.transition import Transition, rule_problem
+from planweave.core.symbolic.world import Action, Literal, WorldObject
+from planweave.core.symbolic.written import read_literals
 from planweave.goals.rule_files import RuleFile
 from planweave.goals.rule_grammar import read_rule
 from planweave.methods.prompting import actions_text

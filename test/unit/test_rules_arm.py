@@ -11,9 +11,9 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
-from planweave.core.failure import Code
-from planweave.core.rule_check import ruled
-from planweave.core.world import Action
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.rule_check import ruled
+from planweave.core.symbolic.world import Action
 from planweave.goals.rule_grammar import read_rule
 
 

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.core.errors import SceneError, UnknownNameError
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import SceneError, UnknownNameError
+from planweave.core.base.paths import config_dir
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
 from planweave.simulation.scene import load_scene, parse_scene

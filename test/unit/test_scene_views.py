@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planweave.core.paths import find_config
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.cloud import Projector

@@ -11,9 +11,9 @@ from doubles.planner_worlds import BLOCKS, FRUIT
 
 from benchmarks.sentence_set import judged, sentences, world_of
 from benchmarks.sentences import read
-from planweave.core.domain import Domain
-from planweave.core.errors import GoalError
-from planweave.core.world import Known, Literal
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import english, lexicon
 from planweave.goals.noun_phrases import NotCoveredError

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.core.errors import SceneError
+from planweave.core.base.errors import SceneError
 from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
 from planweave.simulation.intervention import read_intervention

@@ -18,8 +18,8 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, time_path
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
 
 FR3 = load_robot()

@@ -17,8 +17,8 @@ from planweave.bodies.arm.poses import laid, upright
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.bodies.arm.workspace import Location
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 from test.doubles.carried_things import SolidBench
 

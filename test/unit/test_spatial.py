@@ -13,11 +13,11 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.transition import Transition, needed_predicates
-from planweave.core.validation import Validator
-from planweave.core.world import Action, World, WorldObject
+from planweave.core.checks.validation import Validator
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition, needed_predicates
+from planweave.core.symbolic.world import Action, World, WorldObject
 from planweave.geometry import spatial
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.scene_questions import answer

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.paths import config_dir
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.paths import config_dir
 from planweave.launcher.systems import PAGE, load_system, parameters_of, systems_of, with_page
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -29,11 +29,11 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.transition import Transition
-from planweave.core.world import Literal, World, WorldObject
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.ports import Candidate, Look
-from planweave.core.task import TaskState
-from planweave.core.usage import Usage
-from planweave.core.world import Action, Known
+from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Known
+from planweave.core.workflow.ports import Candidate, Look
+from planweave.core.workflow.task import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 

@@ -7,10 +7,10 @@ import threading
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.errors import ConfigError
-from planweave.core.task import TaskState, TaskStatus
-from planweave.core.usage import Usage
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.methods import METHODS
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.task_manager import TaskManager

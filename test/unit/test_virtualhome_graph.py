@@ -12,9 +12,9 @@ from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
 from planweave.bodies.home.graph import graph_from, load_graph, read_graph
 from planweave.bodies.home.script import read_line, write_line
 from planweave.bodies.home.vocabulary import Vocabulary
-from planweave.core.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
-from planweave.core.paths import config_dir
-from planweave.core.world import Action
+from planweave.core.base.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.world import Action
 
 SCENES = sorted(p.stem for p in (config_dir() / "scenes").glob("*.json"))
 

@@ -12,9 +12,9 @@ from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.observation import Observer, visible
 from planweave.bodies.home.picture import floor_plan, png
 from planweave.bodies.home.simulator import Simulator
-from planweave.core.errors import SceneError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.world import Action, Known, Literal
+from planweave.core.base.errors import SceneError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, Known, Literal
 
 
 def run(simulator, script):

@@ -9,10 +9,10 @@ from doubles.fake_unity import FakeUnity
 
 from planweave.bodies.home.home import UnityHome
 from planweave.bodies.home.unity import Reply, UnityClient, UnityError, failure_of
-from planweave.core.errors import ConfigError, SceneError
-from planweave.core.failure import Code
-from planweave.core.paths import config_dir
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, SceneError
+from planweave.core.base.failure import Code
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.world import Action
 
 
 @pytest.fixture

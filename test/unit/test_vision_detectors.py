@@ -14,8 +14,8 @@ from doubles.tiny_models import tiny_clip, tiny_grounding_dino, tiny_owlv2
 from PIL import Image
 
 from benchmarks.perception_figures import intrinsics_of, render, scene_truth
-from planweave.core.errors import ConfigError
-from planweave.core.paths import find_config
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import View
 from planweave.perception.detectors import make_detector

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from doubles.fake_openai import FakeOpenAI, completion
 
-from planweave.core.budget import Budget
-from planweave.core.errors import ConfigError, ModelRequestError, ParseError
+from planweave.core.base.budget import Budget
+from planweave.core.base.errors import ConfigError, ModelRequestError, ParseError
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import vlm

@@ -3,7 +3,7 @@
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.core.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, World, WorldObject
 
 OBJECTS = (
     WorldObject("red", "item", known=Known.SEEN),

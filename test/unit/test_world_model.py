@@ -18,11 +18,11 @@ from planweave.bodies.arm.timing import Limits, time_path
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import Held, WorldModel
-from planweave.core.confirmation import confirm
-from planweave.core.domain import Domain
-from planweave.core.failure import Code
-from planweave.core.ports import Look
-from planweave.core.world import Known, Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal
+from planweave.core.workflow.confirmation import confirm
+from planweave.core.workflow.ports import Look
 from planweave.robots import load_robot
 
 FR3 = load_robot()

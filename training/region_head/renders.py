@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from planweave.core.paths import find_config
+from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.detection import Detection, Measured

@@ -16,7 +16,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from planweave.core.errors import MissingExtraError
+from planweave.core.base.errors import MissingExtraError
 from planweave.perception.region_head import WEIGHTS, PhraseParts, RegionHead
 from training.region_head.renders import Studio
 from training.region_head.samples import Sample, describe, lab_of, tables, truth

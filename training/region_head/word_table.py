@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planweave.core.errors import MissingExtraError
+from planweave.core.base.errors import MissingExtraError
 from training.region_head.words import HELD_THINGS, NOUNS, all_shades
 
 DIMENSIONS = 96

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from planweave.core.errors import ParseError
-from planweave.core.parameter import option
-from planweave.core.ports import Written
-from planweave.core.world import Action
+from planweave.core.base.errors import ParseError
+from planweave.core.base.parameter import option
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Written
 from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema
 from planweave.methods.episode import Episode

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from planweave.bench.suites.case import Case, Stage, Suite
-from planweave.core.plugins import Registry
+from planweave.core.base.plugins import Registry
 
 __all__ = ["SUITES", "Case", "Stage", "Suite"]
 

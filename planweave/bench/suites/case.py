@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from planweave.bench.faults import Fault
-from planweave.core.domain import Domain
-from planweave.core.ports import LookingBody
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import LookingBody
 
 
 @dataclass(frozen=True)

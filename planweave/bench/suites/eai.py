@@ -24,8 +24,8 @@ from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import Graph, graph_from
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.vocabulary import Vocabulary
-from planweave.core.errors import MissingExtraError
-from planweave.core.world import Literal
+from planweave.core.base.errors import MissingExtraError
+from planweave.core.symbolic.world import Literal
 
 _PROGRAMS = "dataset/programs_processed_precond_nograb_morepreconds"
 _RUN = "TrimmedTestScene1_graph/results_intentions_march-13-18"

@@ -10,8 +10,8 @@ from typing import Any
 from planweave.bench.faults import Fault
 from planweave.bench.suites.case import Case
 from planweave.bench.suites.home import HomeSuite, literals, read_tasks
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.world import Action
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.symbolic.world import Action
 
 TASKS = Path(__file__).resolve().parents[1] / "tasks" / "faults.yaml"
 

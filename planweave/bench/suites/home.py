@@ -15,8 +15,8 @@ import yaml
 from planweave.bench.suites.case import Case
 from planweave.bench.suites.homes import HomeStage
 from planweave.bodies.home.graph import load_graph
-from planweave.core.errors import ConfigError
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import ConfigError
+from planweave.core.symbolic.world import Action, Literal
 
 TASKS = Path(__file__).resolve().parents[1] / "tasks" / "home.yaml"
 

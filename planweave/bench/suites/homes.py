@@ -11,8 +11,8 @@ from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import Simulator, Step
-from planweave.core.ports import LookingBody
-from planweave.core.world import Action, Literal, World
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import LookingBody
 
 
 class PlainHome:

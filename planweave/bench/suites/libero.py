@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.bench.suites.case import Case
 from planweave.bench.task_files import is_file
-from planweave.core.classical import solve
-from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, ConfigError, PlanweaveError, SystemDownError
-from planweave.core.ports import LookingBody, Outcome
-from planweave.core.world import Action, Literal, World
-from planweave.core.wrapped_body import WrappedBody
+from planweave.core.base.errors import CanceledError, ConfigError, PlanweaveError, SystemDownError
+from planweave.core.planning.classical import solve
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import LookingBody, Outcome
+from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.libero.bodies import CAMERA, TRUTH, body_on, check_view
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.environment import python

@@ -20,7 +20,7 @@ from planweave.bodies.arm.planning_scene import Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.world_model import Held
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.geometry.upright_shape import is_upright
 
 Array = NDArray[np.float64]

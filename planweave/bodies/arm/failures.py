@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from planweave.core.errors import PlanweaveError
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 
 class SkillFailureError(PlanweaveError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.model import TCP_SITE
 

@@ -15,7 +15,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
-from planweave.core.world import World
+from planweave.core.symbolic.world import World
 from planweave.robots.description import Gripper
 
 Array = NDArray[np.float64]

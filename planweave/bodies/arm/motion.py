@@ -17,7 +17,7 @@ from planweave.bodies.arm import vamp_backend
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 Array = NDArray[np.float64]
 LINE_STEP = 0.01

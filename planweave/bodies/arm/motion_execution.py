@@ -20,7 +20,7 @@ from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScen
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.timing import Limits, Trajectory, time_path
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 Array = NDArray[np.float64]
 _BETWEEN = 0.003  # how much nearer than at its own samples a path may come to something between them, m

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from planweave.bodies.arm.arms.choose import ARMS, GRIPPERS, PIPELINES
 from planweave.bodies.arm.robots import STAND_INS
-from planweave.core.parameter import Parameter
+from planweave.core.base.parameter import Parameter
 from planweave.robots import DEFAULT, RobotDescription
 
 ROBOT_TYPE = Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file")

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.poses import pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
-from planweave.core.errors import ConfigError
-from planweave.core.memory import no_mesh_cache
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.memory import no_mesh_cache
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import TCP_SITE, finger_joints

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.core.domain import Domain
-from planweave.core.errors import InvalidActionError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.transition import Transition
-from planweave.core.world import Action, Literal, World
+from planweave.core.base.errors import InvalidActionError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
 
 
 def check(domain: Domain, world: World, action: Action) -> None:

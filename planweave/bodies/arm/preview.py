@@ -27,10 +27,10 @@ from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.skills.hand_over import WAITING
 from planweave.bodies.arm.timing import PERIOD, Trajectory
 from planweave.bodies.arm.world_model import Held, WorldModel
-from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
-from planweave.core.step_motion import SEEN_WITHIN, Carried, StepMotion
-from planweave.core.world import Action
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.step_motion import SEEN_WITHIN, Carried, StepMotion
 
 Array = NDArray[np.float64]
 _KEEP = 3  # every so many points of a trajectory are told, and looked at for clearance

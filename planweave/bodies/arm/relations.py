@@ -11,7 +11,7 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.core.world import Literal
+from planweave.core.symbolic.world import Literal
 from planweave.geometry.spatial import ON_TABLE, on_table
 
 GAP = ON_TABLE

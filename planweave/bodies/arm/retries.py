@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.failure import Code
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.failure import Code
 
 REMEDIES = {
     "look_again": "hand open, arm out of the camera's view, wait for a new image",

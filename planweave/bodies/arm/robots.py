@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.robots import RobotDescription
 
 STAND_INS = ("simulation", "gazebo", "fake")

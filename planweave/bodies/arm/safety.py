@@ -14,8 +14,8 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.settings import point
 from planweave.bodies.arm.timing import Limits, Trajectory
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
 
 _SLACK = 1e-3
 _PACE_SLACK = 0.02  # share by which a timed path may exceed speed and acceleration between its points

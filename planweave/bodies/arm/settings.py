@@ -9,9 +9,9 @@ from typing import Any
 
 from planweave.bodies.arm.retries import Policy, read_policies
 from planweave.bodies.arm.ros_names import RosNames
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.failure import Code
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 
 

@@ -9,7 +9,7 @@ from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
-from planweave.core.world import World
+from planweave.core.symbolic.world import World
 
 
 class Surroundings(Protocol):

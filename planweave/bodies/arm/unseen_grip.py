@@ -12,8 +12,8 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 SECONDS = 6.0
 """Wall time that closing or opening the fingers may take."""

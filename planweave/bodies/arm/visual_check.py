@@ -8,8 +8,8 @@ from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.surroundings import Surroundings
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 _PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image, s of wall time
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from planweave.core.errors import ConfigError
-from planweave.core.paths import find_config
-from planweave.core.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import find_config
+from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _KEYS = {"centre", "size", "narrow"}

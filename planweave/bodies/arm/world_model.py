@@ -22,9 +22,9 @@ from planweave.bodies.arm.poses import angle_between, quaternion, upright
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.core.domain import Domain
-from planweave.core.transition import needed_predicates
-from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import needed_predicates
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.geometry import spatial
 from planweave.geometry.upright_shape import is_upright, quaternion_of
 

@@ -10,9 +10,9 @@ from planweave.bodies.home.home import Home
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.picture import png
 from planweave.bodies.home.simulator import Step
-from planweave.core.errors import UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.world import Action, World
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action, World
 
 
 class HomeSession:

@@ -15,9 +15,9 @@ import msgspec
 
 from planweave.bodies.home.graph import ROOMS, Edge, Graph, Link
 from planweave.bodies.home.vocabulary import Vocabulary
-from planweave.core.errors import SceneError
-from planweave.core.state import AtomKey
-from planweave.core.world import Literal, WorldObject
+from planweave.core.base.errors import SceneError
+from planweave.core.symbolic.state import AtomKey
+from planweave.core.symbolic.world import Literal, WorldObject
 
 _OF_PERSON = {"CLOSE": "close_to", "FACING": "facing", "HOLDS_RH": "holds_rh", "HOLDS_LH": "holds_lh", "ON": "agent_on"}
 _OF_THINGS = {"CLOSE": "next_to", "FACING": "faces", "ON": "on", "INSIDE": "inside", "BETWEEN": "between"}

@@ -16,8 +16,8 @@ from typing import Any, Literal, cast, get_args
 
 import msgspec
 
-from planweave.core.errors import SceneError, UnknownNameError
-from planweave.core.paths import find_config, is_file
+from planweave.core.base.errors import SceneError, UnknownNameError
+from planweave.core.base.paths import find_config, is_file
 
 Relation = Literal["INSIDE", "ON", "CLOSE", "FACING", "BETWEEN", "HOLDS_RH", "HOLDS_LH", "SITTING"]
 RELATIONS: tuple[str, ...] = get_args(Relation)  # SITTING: a person ON something

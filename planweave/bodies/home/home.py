@@ -11,9 +11,9 @@ from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.script import write_line
 from planweave.bodies.home.simulator import Simulator, Step
 from planweave.bodies.home.unity import UnityClient, UnityError
-from planweave.core.errors import PlanweaveError, SceneError
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.errors import PlanweaveError, SceneError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 
 Stopped = Callable[[], bool]
 #: States that Unity does not know; what actions made of them is carried over to each fresh graph.

@@ -10,8 +10,8 @@ from dataclasses import replace
 from planweave.bodies.home.graph import Point
 from planweave.bodies.home.simulator import Simulator
 from planweave.bodies.home.vocabulary import DOMAIN
-from planweave.core.state import AtomKey, State
-from planweave.core.world import Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.state import AtomKey, State
+from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 
 #: Facts of the person that name things; they are told where the thing is seen.
 _OF_PERSON = frozenset({"close_to", "facing"})

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import SimulatedHome
-from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError
-from planweave.core.failure import Code
-from planweave.core.ports import Look, Outcome
-from planweave.core.world import Action, World
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Look, Outcome
 
 OBSERVE = ("partial", "full")
 _TIMEOUT = 60.0  # s for one action where its sender gives no time
 
 
 class HomePort:
-    """Implements planweave.core.ports.StoppableBody with a household body."""
+    """Implements planweave.core.workflow.ports.StoppableBody with a household body."""
 
     def __init__(self, body: HomeSession) -> None:
         self._body = body

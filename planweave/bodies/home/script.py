@@ -6,8 +6,8 @@ import re
 
 from planweave.bodies.home.graph import Graph, Node
 from planweave.bodies.home.vocabulary import Vocabulary
-from planweave.core.errors import InvalidActionError, ParseError, UnknownNameError
-from planweave.core.world import Action
+from planweave.core.base.errors import InvalidActionError, ParseError, UnknownNameError
+from planweave.core.symbolic.world import Action
 
 _LINE = re.compile(r"\s*(?:<char\d+>\s*)?\[\s*([\w -]{1,40}?)\s*\]\s*(.*?)\s*(?:\[\d+\])?\s*\Z", re.DOTALL)
 _OBJECT = re.compile(r"\s*<\s*([^<>\n]{1,80}?)\s*>\s*\(\s*(-?\d{1,9}(?:\.\d{1,9})?)\s*\)\s*")

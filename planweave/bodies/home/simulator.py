@@ -10,12 +10,12 @@ from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.script import read_line, write_line
 from planweave.bodies.home.vocabulary import DOMAIN, Vocabulary
-from planweave.core.errors import InvalidActionError, PlanweaveError, UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.formula import Atom, Or, substitute
-from planweave.core.state import AtomKey, State
-from planweave.core.transition import Change, Transition, fixed_predicates
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.base.errors import InvalidActionError, PlanweaveError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.pddl.formula import Atom, Or, substitute
+from planweave.core.symbolic.state import AtomKey, State
+from planweave.core.symbolic.transition import Change, Transition, fixed_predicates
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from planweave.bodies.home.graph import Graph, read_graph
-from planweave.core.errors import ConfigError, PlanweaveError, SceneError
-from planweave.core.failure import Code
+from planweave.core.base.errors import ConfigError, PlanweaveError, SceneError
+from planweave.core.base.failure import Code
 
 _PAUSE = 0.25  # s between attempts while Unity is busy
 _LARGEST = 64 * 1024 * 1024  # bytes of one reply

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from planweave.bodies.home.graph import CHARACTER, ROOMS, Node
-from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, UnknownNameError
-from planweave.core.transition import fixed_predicates
+from planweave.core.base.errors import DomainError, UnknownNameError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import fixed_predicates
 
 DOMAIN = "household"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planweave.core.errors import ConfigError, UnknownNameError
-from planweave.core.plugins import Registry
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.plugins import Registry
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.recording import RecordingClient
 

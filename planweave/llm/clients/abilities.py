@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from planweave.core.errors import ModelContextError, ModelError, ModelRequestError
+from planweave.core.base.errors import ModelContextError, ModelError, ModelRequestError
 from planweave.llm.clients.base import ChatReply, ChatRequest
 from planweave.llm.clients.faults import Fault
 from planweave.llm.replies import answer_of

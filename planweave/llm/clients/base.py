@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from planweave.core.errors import CanceledError, ModelTimeoutError
-from planweave.core.usage import Usage
-from planweave.core.world import Action
+from planweave.core.base.errors import CanceledError, ModelTimeoutError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.clients.faults import read_fault
 

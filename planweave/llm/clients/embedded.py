@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.errors import ConfigError, MissingExtraError, ModelRequestError, ModelUnavailableError
+from planweave.core.base.errors import ConfigError, MissingExtraError, ModelRequestError, ModelUnavailableError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
 
 if TYPE_CHECKING:  # it takes 30 MB and a second, which a node that is asked nothing can do without

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 OPTIONS = "PLANWEAVE_MODEL_OPTIONS"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planweave.core import errors
+from planweave.core.base import errors
 
 _TEXTS, _CODES, _FIELDS = (
     ("message", "msg", "detail", "error", "raw"),

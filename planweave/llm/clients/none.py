@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planweave.core.errors import NoModelError
+from planweave.core.base.errors import NoModelError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
 SET_ONE = "set OPENAI_API_KEY, or OPENAI_BASE_URL for another server, and PLANWEAVE_MODEL (docs/models.md)"

@@ -20,7 +20,7 @@ from typing import Any
 
 import openai
 
-from planweave.core.errors import (
+from planweave.core.base.errors import (
     ConfigError,
     ModelCreditError,
     ModelError,
@@ -31,7 +31,7 @@ from planweave.core.errors import (
     ModelUnknownError,
     PlanweaveError,
 )
-from planweave.core.usage import Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.clients.abilities import ROOM, Abilities
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 from planweave.llm.clients.completion import read_completion

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, ModelUnavailableError
+from planweave.core.base.errors import ConfigError, ModelUnavailableError
 from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest, WrappedClient
 
 

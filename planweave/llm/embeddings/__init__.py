@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planweave.core.errors import UnknownNameError
+from planweave.core.base.errors import UnknownNameError
 from planweave.llm.embeddings.base import Embedder, cosine
 from planweave.llm.embeddings.hashed import HashedEmbedder
 from planweave.llm.embeddings.minilm import MiniLMEmbedder

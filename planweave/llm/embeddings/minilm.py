@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.core.errors import MissingExtraError
+from planweave.core.base.errors import MissingExtraError
 
 REMEMBERED = 20_000  # texts whose vectors are kept (1.5 kB each)
 

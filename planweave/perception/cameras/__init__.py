@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.perception.cameras import realsense, ros_bag
 from planweave.perception.cameras.content import BAG, SQLITE, is_of_realsense, magic
 from planweave.perception.cameras.frame import Camera

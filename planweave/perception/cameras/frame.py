@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError
 from planweave.perception.geometry import Intrinsics
 
 

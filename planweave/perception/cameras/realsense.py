@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.decoding import FrameError, clean_depth
 from planweave.perception.geometry import Intrinsics

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import MissingExtraError
+from planweave.core.base.errors import MissingExtraError
 from planweave.perception.cameras.content import ENDINGS, magic
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import (

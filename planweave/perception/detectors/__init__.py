@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planweave.core.plugins import Registry
+from planweave.core.base.plugins import Registry
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.options import Options
 

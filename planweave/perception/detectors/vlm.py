@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planweave.core.errors import ConfigError
+from planweave.core.base.errors import ConfigError
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.by_head import ByHead
 from planweave.perception.detectors.options import Options

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.detectors.options import Options
 
 MEGABYTES = {

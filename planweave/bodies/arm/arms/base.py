@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm.timing import Trajectory
-from planweave.core.action_end import ActionEnd
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.workflow.action_end import ActionEnd
 
 Array = NDArray[np.float64]
 

@@ -29,7 +29,7 @@ from planweave.bodies.arm.arms.path_watch import PathWatch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.robots import RobotDescription, load_robot
 
 _ARRIVED = 0.02  # rad

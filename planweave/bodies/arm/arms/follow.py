@@ -13,8 +13,8 @@ import numpy as np
 from planweave.bodies.arm.arms.base import Desired, Done, GoalPort, Outcome
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
-from planweave.core.action_end import ActionEnd, End
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.workflow.action_end import ActionEnd, End
 
 HELD = "the arm was held off its path: something blocks it"
 ERRORS: dict[int, tuple[Code, str]] = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planweave.bodies.arm.arms.base import Done, GoalPort, Outcome
-from planweave.core.action_end import ActionEnd, End
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
+from planweave.core.workflow.action_end import ActionEnd, End
 
 _CLOSED = 0.001  # m; an opening below is a grasp
 FINGER_SPEED = 0.1

@@ -23,7 +23,7 @@ from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.timing import Trajectory
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 Array = NDArray[np.float64]
 PIPELINES = ("ompl_rrtc", "ompl_rrtstar", "pilz_ptp")

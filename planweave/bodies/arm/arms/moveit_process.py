@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 SERVER = (sys.executable, "-m", "planweave_ros.moveit_server")
 Answer = Callable[[dict[str, Any]], None]

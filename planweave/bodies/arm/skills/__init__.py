@@ -36,9 +36,9 @@ from planweave.bodies.arm.skills.placing import (
 from planweave.bodies.arm.skills.push import push_aside
 from planweave.bodies.arm.skills.push_to import push_to_front_of
 from planweave.bodies.arm.surroundings import Surroundings
-from planweave.core.errors import UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.world import Action
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 
 SKILLS: dict[str, Callable[..., None]] = {
     "grasp": grasp,

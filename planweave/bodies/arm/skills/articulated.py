@@ -14,8 +14,8 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import thing_of_solid
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.solids import Solid
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 Array = NDArray[np.float64]
 _ATTEMPTS = 3

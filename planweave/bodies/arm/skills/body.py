@@ -24,10 +24,10 @@ from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
-from planweave.core.errors import UnknownNameError
-from planweave.core.failure import Code
-from planweave.core.transition import rule_problem
-from planweave.core.world import Action, Literal
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.transition import rule_problem
+from planweave.core.symbolic.world import Action, Literal
 from planweave.robots.description import Gripper
 
 Array = NDArray[np.float64]

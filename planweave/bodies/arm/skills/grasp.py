@@ -10,7 +10,7 @@ from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.push import push
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 _CLOSED_BY = 0.001  # m by which fingers that close come together; less is no evidence that they take anything
 

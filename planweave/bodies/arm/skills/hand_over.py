@@ -14,7 +14,7 @@ from planweave.bodies.arm.arms.base import Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.skills.body import SkillContext
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 
 WAITING = "waiting to be taken"
 """Phase in which only a person goes on."""

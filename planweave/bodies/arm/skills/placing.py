@@ -14,8 +14,8 @@ from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp, grasp_by
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 _TURNS = {
     "left_of": math.pi / 2,

@@ -16,7 +16,7 @@ from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.workspace import Location
-from planweave.core.failure import Code
+from planweave.core.base.failure import Code
 from planweave.geometry import spatial
 from planweave.robots.description import Gripper
 

@@ -17,8 +17,8 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.placing import put_to_front_of
 from planweave.bodies.arm.solids import Solid
-from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 
 Array = NDArray[np.float64]
 _PUSHES = 5

@@ -1,0 +1,1 @@
+"""What all parts rest on: errors, names, files, entry points, options, cancellation."""

@@ -1,0 +1,89 @@
+"""YAML files written by people, read with bounds: malformed or hostile ones raise errors that name the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.core.base.errors import ConfigError
+
+MAX_BYTES = 2_000_000
+MAX_DEPTH = 50
+MAX_ALIASES = 10
+
+
+class BoundedLoader(yaml.SafeLoader):
+    """Loader for plain values, nested at most MAX_DEPTH deep, with few aliases, which could expand a kilobyte to a
+    terabyte.
+
+    Raises only yaml.YAMLError, whatever the text.
+    """
+
+    depth = aliases = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.aliases += self.check_event(yaml.AliasEvent)
+        wrong = (
+            f"more than {MAX_ALIASES} aliases (*name)"
+            if self.aliases > MAX_ALIASES
+            else f"nested more than {MAX_DEPTH} deep"
+            if self.depth >= MAX_DEPTH
+            else ""
+        )
+        if wrong:
+            mark: Any = self.get_mark()
+            raise yaml.composer.ComposerError(None, None, wrong, mark)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if key.tag == "tag:yaml.org,2002:bool":  # on, off, yes and no are names there
+                key.tag = "tag:yaml.org,2002:str"
+        return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, OverflowError, AttributeError, KeyError) as error:  # a date that is none, …
+            raise yaml.constructor.ConstructorError(None, None, f"{error}", node.start_mark) from None
+
+
+def plain_value(node: Any) -> Any:
+    """The value of a composed node; raises yaml.YAMLError."""
+    return BoundedLoader("").construct_object(node, deep=True)
+
+
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a file, without a byte order mark; raises ConfigError where it cannot be read, is too long, or no
+    UTF-8.
+    """
+    try:
+        size = path.stat().st_size
+        if size > most:
+            raise ConfigError(f"{path} has {size} bytes; at most {most} are read")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: no text in UTF-8: {error}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """The value of a file, None where it is empty. Raises ConfigError with file and line."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value of a text, None where it is empty; name: what errors call it. Raises ConfigError with the line."""
+    try:
+        return yaml.load(text, Loader=BoundedLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise ConfigError(f"{name}: {line}not valid YAML: {getattr(error, 'problem', None) or error}") from None

@@ -1,0 +1,1 @@
+"""Formulas, and the reader of PDDL domains and problems."""

@@ -1,0 +1,1 @@
+"""Domains, worlds and rules, and what an action changes."""

@@ -1,0 +1,87 @@
+"""Locations of domains: config/domains, installed packages, and those loaded from a path or a text."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from planweave.core.base.errors import ConfigError, DomainError, UnknownNameError
+from planweave.core.base.paths import config_dir, is_file
+from planweave.core.base.plugins import Registry, offered_file
+
+DOMAINS = Registry("planweave.domains", "domain")
+"""By name: the path of a .pddl file, or a folder, package or module beside which ``<name>.pddl`` lies."""
+
+
+def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
+    """Path of a domain's .pddl file, and whether it was found by name. loaded: further names, for the error message.
+
+    Raises DomainError, UnknownNameError or PluginError.
+    """
+    if name.endswith(".pddl"):
+        if is_file(name):
+            return Path(name), False
+        raise DomainError(f"{name[:300]}: there is no such file; give the path of a .pddl file, or a domain's name")
+    folder = config_dir() / "domains"
+    path = folder / f"{name}.pddl"
+    if path.parent == folder and is_file(path):
+        return path, True
+    if name in DOMAINS:
+        return offered_file(DOMAINS, name, ".pddl"), True
+    raise UnknownNameError("domain", name, {*domain_names(), *loaded})
+
+
+def domain_names() -> set[str]:
+    """The names of the domains in config/domains and of installed packages."""
+    return {*(p.stem for p in (config_dir() / "domains").glob("*.pddl")), *DOMAINS}
+
+
+class Loaded(Mapping[str, Any]):
+    """Registry of the domains loaded from paths and texts in this process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[Any, tuple[str, str], str]] = {}  # domain, PDDL and notes, where from
+
+    def __getitem__(self, name: str) -> Any:
+        return self._kept[name][0]
+
+    def __iter__(self) -> Any:
+        return iter(tuple(self._kept))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, name: str, domain: Any, texts: tuple[str, str], origin: str, replace: bool) -> None:
+        """Register a domain by name; raises ConfigError where a different one has this name.
+
+        An edited file replaces its own entry.
+        """
+        with self._lock:
+            old = self._kept.get(name)
+            if not replace:
+                if old is not None and old[1] != texts and (old[2] != origin or origin == "PDDL text"):
+                    raise _conflict(name, origin, old[2])
+                ours = config_dir() / "domains" / f"{name}.pddl"
+                if (
+                    old is None
+                    and ours.parent.name == "domains"
+                    and is_file(ours)
+                    and (str(ours.resolve()) != origin and _texts(ours) != texts)
+                ):
+                    raise _conflict(name, origin, str(ours))
+            self._kept[name] = domain, texts, origin
+
+
+def _texts(path: Path) -> tuple[str, str]:
+    notes = path.with_suffix(".yaml")
+    return path.read_text(encoding="utf-8"), notes.read_text(encoding="utf-8") if notes.is_file() else ""
+
+
+def _conflict(name: str, origin: str, other: str) -> ConfigError:
+    return ConfigError(
+        f"{origin}: another domain is called {name!r} already ({other}), and worlds name their domain; "
+        "give this one a name of its own in (define (domain …)), or load it with replace=True"
+    )

@@ -1,0 +1,1 @@
+"""Action trees, behaviour trees and programs, and their forms for exchange."""

@@ -1,0 +1,109 @@
+"""The action tree of Tree-Planner (Hu et al., ICLR 2024, Section 3.2 and Algorithm 1)."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.world import Action
+
+
+class Status(enum.IntEnum):
+    """State of a node; the numbers are those of ActionNode.msg."""
+
+    UNTRIED = 0
+    CURRENT = 1
+    DONE = 2
+    FAILED = 3
+    INVALID = 4
+    UNDONE = 5
+
+
+@dataclass(eq=False)
+class Node:
+    """A node (action, time step). action is None for the root and for an end leaf, which closes a sampled plan.
+
+    samples counts the sampled plans through the edge to this node; logprob is the log of their summed probability, each
+    the mean of its plan's steps: of whole plans the shortest would be the most probable ones.
+    """
+
+    action: Action | None
+    time_step: int
+    parent: Node | None = None
+    samples: int = 0
+    logprob: float | None = None
+    status: Status = Status.UNTRIED
+    children: dict[Action | None, Node] = field(default_factory=dict)
+
+    @property
+    def is_end(self) -> bool:
+        """Whether this leaf ends a sampled plan."""
+        return self.action is None and self.parent is not None
+
+    @property
+    def valid(self) -> bool:
+        """Whether this node may still be tried."""
+        return self.status not in (Status.FAILED, Status.INVALID)
+
+    def valid_children(self) -> list[Node]:
+        """Children that may still be tried, most sampled first."""
+        return sorted((c for c in self.children.values() if c.valid), key=lambda c: -c.samples)
+
+    def path(self) -> list[Node]:
+        """Nodes from the first action to this one, without the root."""
+        nodes: list[Node] = []
+        node: Node | None = self
+        while node is not None and node.parent is not None:
+            nodes.append(node)
+            node = node.parent
+        return nodes[::-1]
+
+    def subtree(self) -> Iterator[Node]:
+        """This node and all below it, parents first."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children.values()))
+
+    def invalidate(self) -> None:
+        """Mark the whole subtree as invalid."""
+        for node in self.subtree():
+            if node.status is not Status.FAILED:
+                node.status = Status.INVALID
+
+
+def build_tree(plans: Iterable[Plan]) -> Node:
+    """Merge plans by their shared prefixes (Algorithm 1); returns the root."""
+    root = Node(None, 0)
+    for plan in plans:
+        node = root
+        root.samples += plan.samples
+        for step, action in enumerate([*plan.actions, None], 1):
+            child = node.children.get(action)
+            if child is None:
+                child = node.children[action] = Node(action, step, node)
+            child.samples += plan.samples
+            if plan.logprob is not None:
+                child.logprob = _log_add(child.logprob, plan.logprob / (len(plan.actions) + 1))
+            node = child
+    return root
+
+
+def _log_add(a: float | None, b: float) -> float:
+    if a is None:
+        return b
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high))
+
+
+def plans_of(root: Node) -> dict[tuple[Action, ...], int]:
+    """The plans in a tree, each with its number of samples; inverse of `build_tree`."""
+    return {
+        tuple(n.action for n in leaf.path()[:-1] if n.action is not None): leaf.samples
+        for leaf in root.subtree()
+        if leaf.is_end
+    }

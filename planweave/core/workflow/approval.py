@@ -1,0 +1,261 @@
+"""Human approval of plans before the robot moves: one gate per task, independent of the planning method.
+
+A method announces its intended plan (`announce`); every action passes the gate (`pass_through`). The next step of an
+approved plan passes without asking. Any other action creates a request that waits for `answer`: for the announced plan
+if it begins with this action, otherwise for the action alone. A method that decides one step at a time therefore asks
+at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
+(approved individually) are always requested separately, also within an approved plan.
+
+An approval holds for what the person saw: where, in a look taken after the answer, a thing that the plan names has
+moved or gone, or other preconditions of it hold, it is requested anew with what has changed. A person may also edit
+the plan that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
+
+A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
+verifies it (`confirm`), so that it rejects actions from any other source.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from planweave.core.base.cancellation import Cancellation
+from planweave.core.base.errors import CanceledError, GoalError
+from planweave.core.checks.validation import validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.approval_basis import MOVED, ApprovalBasis
+from planweave.core.workflow.pause import wait_unpaused
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plan that waits for approval.
+
+    check: its validation in words; changes: its differences from the plan approved before, and what is different in the
+    world. basis: what it is approved upon. editor: the person who has made it of the method's plan, empty for none.
+    """
+
+    plan: tuple[Action, ...]
+    words: tuple[str, ...]
+    hash: str
+    changes: tuple[str, ...]
+    check: str
+    basis: ApprovalBasis
+    editor: str = ""
+    edited: bool = False
+
+
+class PlanEdited(Exception):
+    """A person has approved another plan than the method's, which is to be carried out in its place."""
+
+    def __init__(self, plan: Sequence[Action]):
+        super().__init__("a person has edited the plan")
+        self.plan = tuple(plan)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What a pending request is made of: the domain, the world as it is now, and the goal that the plan must reach."""
+
+    domain: Domain
+    observe: Callable[[], World]
+    goal: tuple[Literal, ...]
+    on_change: Callable[[Request, Answer | None], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A person's answer to a request."""
+
+    approve: bool
+    comment: str
+    approver: str = ""  # who says so, as the sender of the answer tells; nobody checks it
+
+
+class Approval:
+    """The approval gate of one task. seconds: how long to wait for an answer, after which the task is cancelled."""
+
+    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = (), moved: float = MOVED):
+        """alone: names of the actions that are approved individually. moved: see ApprovalBasis.changes."""
+        self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
+        self._moved = moved
+        self._answered = threading.Condition()
+        self._announced: tuple[Action, ...] = ()
+        self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
+        self._asked = 0
+        self._word: Answer | None = None
+        self._asking: _Asking | None = None  # of the request that waits
+        self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
+        self.approver = ""  # who approved the last plan
+        self.shown: Request | None = None  # the plan asked for last
+        self.waiting = False
+        self.paused: Callable[[], bool] = lambda: False  # whether the time to answer stands still
+
+    def announce(self, plan: Sequence[Action]) -> None:
+        """Set the actions that the method intends to execute from here on."""
+        self._announced = tuple(plan)
+
+    def pass_through(
+        self,
+        action: Action,
+        domain: Domain,
+        observe: Callable[[], World],
+        look: Callable[[], World],
+        goal: Sequence[Literal],
+        canceled: Cancellation,
+        on_change: Callable[[Request, Answer | None], None],
+    ) -> str:
+        """Return the token of an action once it is approved; on_change is called with the request, and again with its
+        answer. observe: the newest world. look: the world as a look after this call shows it.
+
+        Raises CanceledError where the plan is refused, the answer does not come in time, or the task is cancelled
+        meanwhile; PlanEdited where another plan was approved.
+        """
+        planned = self._left[:1] == (action,)
+        alone = action.name in self._alone
+        if planned and not alone:
+            self._left = self._left[1:]
+            self._announced = self._left
+            return self._token(action)
+        whole = self._announced[:1] == (action,) and not alone
+        own = plan = self._announced if whole else (action,)
+        changes = () if planned else _changes(self._left, plan)
+        asking = _Asking(domain, observe, tuple(goal) if whole else (), on_change)
+        while True:
+            request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
+            if not word.approve:
+                raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
+            plan = request.plan
+            changes = request.basis.changes(ApprovalBasis.of(domain, look(), plan), domain, self._moved)
+            if not changes:
+                break
+            changes = tuple(f"since it was shown: {change}" for change in changes)
+        self.approver = word.approver
+        if plan != own:
+            self._left = self._announced = plan
+            raise PlanEdited(plan)
+        self._left = self._announced = self._left[1:] if planned else plan[1:]
+        return self._token(action)
+
+    def go_on(self, action: Action) -> None:
+        """An approved action was interrupted and goes on with this one: itself, or a part of it."""
+        self._left = (action, *self._left)
+
+    def _request(
+        self,
+        asking: _Asking,
+        plan: tuple[Action, ...],
+        changes: tuple[str, ...],
+        editor: str = "",
+        edited: bool = False,
+    ) -> Request:
+        """A request for a plan in the world as it is now; raises GoalError for an edited plan that does not pass."""
+        domain, world = asking.domain, asking.observe()
+        check = validate(domain, world, plan, asking.goal)
+        if edited and not check.ok:
+            raise GoalError(f"the edited plan does not pass, so the plan is as it was: {check.message}")
+        basis = ApprovalBasis.of(domain, world, plan)
+        with self._answered:
+            self._asked += 1
+            name = plan_hash(self._task_id, self._asked, plan, basis)
+        words = tuple(domain.phrase(a) if a.name in domain.actions else str(a) for a in plan)  # the body refuses those
+        return Request(plan, words, name, changes, check.message, basis, editor, edited)
+
+    def edit(self, plan_hash: str, plan: Sequence[Action], editor: str = "") -> Request:
+        """Replace the pending plan; what waits from now on. Raises GoalError where none is pending, its hash differs,
+        or the new plan does not pass the check: the plan is then as it was.
+        """
+        with self._answered:
+            before, asking = self._pending(plan_hash), self._asking
+        assert asking is not None
+        request = self._request(asking, tuple(plan), _changes(before.plan, plan), editor, edited=True)
+        with self._answered:
+            self._pending(plan_hash)
+            self.shown = request
+        asking.on_change(request, None)
+        return request
+
+    def _token(self, action: Action) -> str:
+        token = secrets.token_hex(16)
+        with self._answered:
+            self._open = token, action
+        return token
+
+    def confirm(self, token: str, action: Action) -> str:
+        """Name of the person who approved the action of a token, which is valid once; raises GoalError for any other
+        token.
+        """
+        with self._answered:
+            good, self._open = self._open, None
+        if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
+            raise GoalError(f"{action} is not the next step of an approved plan")
+        return self.approver
+
+    def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Answer]:
+        """The answer, and the request that it is for: a person may have edited the plan meanwhile."""
+        with self._answered:
+            self._word, self.shown, self.waiting, self._asking = None, request, True, asking
+        try:
+            asking.on_change(request, None)
+            with canceled.calling(self._wake), self._answered:
+                wait_unpaused(
+                    self._answered, lambda: self._word is not None or canceled.is_set, self._seconds, self.paused
+                )
+                word, request = self._word, self.shown
+        finally:
+            with self._answered:
+                self.waiting, self._asking = False, None
+        canceled.check()
+        if word is None:
+            raise CanceledError(
+                f"the plan was not approved within {self._seconds:g} s, so the task is cancelled; nothing was moved"
+            )
+        asking.on_change(request, word)
+        return request, word
+
+    def _wake(self) -> None:
+        with self._answered:
+            self._answered.notify_all()
+
+    def answer(self, plan_hash: str, approve: bool, comment: str = "", approver: str = "") -> None:
+        """Record a person's answer to the pending request; raises GoalError where none is pending or its hash
+        differs.
+        """
+        with self._answered:
+            self._pending(plan_hash)
+            self._word = Answer(approve, comment, approver)
+            self._answered.notify_all()
+
+    def _pending(self, plan_hash: str) -> Request:
+        """The pending request, whose hash must be this; the lock is held."""
+        if not self.waiting or self._word is not None or self.shown is None:
+            raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
+        if plan_hash != self.shown.hash:
+            raise GoalError(
+                f"the pending plan is {self.shown.hash}, not {plan_hash[:100] or 'empty'}: it changed; read it again "
+                "(planweave approve) and send its hash"
+            )
+        return self.shown
+
+
+def plan_hash(task_id: str, number: int, plan: Sequence[Action], basis: ApprovalBasis) -> str:
+    """Identifier of one plan of one task, and of what it is approved upon: first 12 hexadecimal digits of a SHA-256.
+
+    number: the number of the request in its task, so that a repeated answer cannot approve a later request.
+    """
+    lines = [task_id, str(number), *map(str, plan), "", *basis.lines()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ...]:
+    """Diff against the rest of the previously approved plan, lines with - and +; empty for a first plan."""
+    if not before:
+        return ()
+    lines = difflib.ndiff([str(a) for a in before], [str(a) for a in after])
+    return tuple(line for line in lines if line[0] in "-+")

@@ -1,0 +1,71 @@
+"""State of a task, as published."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.question import UserQuestion
+
+
+class TaskState(enum.IntEnum):
+    """State of a task; the numbers are those of TaskStatus.msg."""
+
+    QUEUED = 0
+    RUNNING = 1
+    SUCCEEDED = 2
+    FAILED = 3
+    CANCELED = 4
+    AWAITING_APPROVAL = 5
+    NOT_CONFIRMED = 6
+    ANSWERED = 8
+    PLANNED = 9
+    AWAITING_ANSWER = 10
+    PAUSED = 11
+
+    @property
+    def ended(self) -> bool:
+        """Whether the task has reached a final state."""
+        return self not in (
+            TaskState.QUEUED,
+            TaskState.RUNNING,
+            TaskState.AWAITING_APPROVAL,
+            TaskState.AWAITING_ANSWER,
+            TaskState.PAUSED,
+        )
+
+
+@dataclass(frozen=True)
+class TaskStatus:
+    """One snapshot; the fields are those of TaskStatus.msg. elapsed in seconds of wall time."""
+
+    task_id: str
+    sentence: str
+    method: str
+    state: TaskState = TaskState.QUEUED
+    phase: str = "queued"
+    goal: tuple[Literal, ...] = ()
+    goal_source: str = ""
+    understood: str = ""
+    answer: str = ""
+    unmet: tuple[Literal, ...] = ()
+    plan: tuple[Action, ...] = ()
+    plan_words: tuple[str, ...] = ()
+    plan_check: str = ""
+    plan_hash: str = ""
+    plan_changes: tuple[str, ...] = ()
+    approved_by: str = ""
+    action: Action | None = None
+    pushed: tuple[str, ...] = ()
+    steps: int = 0
+    executed: int = 0
+    corrections: int = 0
+    questions: int = 0
+    fallback: bool = False
+    message: str = ""
+    elapsed: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    dry_run: bool = False
+    question: UserQuestion | None = None
