@@ -148,10 +148,10 @@ def run(
     takes any formula. on_event: called at every change, in the caller's thread; an exception in it cancels the task.
     method: a name, or a behaviour tree in XML, which is followed as it is, without fallback; empty for tree_planner, or
     classical where no model is set that could plan the task, or the goal is no conjunction of literals. approve: called
-    with the status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the
-    plan changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not
-    approved". timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
-    goal does not hold, "" for none. options: of the method.
+    with the status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where
+    the plan changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not
+    approved". timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over
+    where the goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
     `planweave.methods.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per

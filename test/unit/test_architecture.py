@@ -129,7 +129,7 @@ def violations(path, names):
         if here in LAYERS and there in LAYERS and there != here and there not in LAYERS[here]:
             yield f"{here} imports {there}"
         if here == there == "core":
-            inside, below = (parts[2] for parts in (path.with_suffix("").parts, name.split(".")))
+            inside, below = path.parts[2], name.split(".")[2]
             if CORE.index(below) > CORE.index(inside):
                 yield f"core.{inside} imports core.{below}"
         if first in ROS and path.parts[0] not in ("planweave_ros", "launch", "benchmarks", *NODES):
