@@ -1,9 +1,11 @@
 """How a fact is known: as well as the least known of its objects."""
 
+from dataclasses import replace
+
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.core.symbolic.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 
 OBJECTS = (
     WorldObject("red", "item", known=Known.SEEN),
@@ -41,3 +43,16 @@ def test_what_nobody_says_is_unknown_and_a_body_may_see_everything():
     world = tabletop("a: item; tray: container", "in(a, tray)")
     assert world.knowledge(literals("in(a, tray)")[0]).how is Known.UNKNOWN
     assert world.all_seen().knowledge(literals("in(a, tray)")[0]).how is Known.SEEN
+
+
+def test_a_derived_predicate_is_decided_by_the_function_that_the_world_carries():
+    def higher(world, literal):
+        one, other = (world.by_name[name].position[2] for name in literal.args)
+        return (one > other) == literal.positive
+
+    a, b = (WorldObject(name, "item", position=(0.0, 0.0, z)) for name, z in (("a", 0.3), ("b", 0.1)))
+    world = World("tabletop", (a, b), derived={"higher": higher})
+    up, down = Literal("higher", ("a", "b")), Literal("higher", ("b", "a"))
+    assert world.holds(up) and not world.holds(down) and world.holds(down.negated())
+    assert world.with_derived([up, down]).facts == {up}
+    assert hash(world) == hash(replace(world, derived={}))
