@@ -223,7 +223,7 @@ class ExecutorNode(ManagedNode):
             Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
             lambda: (self._sent[0], self._stamp),
-            self._names.detections,
+            self._names,
             self.get_logger(),
             lambda: self._watch.beat() if self._watch is not None else None,
         )
