@@ -27,9 +27,9 @@ from planweave_ros.permission import Permission
 class ArmBody:
     """Keeps planweave.core.ports.StoppableBody.
 
-    newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for
-    messages. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move
-    the arm is not there or not ready.
+    newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
+    make_ready: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin: called when
+    an action begins.
     """
 
     def __init__(
