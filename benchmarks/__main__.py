@@ -21,6 +21,7 @@ examples:
   python -m benchmarks recording
   python -m benchmarks endpoints
   python -m benchmarks tabletop --seeds 2 --task plus_sign
+  python -m benchmarks core FOLDER --limit 5 --texts 60000
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from typing import Any
 from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.launcher.one_system import own_domain
 
 #: modules with run(options, console) -> rows of figures
 FIGURES = (
@@ -59,6 +61,7 @@ FIGURES = (
     "restarts",
     "recording",
     "endpoints",
+    "core",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 
@@ -69,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
+    made.add_argument("folders", metavar="FOLDER", nargs="*", help="of core: collections of PDDL files")
+    made.add_argument("--limit", type=float, default=5.0, help="of core: seconds for one problem (default: 5)")
     add_shared_arguments(
         made,
         "only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
@@ -78,7 +83,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     made.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
     made.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
-    made.add_argument("--texts", type=int, default=100_000, help="fuzzed replies, and sentences (default: 100000)")
+    made.add_argument(
+        "--texts", type=int, default=100_000, help="fuzzed replies, sentences, random plans of core (default: 100000)"
+    )
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
     return made
 
@@ -93,8 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
                 f"tabletop, and cases of kills and honesty"
             )
+        if options.folders and options.figures != "core":
+            raise ConfigError(f"folders have no meaning for the figures of {options.figures}")
         importlib.import_module("planweave.cli.main").prepare_ros()
-        rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
+        with own_domain("benchmarks"):
+            rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1

@@ -12,19 +12,22 @@ from typing import Any
 from action_msgs.srv import CancelGoal
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from rclpy.node import Node
 from rich.console import Console
+from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
 from planweave.core.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
+from planweave.robots import load_robot
 from planweave_ros.action_port import CANCEL
 from planweave_ros.client import Client
+from planweave_ros.controllers import joint_trajectory
 from planweave_ros.presence import BODY, Presence
 
 STANDS = 0.02  # rad/s: no joint is faster
 SOON = 2.0  # s of wall time to standstill
 _MOVES = 0.3  # rad/s: the fastest joint when it is told
+_ASIDE, _ASIDE_IN = 1.0, 2.0  # rad of the first joint, and s, of the trajectory that an outside publisher sends
 
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
@@ -32,19 +35,27 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     rows = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
         body, change = Presence(watch.node, BODY), watch.node.create_client(ChangeState, "executor_node/change_state")
-        for name, stop in _ways(watch.node, change, client, running).items():
+        for name, stop in _ways(watch, change, client, running).items():
             found = [_stopped(watch, body, change, client, running, stop) for _ in range(options.repeat)]
             rows.append(_row(name, found))
             console.print(f"{name}: {rows[-1]['value']}", markup=False, highlight=False)
     return rows
 
 
-def _ways(node: Node, change: Any, client: Client, running: RunningSystem) -> dict[str, Callable[[], object]]:
+def _ways(watch: Watch, change: Any, client: Client, running: RunningSystem) -> dict[str, Callable[[], object]]:
+    node, robot = watch.node, load_robot()
+    outside = node.create_publisher(JointTrajectory, f"{robot.ros.arm_controller}/joint_trajectory", 10)
+
+    def intrude() -> None:
+        goal = [watch.positions[0] + _ASIDE, *watch.positions[1:]]
+        outside.publish(joint_trajectory(robot.joint_names, [_ASIDE_IN], [goal], [[0.0] * len(goal)]))
+
     cancel = node.create_client(CancelGoal, f"execute_action{CANCEL}")
     return {
         "the task is cancelled (planweave cancel, CancelTask)": client.cancel,
         "every goal of execute_action is cancelled (CancelGoal)": lambda: cancel.call_async(CancelGoal.Request()),
         "executor_node is deactivated (lifecycle)": lambda: change.call_async(_to(Transition.TRANSITION_DEACTIVATE)),
+        "another node publishes a trajectory to the arm's controller": intrude,
         "executor_node: SIGINT": lambda: running.signal("executor_node", signal.SIGINT),
         "executor_node: SIGTERM": lambda: running.signal("executor_node", signal.SIGTERM),
         "executor_node: SIGKILL": lambda: running.signal("executor_node", signal.SIGKILL),

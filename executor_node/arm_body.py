@@ -13,6 +13,7 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.arms.controlled import AWAY, ControlledArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.fresh_look import fresh_look
+from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.world_model import WorldModel
@@ -22,12 +23,19 @@ from planweave.core.ports import Look, Outcome
 from planweave.core.world import Action, World
 from planweave_ros.permission import Permission
 
+_POLL = 0.2  # s
+LATE = 15.0
+"""Seconds of wall time that an action waits for joint states and controllers: on a busy machine they may be late.
+Nothing moves meanwhile.
+"""
+
 
 class ArmBody:
     """Keeps planweave.core.ports.StoppableBody.
 
-    newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
-    images come by. make_ready: raises SkillFailureError where what shall move the arm is not there or not ready.
+    newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
+    make_ready: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin: called when
+    an action begins.
     """
 
     def __init__(
@@ -40,13 +48,14 @@ class ArmBody:
         permission: Permission | None,
         make_ready: Callable[[], None],
         newest: Callable[[], tuple[int, float]],
-        detections: str,
+        names: RosNames,
         log: Any,
+        on_begin: Callable[[], object] = lambda: None,
     ) -> None:
         self.skills = skills
         self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
         self._permission, self._make_ready, self._newest = permission, make_ready, newest
-        self._detections, self._log = detections, log
+        self._names, self._log, self._on_begin = names, log, on_begin
         self._phase = ""  # of the action that runs
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
@@ -56,7 +65,7 @@ class ArmBody:
 
     def look(self, seconds: float) -> Look:
         """The world with an image taken from now on; it tells where the arm was moved by something else."""
-        fresh, message = fresh_look(self._world, self._newest, seconds, self._detections)
+        fresh, message = fresh_look(self._world, self._newest, seconds, self._names)
         return Look(self._world.world(), fresh, message or self._moved_by_hand())
 
     def _moved_by_hand(self) -> str:
@@ -74,6 +83,7 @@ class ArmBody:
     def begin(self, timeout: float) -> None:
         """From now on `stop` ends the action; timeout in s of wall time."""
         self._arm.begin(time.monotonic() + timeout)
+        self._on_begin()
 
     def stop(self, code: Code, message: str) -> None:
         """Stop the arm."""
@@ -109,8 +119,7 @@ class ArmBody:
             on_phase(phase, progress)
 
         try:
-            self._arm.check()
-            self._arm.state()  # else whatever waits for the camera or a controller would wait first
+            self._await_states(told)  # else whatever waits for the camera or a controller would wait first
             problem = self._permission.problem(action, task_id, approval) if self._permission else ""
             if problem:
                 raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
@@ -119,7 +128,7 @@ class ArmBody:
             if action.name != "return_to_base":
                 self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
-            self._make_ready()
+            self._require_ready()
             skills.run(action, told)
         except SkillFailureError as error:
             self._log.info(f"{action}: {error.code.name}: {error.message}")
@@ -135,3 +144,30 @@ class ArmBody:
                 (),
             )
         return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
+
+    def _await_states(self, told: Callable[[str, float], None]) -> None:
+        """Wait for joint states. Without any nothing is tried again: SAFETY_STOP."""
+        deadline = time.monotonic() + LATE
+        while True:
+            self._arm.check()
+            try:
+                self._arm.state()
+                return
+            except SkillFailureError as error:
+                if error.code is not Code.CONTROL_FAILED:
+                    raise
+                if time.monotonic() >= deadline:
+                    raise _unready(error) from None
+            told("waiting for joint states", 0.0)
+            time.sleep(_POLL)
+
+    def _require_ready(self) -> None:
+        """Raise SAFETY_STOP, after which nothing is tried again, where what shall move the arm is not ready."""
+        try:
+            self._make_ready()
+        except SkillFailureError as error:
+            raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
+
+
+def _unready(error: SkillFailureError) -> SkillFailureError:
+    return SkillFailureError(Code.SAFETY_STOP, f"{error.message}; nothing was moved")

@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from executor_node.arm_body import ArmBody
+from executor_node.arm_body import LATE, ArmBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -31,7 +31,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.preview import MotionPreview
-from planweave.bodies.arm.robots import check_robot, is_real
+from planweave.bodies.arm.robots import check_robot, is_real, kind_of
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
 from planweave.bodies.arm.scene_object import Thing
@@ -93,6 +93,8 @@ class ExecutorNode(ManagedNode):
             self.resolve_service_name("executor/recover"),
             self.resolve_service_name("executor/let_go"),
             robot.ros.look,
+            kind_of(values["robot"], robot),
+            self.resolve_topic_name(values["joint_state_topics"][-1]),
         )
         self._world = self._make_world(safety, worlds)
         self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
@@ -105,6 +107,7 @@ class ExecutorNode(ManagedNode):
         self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates(robot)
+        self._named = ""  # who else may command the arm's controller, as it was logged last
         self._sources = Sources(self)
         self._unseen_grip = self._make_unseen_grip()
         self._observe()
@@ -118,8 +121,9 @@ class ExecutorNode(ManagedNode):
         if self._moveit is not None:
             self._moveit.start()
         self._watch: StopWatch | None = None
-        if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
-            self._watch = StopWatch([self._ports.cancel_name])  # the arm, which may be another's
+        if values["arm"] != "trajectory":
+            # Nothing is refused from here on: the watch of a node that went would stop the arm, which may be another's.
+            self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
         self._served = self._serve(worlds)
         self._preview_motions(self._served)
         self.start(values["autostart"])
@@ -152,7 +156,10 @@ class ExecutorNode(ManagedNode):
         values = self._values
         gripper = make_gripper(values["gripper"], self._ports, values["home_gripper"])
         silence = values["joint_state_timeout"]
-        arm = make_arm(values["arm"], gripper, self._ports, silence, self._moveit, self._names, self._robot)
+        self._others = self._ports.others(values["arm"], lambda command: self._arm.intruded(command))
+        arm = make_arm(
+            values["arm"], gripper, self._ports, silence, self._moveit, self._names, self._robot, self._others
+        )
         planner = make_planner(self._scene, self._kinematics, arm.check, self._moveit, values["moveit_pipeline"])
         approaches = ApproachPlanner(self._scene, self._kinematics, planner, values["planning_timeout"])
         return arm, partial(Skills, arm, self._scene, approaches)
@@ -166,6 +173,7 @@ class ExecutorNode(ManagedNode):
             lambda: until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY),
             self.get_logger().warning,
             self._names.let_go,
+            self._values["gripper"] != "none",
         )
 
     def _observe(self) -> None:
@@ -215,8 +223,9 @@ class ExecutorNode(ManagedNode):
             Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
             lambda: (self._sent[0], self._stamp),
-            self._names.detections,
+            self._names,
             self.get_logger(),
+            lambda: self._watch.beat() if self._watch is not None else None,
         )
 
     def _serve(self, worlds: WorldPublisher) -> BodyServer:
@@ -344,8 +353,8 @@ class ExecutorNode(ManagedNode):
         self._stamp = state.stamp
         self._sent, self._felt = (self._sent[1], info["source_timestamp"]), time.monotonic()
         self._arm.on_state(state)
-        self._world.on_joints(state.positions, None if self._busy else state.width)
-        if self.active:  # it may move the fingers
+        self._world.on_joints(state.positions, state.width if state.fingers and not self._busy else None)
+        if self.active and state.fingers:  # it may move the fingers
             self._unseen_grip.on_state(state)
 
     def _on_detections(self, msg: DetectedObjects, info: dict[str, Any]) -> None:
@@ -452,11 +461,9 @@ class ExecutorNode(ManagedNode):
 
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
-        if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
+        if not until(lambda: not self._ports.unheard(*self._topics), LATE):
             unheard = self._ports.unheard(*self._topics)
-            raise SkillFailureError(
-                Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or simulation_node) running?"
-            )
+            raise SkillFailureError(Code.CONTROL_FAILED, f"nobody listens on {unheard}: {self._names.how_to_recover}")
         real = self._ports.real_controller() if self._topics[0] else ""
         if real:
             raise SkillFailureError(
@@ -469,6 +476,12 @@ class ExecutorNode(ManagedNode):
         if problem:
             advice = self._names.how_to_recover
             raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {advice}")
+        named = self._others.named()
+        if named and named != self._named:
+            self.get_logger().warning(
+                f"{named} may command the arm's controller, too: a command of theirs during a motion stops the arm"
+            )
+        self._named = named
 
 
 def main() -> int:

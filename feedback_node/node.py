@@ -48,7 +48,7 @@ from planweave_ros.parameters import Parameter, declare
 from planweave_ros.plan_task import PlanTaskServer
 from planweave_ros.planner_port import RosPlanner
 from planweave_ros.ports import RosBody, RosEyes
-from planweave_ros.presence import TASKS, show_presence
+from planweave_ros.presence import TASKS, show_own_presence
 from planweave_ros.previews import Previews
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
@@ -110,7 +110,7 @@ class FeedbackNode(GuardedNode):
         in_force = rules.in_force()
         declare(self, [Parameter("rules_in_force", "\n".join(in_force), "the rules of all domains; not to be set")])
         self._store = TaskStore(Path(values["tasks_file"])) if values["tasks_file"] else None
-        self._gone = False
+        self._gone, self._key = False, b""
         self._idle = Cancellation()
         self._runs: dict[str, Goal] = {}  # task id -> RunTask goal that waits for its end
         self._lock = threading.Lock()
@@ -124,7 +124,8 @@ class FeedbackNode(GuardedNode):
         self._plan_tasks = PlanTaskServer(self, lambda: self.manager, self._status_msg)
         self._previews = Previews(self, self._plan_tasks.shown)
         planner: Any = RosPlanner(self, self._cancellation, values["planner_timeout"])
-        body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"], _read_domain)
+        timeout, silence = values["action_timeout"], values["body_silence"]
+        body = RosBody(self, self._cancellation, timeout, silence, _read_domain, lambda: self._key)
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
             planner,
@@ -163,7 +164,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
-        show_presence(self, TASKS)
+        self._key = show_own_presence(self, TASKS)
         self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
         for rule in in_force:
             self.get_logger().info(f"rule in force for {rule}")

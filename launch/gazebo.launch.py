@@ -1,4 +1,4 @@
-"""`ros2 launch planweave gazebo.launch.py`: an FR3, a table and an RGB-D camera in Gazebo (Harmonic, Jazzy).
+"""`ros2 launch planweave gazebo.launch.py`: an FR3, a table and an RGB-D camera in Gazebo.
 
 Starts Gazebo, ros2_control in it, the bridge of the camera's topics, and the system `gazebo` of config/systems.yaml.
 All nodes follow simulated time. docs/gazebo.md says what has to be installed.

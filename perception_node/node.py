@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChang
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState, TimeReference
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
@@ -29,7 +29,18 @@ from planweave.perception.calibration import Extrinsics, find_camera, load_extri
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
-from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from planweave.perception.cameras.ros_topics import (
+    COLOUR,
+    DEPTH,
+    INFO,
+    Message,
+    RawCompressed,
+    RawImage,
+    RawInfo,
+    RosTopicsCamera,
+    compressed_instead,
+    is_compressed,
+)
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.decoding import FrameError
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
@@ -63,7 +74,7 @@ PARAMETERS = [
     Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),
     Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
     Parameter("realsense.fps", 15, "images a second", 5, 90),
-    Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder, .mcap) or RealSense (.db3, .bag)"),
+    Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder or file), ROS 1 or RealSense"),
     Parameter("bag.loop", False, "whether the recording is played in a loop"),
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
     Parameter("domain", "tabletop", "planning domain under config/domains: which classes are receptacles"),
@@ -74,11 +85,13 @@ PARAMETERS = [
         for name, model in models().items()
     ),
     Parameter("min_score", Options.min_score, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
-    Parameter("topics.colour", "camera/color/image_raw", "colour images"),
+    Parameter("topics.colour", "camera/color/image_raw", "colour images; …/compressed for compressed ones"),
     Parameter(
-        "topics.depth", "camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"
+        "topics.depth",
+        "camera/aligned_depth_to_color/image_raw",
+        "depth images aligned to colour, with equal stamps; …/compressedDepth for compressed ones",
     ),
-    Parameter("topics.info", "camera/color/camera_info", "camera info of the colour images, with equal stamps"),
+    Parameter("topics.info", "camera/color/camera_info", "camera info of the colour images"),
     Parameter(
         "reliable_images",
         True,
@@ -129,7 +142,7 @@ class PerceptionNode(ManagedNode):
             raise ConfigError(
                 f"perception_node: table must be [x_min, x_max, y_min, y_max] in metres, not {list(table)}"
             )
-        topics = {
+        topics = self._topics = {
             what: self.resolve_topic_name(values[f"topics.{name}"])
             for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
         }
@@ -227,7 +240,8 @@ class PerceptionNode(ManagedNode):
         if source == "topics":
             camera = RosTopicsCamera(topics, silent, time.monotonic())
             for what in (COLOUR, DEPTH):
-                self.create_subscription(Image, topics[what], partial(self._image, camera, what), images)
+                kind, read = (CompressedImage, _compressed) if is_compressed(topics[what]) else (Image, _raw)
+                self.create_subscription(kind, topics[what], partial(self._image, camera, what, read), images)
             self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
             self.create_subscription(TimeReference, "camera/still", partial(self._still, camera), images)
             return camera
@@ -239,17 +253,8 @@ class PerceptionNode(ManagedNode):
         stream = Stream(*(values[f"realsense.{key}"] for key in ("serial", "width", "height", "fps")))
         return open_realsense(stream, frame_id, self._work.set, silent)
 
-    def _image(self, camera: RosTopicsCamera, what: str, msg: Image) -> None:
-        raw = RawImage(
-            msg.header.frame_id,
-            msg.height,
-            msg.width,
-            msg.encoding,
-            msg.step,
-            memoryview(msg.data),
-            bool(msg.is_bigendian),
-        )
-        self._add(camera, what, msg.header.stamp, raw)
+    def _image(self, camera: RosTopicsCamera, what: str, read: Callable[[Any], Message], msg: Any) -> None:
+        self._add(camera, what, msg.header.stamp, read(msg))
 
     def _info(self, camera: RosTopicsCamera, msg: CameraInfo) -> None:
         self._add(camera, INFO, msg.header.stamp, RawInfo(tuple(float(v) for v in msg.k), msg.height, msg.width))
@@ -258,18 +263,13 @@ class PerceptionNode(ManagedNode):
         if camera.add_still(_nanoseconds(msg.header.stamp), _nanoseconds(msg.time_ref), time.monotonic()):
             self._work.set()
 
-    def _add(self, camera: RosTopicsCamera, what: str, stamp: Time, raw: RawImage | RawInfo) -> None:
+    def _add(self, camera: RosTopicsCamera, what: str, stamp: Time, raw: Message) -> None:
         if camera.add(what, _nanoseconds(stamp), raw, time.monotonic()):
             self._work.set()
 
     def _joint_state(self, msg: JointState) -> None:
         self._joints_at = time.monotonic()
-        missing = self._joints.add(
-            convert.time_from_msg(msg.header.stamp),
-            dict(zip(msg.name, msg.position)),
-        )
-        if missing and not self._joints:
-            self._say(f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be masked out without them")
+        self._joints.add(convert.time_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position)))
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reset the tracker after the table was rearranged; responds once new images have been processed."""
@@ -314,7 +314,7 @@ class PerceptionNode(ManagedNode):
         complaint = self._camera.complaint(time.monotonic())
         if complaint:
             self._complained = True
-            self._say(complaint)
+            self._say(f"{complaint}{compressed_instead(self._topics, self.count_publishers)}")
         elif self._complained:
             self._complained = False
             self.get_logger().info("the camera gives images again")
@@ -356,6 +356,11 @@ class PerceptionNode(ManagedNode):
         robot = None
         if self._filter_robot:
             robot = self._joints.at(frame.stamp, _JOINT_PATIENCE)
+            if robot is None and (problem := self._joints.problem):
+                raise FrameError(
+                    f"{problem} on {self._joint_topic}, so the robot cannot be masked out; is it the topic of this "
+                    f"robot ({self._robot.name}, parameter robot_type), with arm and gripper?"
+                )
             if robot is None and not self._joints:
                 raise FrameError(
                     f"nothing on {self._joint_topic} yet, so the robot cannot be masked out; start the robot's "
@@ -445,6 +450,15 @@ class PerceptionNode(ManagedNode):
         if now - self._said.get(key, -math.inf) >= _REPEAT:
             self._said[key] = now
             self.get_logger().warning(text)
+
+
+def _raw(msg: Image) -> RawImage:
+    data, bigendian = memoryview(msg.data), bool(msg.is_bigendian)
+    return RawImage(msg.header.frame_id, msg.height, msg.width, msg.encoding, msg.step, data, bigendian)
+
+
+def _compressed(msg: CompressedImage) -> RawCompressed:
+    return RawCompressed(msg.header.frame_id, msg.format, memoryview(msg.data))
 
 
 def _nanoseconds(stamp: Time) -> int:

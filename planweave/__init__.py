@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from planweave.core.errors import GoalError as GoalError
     from planweave.core.errors import InvalidActionError as InvalidActionError
     from planweave.core.errors import ParseError as ParseError
+    from planweave.core.errors import PddlError as PddlError
     from planweave.core.errors import PlanweaveError as PlanweaveError
     from planweave.core.errors import UnknownNameError as UnknownNameError
     from planweave.core.failure import Code as Code
     from planweave.core.ports import LookingBody as LookingBody
     from planweave.core.ports import Outcome as Outcome
+    from planweave.core.problem import Problem as Problem
     from planweave.core.task import TaskState as TaskState
     from planweave.core.task import TaskStatus as TaskStatus
     from planweave.core.validation import Validation as Validation
@@ -56,8 +58,10 @@ _NAMES = {
     "NoPlanError": ("core.classical", "NoPlanError"),
     "Outcome": ("core.ports", "Outcome"),
     "ParseError": ("core.errors", "ParseError"),
+    "PddlError": ("core.errors", "PddlError"),
     "Plan": ("api", "Plan"),
     "PlanweaveError": ("core.errors", "PlanweaveError"),
+    "Problem": ("core.problem", "Problem"),
     "Result": ("api", "Result"),
     "SymbolicBody": ("bodies.symbolic", "SymbolicBody"),
     "TaskState": ("core.task", "TaskState"),
@@ -84,8 +88,10 @@ __all__ = [  # noqa: RUF022 - they are made by __getattr__
     "NoPlanError",
     "Outcome",
     "ParseError",
+    "PddlError",
     "Plan",
     "PlanweaveError",
+    "Problem",
     "Result",
     "SymbolicBody",
     "TaskState",

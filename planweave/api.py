@@ -19,11 +19,15 @@ from planweave.core.classical import solve
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
 from planweave.core.failure import Code
+from planweave.core.formula import Formula
+from planweave.core.formula_goal import FormulaGoalBody, FormulaGoalError
+from planweave.core.plan_files import read_plan
 from planweave.core.ports import LookingBody, Outcome
 from planweave.core.task import TaskState, TaskStatus
-from planweave.core.validation import Validation, validate
+from planweave.core.transition import completed
+from planweave.core.validation import Goal, Validation, simplest, validate
 from planweave.core.world import Action, Literal, World
-from planweave.core.written import Written, read_goal
+from planweave.core.written import Written, read_formula, read_goal
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
@@ -88,31 +92,33 @@ class Result:
         return "\n".join([*lines, f"{self.state.name.lower()}: {self.message}"])
 
 
-def plan(domain: Domain, world: World, goal: Written, *, timeout: float = 5.0) -> Plan:
-    """Plan classically to a goal ("in(cup, tray) and not on(a, b)", a Literal, or several), without a language model.
+def plan(domain: Domain, world: World, goal: Written | Formula, *, timeout: float = 5.0) -> Plan:
+    """Plan classically to a goal, without a language model.
 
-    timeout: seconds for the search. Raises NoPlanError, which names the literal that cannot be reached and why;
-    ParseError, UnknownNameError or InvalidActionError for an invalid goal.
+    goal: "in(cup, tray) and not on(a, b)", a Literal, or several; or any formula, as PDDL text ("(forall (?i - item)
+    (in ?i tray))") or that of a Problem. timeout: seconds for all of it. Every plan is checked before it is returned.
+    Raises NoPlanError, which names the literal that cannot be reached and why; PddlError, ParseError, UnknownNameError
+    or InvalidActionError for an invalid goal.
     """
-    _same_domain(domain, world)
-    return Plan(solve(domain, world, read_goal(domain, world, goal), _seconds("timeout", timeout)), domain)
+    world = _of_domain(domain, world)
+    return Plan(solve(domain, world, read_formula(domain, world, goal), _seconds("timeout", timeout)), domain)
 
 
-def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str], goal: Written = ()) -> Validation:
-    """Validate a plan against a goal; the result prints as the first failing step with its causes.
+def check(
+    domain: Domain, world: World, plan: Plan | str | Iterable[Action | str], goal: Written | Formula = ()
+) -> Validation:
+    """Validate a plan against a goal (see `plan`); the result prints as the first failing step with its causes.
 
-    plan: what `plan` returned, actions, or a text with one action per line (or separated by ``;``). Raises ParseError,
-    and UnknownNameError or InvalidActionError for an invalid goal; an invalid step is part of the result.
+    plan: what `plan` returned, actions, or a text as planweave.core.plan_files reads it: one action a line, also as
+    planners write it. Raises PddlError or ParseError, and UnknownNameError or InvalidActionError for an invalid goal;
+    an invalid step is part of the result.
     """
-    _same_domain(domain, world)
-    given: Iterable[Action | str] = (
-        [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan
-    )
+    world = _of_domain(domain, world)
+    given: Iterable[Action | str] = read_plan(plan)[0] if isinstance(plan, str) else plan
     if not isinstance(given, Iterable):
         raise ParseError(f"{given!r} is not a plan: give what plan() returned, actions, or a text")
-    actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
-    wanted = read_goal(domain, world, goal) if goal else ()
-    return validate(domain, world, actions, wanted)
+    actions = [domain.spelled(Action.parse(x) if isinstance(x, str) else x, world) for x in given]
+    return validate(domain, world, actions, read_formula(domain, world, goal) if goal else ())
 
 
 def run(
@@ -121,7 +127,7 @@ def run(
     body: LookingBody | str,
     method: str = "",
     model: str | ChatClient | None = None,
-    goal: Written | None = None,
+    goal: Written | Formula | None = None,
     on_event: Callable[[TaskStatus], None] | None = None,
     approve: Callable[[TaskStatus], bool] | None = None,
     timeout: float = 600.0,
@@ -136,14 +142,15 @@ def run(
     this task; "ros" is the body of a running system (`planweave_ros.robot.Robot`). A running action of a
     `planweave.core.ports.StoppableBody` is stopped where the task is cancelled. model: None for the environment's
     choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of
-    the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly; the
-    sentence is then not interpreted. on_event: called at every change, in the caller's thread; an exception in it
-    cancels the task. method: a name, or a behaviour tree in XML, which is followed as it is, without fallback; empty
-    for tree_planner, or classical where no model is set that could plan the task. approve: called with the status
-    before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan changes,
-    and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved". timeout:
-    seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the goal does
-    not hold, "" for none. options: of the method.
+    the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly, as for
+    `plan`; the sentence is then not interpreted. The prompts of most methods need literals; classical takes any
+    formula. on_event: called at every change, in the caller's thread; an exception in it cancels the task. method: a
+    name, or a behaviour tree in XML, which is followed as it is, without fallback; empty for tree_planner, or classical
+    where no model is set that could plan the task, or the goal is no conjunction of literals. approve: called with the
+    status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan
+    changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved".
+    timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
+    goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
     `planweave.methods.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per
@@ -168,7 +175,16 @@ def run(
             )
         domain = getattr(body, "domain", None)
         load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
-        wanted = read_goal(load((world := body.observe()).domain), world, goal) if goal is not None else ()
+        wanted: Goal = ()
+        if goal is not None:
+            wanted = _given_goal(load((world := body.observe()).domain), world, goal)
+        if isinstance(wanted, Formula):
+            method = method or (chosen if options else "classical")
+            for name in filter(None, (method, fallback)):
+                if is_tree(name) or not getattr(METHODS[name], "formula_goals", False):
+                    raise FormulaGoalError("tree (a behaviour tree)" if is_tree(name) else name)
+            body = FormulaGoalBody(body, load(world.domain), wanted)
+            load, wanted = partial(_domain_of, body.domain), (body.literal,)
         client = model if model is not None and not isinstance(model, str) else _client(model)
         if client is not model:
             ends.callback(client.close)
@@ -348,9 +364,17 @@ def _has(part: object, option: str, names: Iterable[str], wanted: str) -> None:
         raise ConfigError(f"{option}={part!r:.200} has no {', '.join(missing)}; give {wanted}")
 
 
-def _same_domain(domain: Domain, world: World) -> None:
+def _given_goal(domain: Domain, world: World, goal: Written | Formula) -> Goal:
+    """The goal of a task; raises ParseError where it asks for nothing."""
+    found = simplest(read_formula(domain, world, goal))
+    return found if found else read_goal(domain, world, ())
+
+
+def _of_domain(domain: Domain, world: World) -> World:
+    """The world, with constants and derived facts; raises ConfigError where it is one of another domain."""
     if world.domain != domain.name:
         raise ConfigError(f"the world is one of the domain {world.domain!r}, and {domain.name!r} was given")
+    return completed(domain, world)
 
 
 def _seconds(name: str, value: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import uuid
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +12,14 @@ from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
+from unique_identifier_msgs.msg import UUID
 
 from planweave.core.action_end import ActionEnd, End
 from planweave_ros.action_client import ThreadSafeActionClient
 
 CANCEL = "/_action/cancel_goal"
 """After an action's name: the service that cancels its goals."""
+_KEPT = 100  # ids of own goals
 _ENDS = {GoalStatus.STATUS_SUCCEEDED: End.SUCCEEDED, GoalStatus.STATUS_CANCELED: End.CANCELED}
 
 
@@ -58,17 +62,31 @@ class ActionPort:
         self._canceler = CancelPort(node, name)
         self._lock = threading.Lock()
         self._sent = self._canceled = 0  # numbers of goals
+        self._ids: deque[bytes] = deque(maxlen=_KEPT)
         self._running: dict[int, Any] = {}  # handles of goals that were accepted and have not ended
 
-    def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
-        """Send a goal; `done` is called once, from a thread of the executor, or from this one without a server."""
+    def sent(self, goal_id: bytes) -> bool:
+        """Whether a goal with this id is one of the last of this client."""
+        return goal_id in self._ids
+
+    def send(self, goal: Any, done: Callable[[ActionEnd], None], feedback: Callable[[Any], None] | None = None) -> None:
+        """Send a goal; `done` is called once, from a thread of the executor, or from this one without a server;
+        `feedback` with each feedback message.
+        """
         if not self._client.server_is_ready():
             done(ActionEnd(End.ABSENT, self._name))
             return
         with self._lock:
             self._sent += 1
             number = self._sent
-        self._client.send_goal_async(goal).add_done_callback(lambda future: self._answered(number, future, done))
+        goal_id = uuid.uuid4().bytes
+        self._ids.append(goal_id)
+        future = self._client.send_goal_async(
+            goal,
+            feedback_callback=(lambda message: feedback(message.feedback)) if feedback is not None else None,
+            goal_uuid=UUID(uuid=list(goal_id)),
+        )
+        future.add_done_callback(lambda answered: self._answered(number, answered, done))
 
     def cancel(self) -> str:
         """Cancel all goals of any client, and those sent but not accepted yet as soon as they are."""

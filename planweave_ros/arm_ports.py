@@ -14,6 +14,7 @@ from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.guarded import node_of
 from planweave_ros.only_one import services_of
+from planweave_ros.other_commanders import OtherCommanders
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,25 @@ class ArmPorts:
         self._node, self._names, self._robot = node, names, robot
         self._arm = node.create_publisher(JointTrajectory, f"{names.arm}/joint_trajectory", 10)
         self._gripper = node.create_publisher(JointTrajectory, f"{names.gripper}/joint_trajectory", 10)
+        self._own = 0  # subscriptions of this node to the arm's topic
+        self._goals: ActionPort | None = None
 
     def unheard(self, arm: bool, gripper: bool) -> str:
         """The first of the used topics (arm, gripper) without a subscriber; empty for none.
 
         Messages published before a controller has been discovered are lost silently.
         """
-        used = [p for p, wanted in ((self._arm, arm), (self._gripper, gripper)) if wanted]
-        return next((str(p.topic_name) for p in used if not p.get_subscription_count()), "")
+        used = [(p, own) for p, own, wanted in ((self._arm, self._own, arm), (self._gripper, 0, gripper)) if wanted]
+        return next((str(p.topic_name) for p, own in used if p.get_subscription_count() <= own), "")
+
+    def others(self, kind: str, on_command: Callable[[str], None]) -> OtherCommanders:
+        """Who else commands the arm's controller. kind: of planweave.bodies.arm.arms.choose.ARMS; on_command: see
+        OtherCommanders.
+        """
+        self._own = 1
+        goals = None if kind == "moveit" else lambda goal: self._goals is not None and self._goals.sent(goal)
+        topic = f"{self._names.arm}/joint_trajectory"
+        return OtherCommanders(self._node, topic, self._follow, goals, kind == "trajectory", on_command)
 
     def real_controller(self) -> str:
         """Name of a ros2_control controller that subscribes to the arm's topic; empty for none.
@@ -72,13 +84,22 @@ class ArmPorts:
     def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:
         """The action of ros2_control's joint_trajectory_controller."""
         action = controllers.interface("control_msgs", "action", "FollowJointTrajectory")
-        return ActionPort(self._node, action, self._follow), lambda t: controllers.follow_goal(self._message(t))
+        self._goals = ActionPort(self._node, action, self._follow)
+        return self._goals, lambda t: controllers.follow_goal(self._message(t))
 
-    def gripper_command(self) -> tuple[ActionPort, Callable[[float, float], Any]]:
-        """The action of a GripperActionController."""
-        action = controllers.interface("control_msgs", "action", "GripperCommand")
+    def gripper_command(self, parallel: bool) -> tuple[ActionPort, Callable[[float, float], Any]]:
+        """The action of a GripperActionController: of ros2_control's parallel_gripper_controller, or of the older
+        gripper_controllers, which Kilted and Lyrical no longer have.
+        """
+        gripper = self._robot.gripper
+        kind = "ParallelGripperCommand" if parallel else "GripperCommand"
+        action = controllers.interface("control_msgs", "action", kind)
         port = ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd")
-        return port, lambda width, force: controllers.gripper_command_goal(self._robot.gripper.position(width), force)
+        if parallel:
+            return port, lambda width, force: controllers.parallel_gripper_goal(
+                gripper.joints[0], gripper.position(width), force
+            )
+        return port, lambda width, force: controllers.gripper_command_goal(gripper.position(width), force)
 
     def hand_actions(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
         """The actions of Franka's hand, homing, move and grasp, and what makes their goals."""

@@ -42,17 +42,21 @@ from planweave.core.ports import Interpretation
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
 from planweave.core.world import Literal, World
+from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.namespace import namespace
+from planweave.launcher.one_system import elsewhere
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
+from planweave_ros.discovery import everybody_is_known
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import IMAGES, LATCHED, REQUESTS
 from planweave_ros.spin import spun
 from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
 
+_SETTLED = 0.5  # seconds for which everybody must have been known
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
 
@@ -91,10 +95,15 @@ class _SilentError(SystemDownError):
 class Client(TaskCalls):
     """A ROS node of the console, spun in its own thread. Use as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, domain_id: int | None = None) -> None:
+        """domain_id: the ROS domain; by default that of this process."""
         self._born = time.monotonic()
+        self._domain = domain() if domain_id is None else domain_id
+        self._first = is_empty(self._domain)  # before this one joins
         self._context = rclpy.Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=[], context=self._context, domain_id=self._domain, signal_handler_options=SignalHandlerOptions.NO
+        )
         self._node = rclpy.create_node(
             f"planweave_console_{os.getpid()}",
             namespace=namespace() or None,
@@ -143,6 +152,33 @@ class Client(TaskCalls):
     def is_up(self, patience: float = 0.0) -> bool:
         """Whether a system that accepts tasks runs; waits up to ``patience`` seconds for its discovery."""
         return bool(self._run_task.wait_for_server(timeout_sec=patience))
+
+    def search(self, patience: float) -> bool | None:
+        """Whether a system that accepts tasks runs; None where after ``patience`` seconds that is not known.
+
+        The answer is no as soon as all participants of this machine, counted by their ports, are discovered with their
+        nodes, where no other machine can be; else after ``patience`` seconds.
+        """
+        begun, known = time.monotonic(), 0.0
+        while not self._run_task.server_is_ready():
+            now = time.monotonic()
+            if self._first or (known and now - known > _SETTLED):
+                return False
+            if now - begun > patience:
+                return None if is_this_machine(os.environ) else False
+            known = (known or now) if everybody_is_known(self._node, self._domain) else 0.0
+            time.sleep(0.05)
+        return True
+
+    def present(self, nodes: Iterable[NodeSpec]) -> list[str]:
+        """What is here already of what these nodes bring: their names, services, actions and topics."""
+        specs = list(nodes)
+        names, missing = self.nodes(0.0), self.missing(specs)
+        found = [spec.name for spec in specs if spec.name in names]
+        for spec in specs:
+            absent = missing.get(spec.name, ())
+            found += [n for n in (*spec.services, *spec.actions, *spec.topics) if n not in absent]
+        return found
 
     def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
         """Interfaces not discovered yet, by node: names of services, actions and topics."""
@@ -200,6 +236,7 @@ class Client(TaskCalls):
         if not self.is_up(5.0):
             raise SystemDownError(
                 f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop"
+                f"{elsewhere()}"
             )
         self._on_tree, self._paused = on_tree, False
 
@@ -502,7 +539,9 @@ class Client(TaskCalls):
     def _call(self, name: str, request: Any, who: str, timeout: float = 10.0) -> Any:
         client = self._services[name]
         if not client.wait_for_service(timeout_sec=5.0):
-            raise SystemDownError(f"{name} is not there: {who} does not run; start a system: planweave up tabletop")
+            raise SystemDownError(
+                f"{name} is not there: {who} does not run; start a system: planweave up tabletop{elsewhere()}"
+            )
         if name not in REPEATABLE:
             self._wait_discovered()
             return self._result(client.call_async(request), timeout, f"{who} ({name})")

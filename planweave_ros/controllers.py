@@ -1,6 +1,7 @@
 """Messages of ros2_control's controllers and of franka_ros2, where their packages are installed.
 
-Names and fields as in control_msgs (Jazzy) and franka_msgs of franka_ros2 v3.4.0.
+Names and fields as in control_msgs (Jazzy; those used are the same in 6.8 of Lyrical's series) and franka_msgs of
+franka_ros2 v3.4.0.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core.errors import ConfigError
+from planweave.launcher.ros_distribution import apt_install
 
 ERROR_RECOVERY = "action_server/error_recovery"
-_DEBIAN = {"control_msgs": "ros-jazzy-control-msgs", "controller_manager_msgs": "ros-jazzy-controller-manager-msgs"}
+_RELEASED = {"control_msgs", "controller_manager_msgs"}  # as packages of ROS 2, unlike those of franka_ros2
 _STROKE = 0.08  # m
 
 
@@ -28,8 +30,8 @@ def interface(package: str, kind: str, name: str) -> Any:
         return getattr(importlib.import_module(f"{package}.{kind}"), name)
     except ImportError:
         how = (
-            f"sudo apt install {_DEBIAN[package]}"
-            if package in _DEBIAN
+            apt_install(package)
+            if package in _RELEASED
             else "build franka_ros2 and source its workspace before Planweave's (docs/franka.md)"
         )
         raise ConfigError(f"the ROS package {package} is not installed, which this arm needs: {how}") from None
@@ -65,6 +67,13 @@ def gripper_command_goal(position: float, force: float) -> Any:
     """A goal of GripperCommand: position of the gripper's joint (m or rad) and force (N)."""
     goal = interface("control_msgs", "action", "GripperCommand").Goal()
     goal.command.position, goal.command.max_effort = position, force
+    return goal
+
+
+def parallel_gripper_goal(joint: str, position: float, force: float) -> Any:
+    """A goal of ParallelGripperCommand: position of the gripper's joint (m or rad) and force (N)."""
+    goal = interface("control_msgs", "action", "ParallelGripperCommand").Goal()
+    goal.command.name, goal.command.position, goal.command.effort = [joint], [position], [force]
     return goal
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from planweave.launcher.environment import network_settings
+from planweave.launcher.one_system import only_system
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.launcher.systems import PAGE, Option, load_system, with_page
 
@@ -22,6 +25,7 @@ COMMON: dict[str, tuple[str | None, str, Sequence[str]]] = {
 """Arguments of every launch file: default, description, choices."""
 RESPAWN_DELAY = 2.0
 """Seconds before a node that ended is started again."""
+_held = contextlib.ExitStack()  # of systems that this process launches
 
 
 def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
@@ -30,6 +34,9 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     Nodes, and what is around, talk on this machine only, unless ROS_AUTOMATIC_DISCOVERY_RANGE, static peers or a
     profile of Fast DDS say otherwise where ros2 launch is started. A ROS 2 that is too old is refused.
 
+    The process of ros2 launch holds the domain and namespace (launcher/one_system.py): a second system is refused, and
+    `planweave` knows of this one.
+
     Exit code 2 is a mistake in the configuration, which a new start would only repeat: it ends all.
 
     around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
@@ -37,7 +44,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     parameter files, and of use_sim_time; substitutions may stand here. Needs launch and launch_ros, which come with a
     ROS 2 installation.
     """
-    from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable
     from launch.conditions import IfCondition
     from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
@@ -69,7 +76,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
             )
         )
         condition = IfCondition(LaunchConfiguration("nodes"))
-    nodes = []
+    nodes: list[Any] = [OpaqueFunction(function=partial(_hold, name), condition=condition)]
     for spec in system.nodes:
         options: dict[str, Any] = {
             option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
@@ -93,6 +100,13 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
             )
         )
     return LaunchDescription([*closed, *common, *around, *own, *nodes])
+
+
+def _hold(name: str, context: Any) -> None:
+    """Hold the domain and the launch argument's namespace until this process ends."""
+    from launch.substitutions import LaunchConfiguration
+
+    _held.enter_context(only_system(name, inside=context.perform_substitution(LaunchConfiguration("namespace"))))
 
 
 def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:

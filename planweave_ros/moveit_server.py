@@ -1,7 +1,8 @@
 """MoveIt's side of `planweave.bodies.arm.arms.moveit`: python -m planweave_ros.moveit_server CONFIG --replies FD
 
 Reads one JSON object a line from standard input and writes one a line to the file descriptor FD, because MoveIt's
-plugins may write to standard output. Written against moveit_py of moveit2's branch jazzy (2.12.4).
+plugins may write to standard output. Written against moveit_py of moveit2's branch jazzy (2.12.4); what
+is used of it is the same in 2.15 (Lyrical).
 
     {"id": 1, "do": "plan", "pipeline", "seconds", "goal": 7 numbers, "solids", "table": its height, "held"}
         -> {"id": 1, "code": MoveItErrorCodes, "text", "path": rows of 7 numbers}
@@ -24,6 +25,7 @@ from typing import Any, TextIO
 
 import yaml
 
+from planweave.launcher.ros_distribution import apt_install
 from planweave.robots import DEFAULT, RobotDescription, load_robot
 
 NODE = "planweave_moveit"
@@ -224,8 +226,8 @@ def main() -> int:
     except ImportError as error:
         reply(
             {
-                "error": f"MoveIt's Python package cannot be imported ({error}): sudo apt install ros-jazzy-moveit-py "
-                "ros-jazzy-moveit, and source /opt/ros/jazzy/setup.bash"
+                "error": f"MoveIt's Python package cannot be imported ({error}): "
+                f"{apt_install('moveit_py', 'moveit')}, and source the setup.bash of ROS 2"
             }
         )
         return 2

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from planweave.core.errors import ConfigError
 from planweave_ros.guarded import GuardedNode, node_of
+from planweave_ros.rclpy_errors import RCLError
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""
@@ -30,7 +30,8 @@ _PRECEDENCE = 8.0  # s for another body that started at the same time to discove
 _TRIES = 10
 _APART = 0.2  # s: pause at most before a publisher is made anew
 _ACTION_SERVER = "execute_action/_action/send_goal"
-_NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
+NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
+"""Names of nodes of which only an endpoint is discovered yet."""
 
 
 def second_body(node: Node, topic: str = "world_state") -> str:
@@ -39,7 +40,7 @@ def second_body(node: Node, topic: str = "world_state") -> str:
     The node's own publisher must exist already.
     """
     topic = node.resolve_topic_name(topic)
-    others = [_full_name(info) for info in node.get_publishers_info_by_topic(topic) if info.node_name not in _NAMELESS]
+    others = [_full_name(info) for info in node.get_publishers_info_by_topic(topic) if info.node_name not in NAMELESS]
     if len(others) < 2:
         return ""
     others.remove(node.get_fully_qualified_name().removeprefix("/"))
@@ -120,7 +121,7 @@ def publisher_of(info: Mapping[str, Any]) -> bytes:
 def publishers(node: Node, topic: str) -> dict[bytes, str]:
     """Names of the nodes that publish a topic, by the keys of `publisher_of`."""
     return {
-        bytes(i.endpoint_gid): _full_name(i) if i.node_name not in _NAMELESS else "a node without a name"
+        bytes(i.endpoint_gid): _full_name(i) if i.node_name not in NAMELESS else "a node without a name"
         for i in node.get_publishers_info_by_topic(topic)
     }
 
@@ -130,7 +131,7 @@ def services_of(node: Node, name: str) -> list[str]:
     namespace, _, bare = f"/{name.strip('/')}".rpartition("/")
     try:
         return [found for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")]
-    except (NodeNameNonExistentError, RCLError):  # or it has not said its name yet
+    except RCLError:  # the node is unknown, or has not said its name yet
         return []
 
 

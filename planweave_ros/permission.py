@@ -1,16 +1,70 @@
-"""Verification of an action's approval with feedback_node, before a body moves."""
+"""Verification before a body moves: its own feedback_node sent the action, and a person approved it."""
 
 from __future__ import annotations
+
+import threading
 
 from planweave_interfaces.srv import ConfirmApproval
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
+from planweave.bodies.arm.waiting import until
 from planweave.core.world import Action
 from planweave_ros.asking import ask
 from planweave_ros.conversions import action_to_msg
+from planweave_ros.only_one import publishers
+from planweave_ros.presence import GRACE, LEASE, TASKS, Presence
 
+_DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
 _SECONDS = 5.0  # of wall time for feedback_node to answer
+
+
+class Binding:
+    """The one feedback_node whose actions a body carries out: the first that it meets, as long as that lives.
+
+    Two of them, as of a second system in one ROS domain, would each move the arm without knowing of the other.
+    """
+
+    def __init__(self, node: Node):
+        self._node, self._topic = node, node.resolve_topic_name(f"{TASKS}/alive")
+        self._bound = b""
+        self._lock = threading.Lock()
+        self._departures = 0  # of feedback_nodes, when this one was bound
+        self._presence = Presence(node, TASKS, on_arrival=self._meet)
+
+    def problem(self, sender: str) -> str:
+        """Why this body carries out no action of a sender; "" where it does. Waits where the one before may have died.
+
+        sender: key of a feedback_node's announcement (`show_own_presence`), in hexadecimal digits; empty for others.
+        """
+        if not sender or until(lambda: self._obeys(sender), _DEATH):
+            return ""
+        names = publishers(self._node, self._topic)
+        nodes = " and ".join(f"/{name}" for name in sorted(names.values()))
+        return (
+            f"{len(names)} feedback_nodes are in this ROS domain ({nodes}), and this body takes actions of "
+            f"{'the one it met first' if self._bound else 'one'} only: end the other, or give it a domain of its own "
+            "(ROS_DOMAIN_ID); if it was killed a moment ago, wait 20 s"
+        )
+
+    def _meet(self) -> None:
+        with self._lock:
+            names = publishers(self._node, self._topic)
+            if not self._bound and len(names) == 1:
+                self._bind(next(iter(names)))
+
+    def _bind(self, key: bytes) -> None:
+        self._bound, self._departures = key, self._presence.departures
+
+    def _obeys(self, sender: str) -> bool:
+        names = {key.hex(): key for key in publishers(self._node, self._topic)}
+        with self._lock:
+            if sender not in names:
+                return False
+            left = self._presence.departures > self._departures or self._bound not in names.values()
+            if names[sender] != self._bound and left and self._presence.count <= 1:
+                self._bind(names[sender])
+            return names[sender] == self._bound
 
 
 class Permission:

@@ -35,7 +35,8 @@ class RosBody:
     """Implements planweave.core.ports.StoppableBody with ExecuteAction and WorldState, for any body.
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
-    world; on_domain: called with the domain of the first world that is heard, and where it changes.
+    world; on_domain: called with the domain of the first world that is heard, and where it changes;
+    sender: key of the feedback_node that this is part of (`planweave_ros.presence.show_own_presence`).
     """
 
     def __init__(
@@ -45,11 +46,12 @@ class RosBody:
         timeout: float,
         silence: float,
         on_domain: Callable[[str], None] = lambda name: None,
+        sender: Callable[[], bytes] = lambda: b"",
     ):
         self._presence = Presence(node, BODY, self._gone, self._come)
         show_presence(node, COMMANDER)
         caller = Caller(node, canceled, self._presence)
-        self._caller, self._timeout, self._silence = caller, timeout, silence
+        self._caller, self._timeout, self._silence, self._sender = caller, timeout, silence, sender
         self._node, self._canceled = node, canceled
         self._topic = node.resolve_topic_name(_WORLD)  # names as they are after namespace and remapping
         self._action, self._look_name = node.resolve_service_name(_ACTION), node.resolve_service_name(_LOOK)
@@ -227,7 +229,11 @@ class RosBody:
         """See planweave.core.ports.Body."""
         seconds = timeout or self._timeout
         goal = ExecuteAction.Goal(
-            task_id=task_id, action=convert.action_to_msg(action), approval=approval, timeout=float(seconds)
+            task_id=task_id,
+            action=convert.action_to_msg(action),
+            approval=approval,
+            sender=self._sender().hex(),
+            timeout=float(seconds),
         )
         listener = (lambda f: on_phase(f.phase, f.progress)) if on_phase else None
         try:

@@ -18,8 +18,11 @@ from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, QoSLivelinessChangedInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import LivelinessPolicy, QoSProfile
 from std_msgs.msg import Empty
+
+from planweave_ros.only_one import own_publisher
 
 BODY, COMMANDER, PLANNER, TASKS = "body", "commander", "planner", "tasks"
 """Parts of a system: who serves ExecuteAction, who sends it, who asks the model, who takes tasks."""
@@ -34,14 +37,19 @@ def _qos() -> QoSProfile:
     return QoSProfile(depth=1, liveliness=LivelinessPolicy.AUTOMATIC, liveliness_lease_duration=Duration(seconds=LEASE))
 
 
-def show_presence(node: Node, part: str) -> None:
-    """Announce this part until the node's end.
+def show_presence(node: Node, part: str) -> Publisher:
+    """Announce this part until the node's end; returns the publisher whose life is watched.
 
     Call once all its servers exist, as the graph may still list those of a dead one.
     """
-    node.create_publisher(
+    return node.create_publisher(
         Empty, f"{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
     )
+
+
+def show_own_presence(node: Node, part: str) -> bytes:
+    """The same; returns the key by which others know it from equal parts, empty where that cannot be told."""
+    return own_publisher(node, lambda: show_presence(node, part), f"{part}/alive")[1]
 
 
 class Presence:
@@ -81,7 +89,12 @@ class Presence:
     @property
     def there(self) -> bool:
         """Whether one is alive now, or was a moment ago."""
-        return self._alive + self._missed > 0
+        return self.count > 0
+
+    @property
+    def count(self) -> int:
+        """How many are alive now, or were a moment ago."""
+        return self._alive + self._missed
 
     @property
     def lost(self) -> bool:

@@ -17,6 +17,7 @@ from planweave.core.ports import Look, Outcome
 from planweave.core.world import Action, World
 from planweave.launcher.environment import ros_environment
 from planweave.launcher.namespace import namespace
+from planweave.launcher.one_system import join
 from planweave.launcher.ros_distribution import refuse_old_ros
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class Robot:
 def _prepare() -> None:
     """Set the environment up for ROS in this process, which the dynamic loader has read already."""
     refuse_old_ros(os.environ)
+    join()
     environment = ros_environment(os.environ, Path(sys.prefix))
     if environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH"):
         raise ConfigError(

@@ -31,6 +31,7 @@ from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
+from planweave_ros.permission import Binding
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
@@ -91,6 +92,7 @@ class BodyServer:
         self._why_ending = ""
         self._canceled: set[bytes] = set()
         self._commander = Presence(node, COMMANDER, self._on_commander_lost)
+        self._binding = Binding(node)
         node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         if self._publishes:
             self._worlds.publish(body.observe())
@@ -231,6 +233,8 @@ class BodyServer:
                 handle, self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
             )
         timeout = min(timeout, LONGEST) if timeout > 0 else self._timeout
+        if problem := self._binding.problem(handle.request.sender):
+            return self._result(handle, self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved"))
         self._before()
         refused = self._begin(handle, action, timeout)
         if refused is not None:

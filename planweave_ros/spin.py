@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import rclpy
-from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -23,6 +23,7 @@ from planweave.core.memory import give_back_memory, use_one_heap
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import GuardedNode, log_fault
 from planweave_ros.python_logging import logging_of
+from planweave_ros.rclpy_errors import RCLError
 from planweave_ros.standstill import Standstill
 
 NodeT = TypeVar("NodeT", bound=Node)

@@ -2,8 +2,9 @@
 
 A FollowJointTrajectory goal runs to its end regardless of its sender, which ros2_control does not monitor. Therefore
 executor_node starts `python -m planweave_ros.stop_watch SERVICE…` and writes to its standard input several times a
-second. Where that ends (killed, crashed) or falls silent (stopped, hung), all goals are cancelled by these services
-(CancelGoal). The watchdog ends with executor_node, but ignores the signals that end it.
+second whether it moves the arm. Where that ends (killed, crashed) or falls silent (stopped, hung) during a motion, all
+goals are cancelled by these services (CancelGoal); at other times what moves is another client's. The watchdog ends
+with executor_node, but ignores the signals that end it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import rclpy
@@ -33,17 +34,18 @@ SILENCE = 1.0
 _ANSWER = 1.0  # s for the controller to answer a cancel request, which is sent again until it does: one that has not
 # discovered this process yet, or is busy, does not hear the first
 _PERSISTENCE, _REMINDER = 600.0, 30.0  # s until it is given up, and between two lines in the log that say so
-_FAREWELL = b"q"
+_IDLE, _MOVES, _FAREWELL = b".mq"
 
 
 class StopWatch:
     """Starts the watchdog and sends it heartbeats.
 
     services: cancel services, fully qualified and after remapping (`planweave_ros.action_port.cancel_service`): the
-    watchdog knows neither namespace nor rules.
+    watchdog knows neither namespace nor rules. moves: whether the arm is moved by this process.
     """
 
-    def __init__(self, services: Sequence[str]):
+    def __init__(self, services: Sequence[str], moves: Callable[[], bool] = lambda: True):
+        self._moves, self._writing = moves, threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "planweave_ros.stop_watch", *services],
             stdin=subprocess.PIPE,
@@ -68,19 +70,23 @@ class StopWatch:
         """Stop the watchdog; the arm is at rest already."""
         self._ended.set()
         self._thread.join(2 * BEAT + 1.0)
-        self._write(_FAREWELL)
+        self._write(lambda: _FAREWELL)
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
 
+    def beat(self) -> None:
+        """Give a sign of life; at once where a motion is about to begin."""
+        self._write(lambda: _MOVES if self._moves() else _IDLE)
+
     def _beat(self) -> None:
         while not self._ended.wait(BEAT) and self._process.poll() is None:
-            self._write(b".")
+            self.beat()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, sign: Callable[[], int]) -> None:
         if self._process.stdin is not None:
-            with contextlib.suppress(OSError, ValueError):
-                os.write(self._process.stdin.fileno(), data)
+            with self._writing, contextlib.suppress(OSError, ValueError):
+                os.write(self._process.stdin.fileno(), bytes([sign()]))
 
 
 def enclave_of(arguments: Sequence[str]) -> dict[str, str]:
@@ -120,17 +126,19 @@ def main(services: Sequence[str]) -> int:
         node.get_logger().error(f"executor_node {why}, and nobody answered on {names}: nothing was stopped")
 
     patience: float | None = None  # until the first sign of life
+    moves = False
     while True:
         if not select.select([sys.stdin], [], [], patience)[0]:
-            stop(f"has not been heard for {SILENCE:g} s")
+            if moves:
+                stop(f"has not been heard for {SILENCE:g} s")
             patience = None
             continue
         data = os.read(sys.stdin.fileno(), 4096)
-        if not data:
+        if not data and moves:
             stop("has died")
         if not data or _FAREWELL in data:
             return 0
-        patience = SILENCE
+        moves, patience = data[-1] == _MOVES, SILENCE
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from planweave.core.failure import Code
 from planweave.core.ports import Outcome
 from planweave.core.world import Action
 from planweave.core.wrapped_body import WrappedBody
+from planweave.launcher.one_system import own_domain
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave.methods import METHODS
@@ -51,7 +52,11 @@ def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, R
     """
     whole = load_system("tabletop")
     system = replace(whole, nodes=tuple(n for n in whole.nodes if n.name in NODES))
-    with Client() as client, RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running:
+    with (
+        own_domain("bench"),
+        Client() as client,
+        RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running,
+    ):
         console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
         running.wait_ready(client)
         with _body() as (body, node):

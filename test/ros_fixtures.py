@@ -8,38 +8,18 @@ are multiplied by PATIENCE.
 """
 
 import contextlib
-import fcntl
 import gc
 import os
-import random
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
 from planweave.core.paths import config_dir
-from planweave.launcher import parameter_files
+from planweave.launcher import namespace, parameter_files
+from planweave.launcher.one_system import own_domain
 
 SIMULATION = config_dir() / "simulation.yaml"
 PATIENCE = 6.0  # how much slower than quiet a machine may be on which other programs run
-
-
-def own_domain():
-    """A ROS domain that no other test run on this machine has now, and the lock that keeps it so."""
-    for domain in random.SystemRandom().sample(range(1, 102), 101):  # above 101 ports clash with outgoing connections
-        path = Path(tempfile.gettempdir()) / f"planweave-test-domain-{domain}.lock"
-        try:
-            lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+")
-        except OSError:  # another user's
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            continue
-        return domain, lock
-    raise RuntimeError("all 101 ROS domains are taken by other test runs")
 
 
 def simulated(node, **values):
@@ -53,9 +33,17 @@ def simulated(node, **values):
     return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
 
 
-_domain, _lock = own_domain()
-os.environ["ROS_DOMAIN_ID"] = str(_domain)
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+def hold_a_domain():
+    """Have this test run, and what it starts, in a ROS domain of its own until it ends. Systems that the tests hold, in
+    namespaces of theirs, are beside it."""
+    os.environ[namespace.VARIABLE] = "tests"
+    held = contextlib.ExitStack()
+    held.enter_context(own_domain("tests"))
+    os.environ.pop(namespace.VARIABLE)
+    return held
+
+
+_held = hold_a_domain()
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 what executor_node and perception_node use beside a real arm, and web_node while somebody looks, is listed here. Nodes
 of the file that none of these systems has, as libero_node, which needs LIBERO's simulator, stay as they are.
 
-Usage: . .venv/planweave.sh && ROS_DOMAIN_ID=… python tools/policies.py
+Usage: . .venv/planweave.sh && python tools/policies.py
        . .venv/planweave.sh && python tools/policies.py --namespace /left > left.xml
 
-The first starts each system in turn, in a ROS domain in which nothing else runs, and takes what its nodes use at rest.
+The first starts each system in turn, in a ROS domain of its own, and takes what its nodes use at rest.
 The second starts nothing: it prints the same policies for a system in a namespace.
 """
 
@@ -22,6 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 
 from planweave.core.errors import PlanweaveError
 from planweave.launcher.namespace import VARIABLE, namespace
+from planweave.launcher.one_system import own_domain
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system, with_page
 from planweave.robots import load_robot
@@ -101,7 +102,8 @@ def main(given=None):
     if inside:
         print(policies(read_policies(TARGET.read_text()), inside), end="")
     else:
-        observe_all()
+        with own_domain("policies"):
+            observe_all()
 
 
 def observe_all():

@@ -3,7 +3,8 @@
 Usage: python3 tools/prepare.py [--dev] [--extras vision,realsense] [--venv .venv]
 
 Each part is skipped where a stamp in the environment says that it was done from the same files. With a ROS 2
-sourced (ROS_DISTRO set and rclpy importable) its packages are used; else ROS 2 comes from PyPI.
+sourced (ROS_DISTRO set and rclpy importable) its packages are used; else ROS 2 comes from PyPI. The versions of all
+packages are those of requirements/lock/ (make lock).
 Standard library only, and readable by old Pythons down to the version check.
 """
 
@@ -13,6 +14,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -21,11 +23,14 @@ import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
 from ctypes.util import find_library
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 10)
-NEWEST = (3, 13)  # of the wheels: the motion planner has none for later versions yet
+NEWEST = (3, 14)  # that requirements/lock/ was resolved for
+#: Needed packages that a Python has no wheel of, and what is lost
+LEFT_OUT = {(3, 14): "ompl has no wheel for Python 3.14: the arm moves along straight and raised paths only"}
 TOO_OLD = {"foxy", "galactic", "humble"}  # distributions of ROS 2
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"  # Mesa's OpenGL in software, with a driver for no screen
 
@@ -38,6 +43,12 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOS
 """
 
 TOOL_HEAD = "#!/bin/sh\n# Of tools/prepare.py\n"
+DOMAIN = """\
+case "${{ROS_DOMAIN_ID:+named}}$1" in
+  named* | launch | run) ;;
+  *) ROS_DOMAIN_ID=$({python} -m planweave.launcher.one_system) && export ROS_DOMAIN_ID || exit ;;
+esac
+"""
 
 # The same as in planweave/launcher/environment.py, which says why.
 PROFILES = """\
@@ -67,7 +78,7 @@ def main():
         check_machine(sourced)
         lock = one_at_a_time(venv)
         done += make_environment(venv, sourced)
-        done += install_generators(venv, sourced)
+        done += install_build_tools(venv, sourced)
         with ThreadPoolExecutor(1) as beside:  # pip unpacks on one core, the compiler uses what is left
             built = beside.submit(build_all_messages, venv, sourced)
             done += install_packages(venv, sourced, options.dev, options.extras)
@@ -109,7 +120,7 @@ def ros_is_sourced():
         stop(
             f"ROS 2 {distro} is sourced, which is too old: it ignores ROS_AUTOMATIC_DISCOVERY_RANGE, so that the nodes "
             "would join the network, its controller of the arm does not brake when it is cancelled "
-            "(decelerate_on_cancel), and it has no moveit_py. Source Jazzy or Kilted; "
+            "(decelerate_on_cancel), and it has no moveit_py. Source Jazzy, Kilted or Lyrical; "
             "or, for the simulation, open a shell without a sourced ROS 2, and it comes from PyPI."
         )
     if subprocess.run([sys.executable, "-c", "import rclpy"], capture_output=True, check=False).returncode == 0:
@@ -123,19 +134,17 @@ def ros_is_sourced():
 def check_machine(sourced):
     """End with a message that names everything that is missing and how to get it."""
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < OLDEST:
-        stop(f"Python {version} is too old; 3.10 or newer is needed. Name one with: make PYTHON=python3.11 …")
-    if not sourced:
-        if sys.version_info[:2] > NEWEST:
-            stop(
-                f"Python {version} is newer than the wheels that are needed (3.10 to 3.13). "
-                "Name another one with: make PYTHON=python3.12 …"
-            )
-        if platform.system() != "Linux" or platform.machine() != "x86_64":
-            stop(
-                f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
-                f"{platform.machine()}. Source a ROS 2 installation first."
-            )
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        others = [name for name in map("python3.{}".format, range(NEWEST[1], OLDEST[1] - 1, -1)) if shutil.which(name)]
+        stop(
+            f"Python {version} is not one of 3.10 to 3.14. Name another one: "
+            f"make PYTHON={others[0] if others else 'python3.12'} …"
+        )
+    if not sourced and (platform.system() != "Linux" or platform.machine() != "x86_64"):
+        stop(
+            f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
+            f"{platform.machine()}. Source a ROS 2 installation first."
+        )
     missing = []
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         missing.append(("the module venv", f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"))
@@ -191,6 +200,8 @@ def make_environment(venv, sourced):
     stamp = venv / "planweave-python"
     if stamp_is(stamp, key) and (venv / "bin" / "python").exists():
         return []
+    if sys.version_info[:2] in LEFT_OUT:
+        print(f"planweave: {LEFT_OUT[sys.version_info[:2]]}", flush=True)
     print(
         f"making {venv} with Python {platform.python_version()} and "
         f"{'the sourced ROS 2 ' + os.environ['ROS_DISTRO'] if sourced else 'ROS 2 from PyPI'}",
@@ -201,84 +212,140 @@ def make_environment(venv, sourced):
     return ["environment"]
 
 
-def install_generators(venv, sourced):
-    """Install what messages are built with: ROS 2 itself where none is sourced, and NumPy for its headers."""
-    requirements = ROOT / "requirements"
-    constraints = ["-c", requirements / "pins.txt", *(numpy_constraint(venv) if sourced else [])]
-    stamp = venv / "planweave-packages-ros"
-    tools = [] if shutil.which("cmake") else ["cmake>=3.20,<5"]
-    key = f"{digest(requirements)} {sourced} {' '.join(map(str, [*tools, *constraints]))}\n"
-    if stamp_is(stamp, key):
-        return []
-    print(f"installing {'NumPy' if sourced else 'ROS 2'}", flush=True)
-    stamp.unlink(missing_ok=True)
-    lists = ["-r", requirements / "ros.txt", "-r", requirements / "ros-build.txt"]
-    pip(venv, "install", "numpy", *tools, *([] if sourced else lists), *constraints)
-    if not sourced:
-        pip(venv, "install", "--no-deps", "--force-reinstall", "-r", requirements / "last.txt")
-    stamp.write_text(key)
-    return ["NumPy" if sourced else "ROS 2"]
+def install_build_tools(venv, sourced):
+    """Install what messages and source packages are built with, and ROS 2 itself where none is sourced."""
+    done = install(venv, sourced, ["build"], "build tools")  # first: a package of the next group has no wheel
+    groups = [*([] if shutil.which("cmake") else ["cmake"]), *([] if sourced else ["ros"])]
+    return done + install(venv, sourced, groups, "cmake" if sourced else "ROS 2")
 
 
 def install_packages(venv, sourced, dev, extras):
-    """Install what pyproject.toml and requirements/ name."""
-    files = digest(ROOT / "pyproject.toml", ROOT / "setup.py", ROOT / "requirements")
+    """Install what Planweave runs with, then Planweave itself from this folder."""
+    extras = sorted(set(extras.replace(",", " ").split()))
+    known = {path.stem for path in lock_folder(sourced).glob("*.txt")} - {"build", "cmake", "ros", "run"}
+    unknown = [extra for extra in extras if extra not in known]
+    if unknown:
+        stop(f"no extra {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    groups = ["run", *(["dev"] if dev else []), *extras]
+    done = install(venv, sourced, groups, f"packages ({', '.join(groups)})")
+    return done + install_checkout(venv)
+
+
+def install(venv, sourced, groups, what):
+    """Install the locked packages of those groups that are not there yet; one pip for all."""
+    folder = lock_folder(sourced)
+    torch = ROOT / "requirements" / "torch.txt"
+    wanted = {}
+    for group in groups:
+        text = (folder / f"{group}.txt").read_text()
+        key = f"{digest(folder / f'{group}.txt', torch)}\n"
+        if not stamp_is(venv / f"planweave-packages-{group}", key):
+            wanted[group] = (key, "# and torch" in text)
+    if not wanted:
+        return []
+    print(f"installing {what}", flush=True)
+    for group in wanted:
+        (venv / f"planweave-packages-{group}").unlink(missing_ok=True)
+    lists = [part for group in wanted for part in ("-r", folder / f"{group}.txt")]
+    pip(venv, "--no-deps", "--require-hashes", "--no-build-isolation", "--ignore-requires-python", *lists)
+    if any(needs_torch for _, needs_torch in wanted.values()):
+        pip(venv, "-r", torch)
+    for group, (key, _) in wanted.items():
+        (venv / f"planweave-packages-{group}").write_text(key)
+    return [what]
+
+
+def install_checkout(venv):
+    """Install this folder, so that its programs run from here."""
     nodes = " ".join(sorted(path.parent.name for path in ROOT.glob("*_node/node.py")))
-    constraints = numpy_constraint(venv) if sourced else []
-    done = []
-    more = sorted(part for part in extras.replace(",", " ").split())
-    for part in ["run", *(["dev"] if dev else []), *more]:
-        stamp = venv / f"planweave-packages-{part}"
-        key = f"{files} {nodes} {sourced}{' '.join(constraints)}\n"
-        if stamp_is(stamp, key):
-            continue
-        what = {"run": "to run", "dev": "for tests and checks"}.get(part, f"extra {part}")
-        print(f"installing packages ({what})", flush=True)
-        stamp.unlink(missing_ok=True)
-        target = str(ROOT) if part == "run" else f"{ROOT}[{part}]"
-        pip(venv, "install", "-c", ROOT / "requirements" / "pins.txt", *constraints, "-e", target)
-        if part == "run":
-            pip(venv, "install", "--no-deps", "-r", ROOT / "requirements" / "data.txt")
-        stamp.write_text(key)
-        done.append(f"packages ({part})")
-    return done
+    stamp = venv / "planweave-checkout"
+    key = f"{digest(ROOT / 'pyproject.toml', ROOT / 'setup.py')} {nodes}\n"
+    if stamp_is(stamp, key):
+        return []
+    stamp.unlink(missing_ok=True)
+    pip(venv, "--no-deps", "--no-build-isolation", "-e", ROOT)
+    stamp.write_text(key)
+    return ["planweave"]
 
 
-def numpy_constraint(venv):
-    """pip's arguments that keep numpy below 2 where the sourced ROS 2 was built with numpy 1.
+@cache
+def lock_folder(sourced):
+    """The folder of the locked versions: with NumPy 1 where the sourced ROS 2 was built with it.
 
     Its compiled modules (moveit_py, tf2, cv_bridge) end the process beside a newer one.
     """
-    answer = subprocess.run(
-        [sys.executable, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=False
-    ).stdout
-    if not answer.startswith("1."):
-        return []
-    path = venv / "planweave-numpy.txt"
-    path.write_text("numpy<2\n")
-    return ["-c", str(path)]
+    folder = ROOT / "requirements" / "lock"
+    if not sourced:
+        return folder
+    code = "import numpy; print(numpy.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if not done.stdout.startswith("1."):
+        return folder
+    if sys.version_info[:2] != (3, 12):
+        stop(
+            f"the sourced ROS 2 uses NumPy {done.stdout.strip()} on Python {platform.python_version()}; with NumPy 1 "
+            "versions are locked for Python 3.12 only (Jazzy, Kilted and Lyrical on Ubuntu 24.04)"
+        )
+    return folder / "numpy1"
+
+
+#: What pip says, and what to do
+REMEDIES = (
+    (r"No space left on device", "the disk is full; make room"),
+    (
+        r"DO NOT MATCH THE HASHES",
+        "the package index sent other files than the locked ones: a mirror that rebuilds packages, or a damaged cache "
+        "(python3 -m pip cache purge); set PIP_INDEX_URL to another index",
+    ),
+    (
+        r"(?i)name resolution|Network is unreachable|Max retries exceeded|NewConnectionError|ConnectTimeout|"
+        r"Connection (?:refused|reset|aborted|broken|to \S+ timed out)|ReadTimeout|Read timed out|IncompleteRead|"
+        r"ProxyError|SSLError|CERTIFICATE_VERIFY_FAILED",
+        "the package index could not be reached; check the network and pip's proxy and certificate settings",
+    ),
+    (
+        r"No matching distribution found for (?P<what>\S+)",
+        "the package index has no {what} for this Python and machine: a mirror that lags behind? Set PIP_INDEX_URL to "
+        "another index",
+    ),
+    (r"Failed building wheel for (?P<what>\S+)", "{what} did not build from its source, see the lines above"),
+)
 
 
 def pip(venv, *arguments):
-    """Run the environment's pip; only its warnings and errors are shown.
+    """Install with the environment's pip; where it fails, end with its last lines and the remedy.
 
     Modules are compiled when they are first imported: most of what is unpacked never is.
     """
     elsewhere = any(os.environ.get(name) for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"))
     # As root pip believes that it can write to a home folder that is read-only, and fails.
     cache = [] if elsewhere or os.access(os.path.expanduser("~"), os.W_OK) else ["--no-cache-dir"]
-    run(
-        venv / "bin" / "python",
-        "-m",
-        "pip",
-        *arguments[:1],
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        *(["--no-compile"] if arguments[0] == "install" else []),
-        *cache,
-        *arguments[1:],
+    command = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-compile", "--root-user-action=ignore", *cache, *arguments]
+    environment = {"PIP_RETRIES": "3", "PIP_DEFAULT_TIMEOUT": "30", **os.environ}
+    # Headers of Eigen, which the source of eaik leaves out
+    eigen = sorted((venv / "lib").glob("python*/site-packages/cmeel.prefix/include/eigen3"))
+    before = os.environ.get("CPLUS_INCLUDE_PATH", "")
+    environment["CPLUS_INCLUDE_PATH"] = ":".join([*map(str, eigen), *([before] if before else [])])
+    done = subprocess.run(
+        [str(part) for part in command],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
     )
+    if done.returncode == 0:
+        return
+    print("\n".join(done.stderr.splitlines()[-12:]), file=sys.stderr)
+    for pattern, remedy in REMEDIES:
+        found = re.search(pattern, done.stderr)
+        if found:
+            text = remedy.format(**found.groupdict())
+            break
+    else:
+        text = f"pip failed (exit {done.returncode}), see the lines above"
+    stop(f"{text}. Then run the same command again: it goes on from here")
 
 
 def build_all_messages(venv, sourced):
@@ -364,7 +431,8 @@ def write_tools(venv):
     """Have ros2 and colcon of the sourced ROS 2 run under the environment's Python, by their plain names.
 
     Only there they find planweave_interfaces, and colcon installs nodes that find their packages. What pip installed
-    into the environment itself stays.
+    into the environment itself stays. ros2 looks where `planweave up` runs, unless a ROS domain is named; what it
+    starts (launch, run) stays out of that.
     """
     elsewhere = os.pathsep.join(
         folder
@@ -375,7 +443,9 @@ def write_tools(venv):
         path, tool = venv / "bin" / name, shutil.which(name, path=elsewhere)
         ours = path.is_file() and path.read_text().startswith(TOOL_HEAD)
         if tool and (ours or not path.exists()):
-            path.write_text(TOOL_HEAD + f'exec {shlex.quote(str(venv / "bin" / "python"))} {shlex.quote(tool)} "$@"\n')
+            python = shlex.quote(str(venv / "bin" / "python"))
+            joins = DOMAIN.format(python=python) if name == "ros2" else ""
+            path.write_text(f'{TOOL_HEAD}{joins}exec {python} {shlex.quote(tool)} "$@"\n')
             path.chmod(0o755)
 
 

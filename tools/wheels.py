@@ -20,6 +20,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,9 +43,9 @@ def main() -> None:
         prefix = Path(sys.prefix)
         for name, folder in MESSAGES.items():
             pack_messages(name, folder, prefix, out)
-        requirements = ROOT / "requirements"
-        lists = [(requirements / name).read_text(encoding="utf-8") for name in ("data.txt", "last.txt")]
-        (out / "no-deps.txt").write_text("".join(lists), encoding="utf-8")
+        data = (ROOT / "requirements" / "data.in").read_text(encoding="utf-8")
+        # The wheels of rosidl bring lark-parser, the old name of lark, which writes into the same folder.
+        (out / "no-deps.txt").write_text(f"{data}lark=={version('lark')}\n", encoding="utf-8")
     for path in sorted(out.iterdir()):
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
@@ -73,26 +74,26 @@ def pack_messages(name: str, folder: Path, prefix: Path, out: Path) -> None:
             "where ROS 2 comes from its own packages, build the messages with colcon"
         )
     manifest = ElementTree.parse(folder / "package.xml").getroot()
-    version = manifest.findtext("version") or "0"
+    release = manifest.findtext("version") or "0"
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     requires = [
         line.split("#")[0].strip()
-        for line in (ROOT / "requirements" / "ros.txt").read_text(encoding="utf-8").splitlines()
+        for line in (ROOT / "requirements" / "ros.in").read_text(encoding="utf-8").splitlines()
     ]
-    info = f"{name}-{version}.dist-info"
+    info = f"{name}-{release}.dist-info"
     metadata = "\n".join(
         [
             "Metadata-Version: 2.1",
             f"Name: {name}",
-            f"Version: {version}",
+            f"Version: {release}",
             f"Summary: {manifest.findtext('description')}",
             f"License: {manifest.findtext('license')}",
             f"Requires-Python: =={sys.version_info[0]}.{sys.version_info[1]}.*",
             *(f"Requires-Dist: {line}" for line in requires if line),
         ]
     )
-    files = dict(installed_files(name, site, prefix, f"{name}-{version}.data/data"))
+    files = dict(installed_files(name, site, prefix, f"{name}-{release}.data/data"))
     files[f"{info}/METADATA"] = f"{metadata}\n".encode()
     wheel = f"Wheel-Version: 1.0\nGenerator: planweave\nRoot-Is-Purelib: false\nTag: {tag}\n"
     files[f"{info}/WHEEL"] = wheel.encode()
@@ -101,7 +102,7 @@ def pack_messages(name: str, folder: Path, prefix: Path, out: Path) -> None:
         for path, data in files.items()
     ]
     files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
-    with zipfile.ZipFile(out / f"{name}-{version}-{tag}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out / f"{name}-{release}-{tag}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files.items():
             archive.writestr(path, data)
 

@@ -11,7 +11,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.failure import Code
 from planweave.core.ports import Look, Outcome
-from planweave.core.transition import Transition
+from planweave.core.transition import Transition, completed
 from planweave.core.world import Action, World
 
 _STEP = 0.1  # s of the world's own time between two observations
@@ -53,7 +53,7 @@ class SymbolicBody:
             if code not in set(Code) or code == Code.SUCCESS:
                 raise ConfigError(f"failures: {text} is to end as {code!r}; give a Code other than SUCCESS")
             self._once[action] = Code(code)
-        self._world, self._lock = world.all_seen(), threading.Lock()
+        self._world, self._lock = completed(domain, world).all_seen(), threading.Lock()
 
     @property
     def world(self) -> World:

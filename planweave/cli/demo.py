@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from planweave_ros.client import Client, TaskResult
 
 
+JOINS = False
 VIDEO_PATIENCE, VIDEO_FRAMES = 1.5, 48  # seconds that writing each video may wait for rendering; frames at most
 
 
@@ -53,7 +54,6 @@ def main(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from planweave.cli.run import started
-    from planweave_ros.client import Client
 
     system, tasks = load_demo()
     if options.only is not None and not 1 <= options.only <= len(tasks):
@@ -69,18 +69,11 @@ def main(options: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     begun = time.monotonic()
     entries: list[dict[str, Any]] = []
-    with Client() as client:
-        if client.is_up(1.0):
-            raise PlanweaveError(
-                "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo"
-            )
-        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE), "video_frames": str(VIDEO_FRAMES)}
-        with started(system, settings, client, console) as running:
-            started_in = time.monotonic() - begun
-            for task in chosen:
-                entries.append(
-                    _one(client, console, task, out, options.method, running.check, load=task is not chosen[0])
-                )
+    settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE), "video_frames": str(VIDEO_FRAMES)}
+    with started(system, settings, console) as (client, running):
+        started_in = time.monotonic() - begun
+        for task in chosen:
+            entries.append(_one(client, console, task, out, options.method, running.check, load=task is not chosen[0]))
     return _finish(console, entries, out, started_in, time.monotonic() - begun)
 
 

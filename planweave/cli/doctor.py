@@ -26,7 +26,9 @@ from typing import Any
 
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.plugins import OURS
+from planweave.launcher.domains import domain
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
+from planweave.launcher.one_system import running
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.llm.clients.none import SET_ONE
 
@@ -34,7 +36,7 @@ MODEL_SECONDS = 330.0  # for all questions to the model together
 NEEDS_ROS = False  # whether ROS works is one of the questions
 _PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
-PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
+PACKAGES = ("kairos", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "rapidfuzz", "yaml")
 #: extra of pyproject.toml: the modules that it brings
 EXTRAS = {
     "vision": ("torch", "transformers", "scipy"),
@@ -93,12 +95,12 @@ def main(options: argparse.Namespace) -> int:
 def check_python() -> Finding:
     """The interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
-    good = sys.version_info >= (3, 10)
+    good = (3, 10) <= sys.version_info[:2] <= (3, 14)
     return Finding(
         "Python",
         "ok" if good else "failed",
         f"{version} at {sys.executable}",
-        "" if good else "Python 3.10 or newer is needed",
+        "" if good else "Python 3.10 to 3.14 is needed",
         {"version": version},
     )
 
@@ -106,6 +108,11 @@ def check_python() -> Finding:
 def check_packages() -> Finding:
     """The libraries of pyproject.toml."""
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing == ["ompl"] and sys.version_info >= (3, 14):
+        text = "no OMPL: its wheels are for Python 3.10 to 3.13; the arm moves along straight and raised paths only"
+        return Finding(
+            "packages", "warning", text, "for path search: make PYTHON=python3.13 setup", {"missing": missing}
+        )
     if missing:
         return Finding(
             "packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup", {"missing": missing}
@@ -163,7 +170,7 @@ def check_ros() -> Finding:
     try:
         refuse_old_ros(os.environ)
     except PlanweaveError as error:
-        return Finding("ROS 2", "failed", str(error), "source /opt/ros/jazzy/setup.bash")
+        return Finding("ROS 2", "failed", str(error), "source the setup.bash of Jazzy, Kilted or Lyrical")
     code, out, err = run_probe("planweave_ros.ros_probe", 30.0)
     if code:
         return Finding(
@@ -186,8 +193,8 @@ def check_ros() -> Finding:
     return Finding(
         "ROS 2",
         "ok",
-        f"{distro}; a service call took {out.strip()} ms; domain "
-        f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",
+        f"{distro}; a service call took {out.strip()} ms; domain {domain()}, discovery {scope}"
+        f"{''.join(f'; running: {one}' for one in running())}",
         advice,
         {"milliseconds": float(out), "discovery": scope},
     )

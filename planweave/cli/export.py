@@ -86,8 +86,10 @@ def _is_file(source: str) -> bool:
 def _of_task(options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
     from planweave.cli.main import prepare_ros
     from planweave.launcher.namespace import use
+    from planweave.launcher.one_system import join
 
     use(options.namespace)
+    join()
     prepare_ros()
     from planweave_ros.client import Client
 
@@ -100,7 +102,7 @@ def _recorded(path: Path) -> Sequence[Mapping[str, Any]]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{path} has more than {MAX_BYTES} bytes; a record of one task is expected")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".jsonl":
             return _events({"events": [json.loads(line) for line in text.splitlines() if line.strip()]}, str(path))
         found = json.loads(text)

@@ -13,10 +13,13 @@ from typing import Any, NoReturn
 from planweave import __version__
 from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.launcher.namespace import use as use_namespace
+from planweave.launcher.one_system import join
 
 # verb: (module, one line for the list of verbs)
 VERBS = {
     "run": ("planweave.cli.run", "execute the task of a sentence, on a running system or on one started for it"),
+    "plan": ("planweave.cli.plan", "plan a PDDL problem; nothing moves"),
+    "check": ("planweave.cli.check", "check a plan for a PDDL problem, and say why it fails"),
     "up": ("planweave.cli.up", "start a system and keep it running until Ctrl-C"),
     "status": ("planweave.cli.status", "list the queued, running and ended tasks"),
     "approve": ("planweave.cli.approve", "show the plan that waits for approval, and approve or refuse it"),
@@ -40,6 +43,7 @@ examples:
   planweave run "put the red cube in the left tray"
   planweave run --scene fruit_and_bottles --json "put the fruit on the plate"
   planweave run --goal "in(red_cube, left_tray)" --method classical
+  planweave plan domain.pddl problem.pddl
   planweave up tabletop --scene blocks
   planweave doctor
 """
@@ -84,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if getattr(module, "NEEDS_ROS", True):
             use_namespace(getattr(options, "namespace", None))
+            if getattr(module, "JOINS", True):  # else it starts a system, or looks itself
+                join()
             prepare_ros()
         return int(module.main(options))
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ import os
 
 from planweave.core.errors import ConfigError, MissingExtraError
 
+JOINS = False
 TOKEN = "PLANWEAVE_MCP_TOKEN"
 SHORTEST_TOKEN = 16
 
@@ -42,9 +43,9 @@ def main(options: argparse.Namespace) -> int:
     token = _token() if options.http is not None else ""
     from planweave.cli.agent_tools import AgentTools
     from planweave.cli.mcp_server import make_server, serve_http
-    from planweave_ros.client import Client
+    from planweave_ros.following_client import FollowingClient
 
-    with Client() as client:
+    with FollowingClient() as client:
         tools = AgentTools(client, options.may_approve)
         try:
             server = make_server(tools)

@@ -89,4 +89,4 @@ def _in_editor(text: str) -> str:
             raise ConfigError(f"the editor {command[0]} does not start ({error}); set EDITOR") from None
         if code:
             raise GoalError(f"the editor ended with code {code}; the plan is as it was")
-        return path.read_text()
+        return path.read_text(encoding="utf-8-sig")

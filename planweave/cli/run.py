@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
-from planweave.core.errors import ConfigError, GoalError, PlanweaveError
+from planweave.core.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from planweave.launcher.running_system import RunningSystem
     from planweave_ros.client import Client
 
+JOINS = False
 NOT_CONFIRMED = 3  # the exit code for it
-DISCOVERY = 1.5  # seconds to look for a system that runs already
+DISCOVERY = 10.0  # seconds at most to look for a system that runs already: Fast DDS announces itself every 3 s
 _PREVIEW = 10.0  # seconds to wait for the motions of a dry run's plan
 RULES_WORLD = 1.0  # seconds to wait for the world, whose domain's rules are told
 DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
@@ -175,21 +176,35 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
     """A client of a system that accepts tasks, and a function that raises where one of its nodes has ended.
 
     This is the running system, with the scene loaded, or a new one (tabletop without a name) that is stopped
-    afterwards. Raises PlanweaveError where a name is given and another system runs.
+    afterwards. Raises PlanweaveError where a name is given and another system runs, and where it cannot be known
+    whether one runs.
     """
-    from planweave.launcher.one_system import runs_here
+    from planweave.launcher.domains import domain, is_empty
+    from planweave.launcher.one_system import join, runs_here
     from planweave_ros.client import Client
 
-    with Client() as client:
-        if client.is_up(DISCOVERY_OF_OURS if runs_here() else DISCOVERY):
-            if name:
-                _check_system(client, name)
-            if scene:
-                client.load_scene(scene)
-            yield client, lambda: None
-        else:
-            with started(name or "tabletop", {"scene": scene} if scene else {}, client, console) as running:
-                yield client, running.check
+    join(temporary=False)
+    ours = runs_here()
+    if ours or not is_empty(domain()):
+        with Client() as client:
+            found = client.search(DISCOVERY_OF_OURS if ours else DISCOVERY)
+            if found:
+                if name:
+                    _check_system(client, name)
+                if scene:
+                    client.load_scene(scene)
+                yield client, lambda: None
+                return
+        if ours:
+            raise SystemDownError(f"{ours} takes no tasks; its log says why. Nothing was started")
+        if found is None and not name:
+            raise SystemDownError(
+                f"somebody is in ROS domain {domain()} who was not discovered in {DISCOVERY:g} s, so it is not known "
+                "whether a system runs there; nothing was started. Try again, or have a simulation started: planweave "
+                "run --system tabletop …"
+            )
+    with started(name or "tabletop", {"scene": scene} if scene else {}, console) as (client, running):
+        yield client, running.check
 
 
 def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
@@ -213,37 +228,52 @@ def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
 def started(
     name: str,
     values: dict[str, str],
-    client: Client,
     console: Console,
     timeout: float = 60.0,
     params: str | None = None,
     page: bool = False,
-) -> Iterator[RunningSystem]:
-    """Start a system, wait until it is ready, and stop it on exit. params: path of one more parameter file; page:
-    whether it has one.
+    lasting: bool = False,
+) -> Iterator[tuple[Client, RunningSystem]]:
+    """Start a system, wait until it is ready, and stop it on exit; gives a client of it, too.
+
+    params: path of one more parameter file; page: whether it has one; lasting: whether it serves other commands, in the
+    domain that the user has named, if any. Raises RunningError where it would not be the only one in its domain.
     """
-    from planweave.launcher.one_system import only_system
+    from planweave.launcher.domains import domain
+    from planweave.launcher.one_system import RunningError, held_domain
     from planweave.launcher.running_system import RunningSystem, log_folder
     from planweave.launcher.systems import load_system, with_page
+    from planweave_ros.client import Client
 
     system = with_page(load_system(name)) if page else load_system(name)
     if params:
         system = system.with_file(params)
     overrides = system.overrides(values)
-    logs = log_folder(name)
-    if any(node.name == "feedback_node" for node in system.nodes):  # a killed one is started again, and knows its tasks
-        overrides.setdefault("feedback_node", {}).setdefault("tasks_file", str(logs / "tasks.sqlite"))
-    with only_system(name), RunningSystem(system, logs, overrides) as running:
-        console.print(f"starting {name} ({system.description}); logs: {logs}", highlight=False, markup=False)
-        with console.status("waiting for the nodes") as waiting:
-            ready: list[str] = []
+    with held_domain(name, system.alone, lasting) as empty, Client() as client:
+        if not empty and (client.search(DISCOVERY) or client.present(system.nodes)):
+            raise RunningError(
+                f"already in ROS domain {domain()}: {', '.join(client.present(system.nodes)) or 'a task server'} "
+                f"(nodes: {', '.join(client.nodes())}); end what has these, or choose another namespace "
+                "(--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave …"
+            )
+        logs = log_folder(name)
+        if any(node.name == "feedback_node" for node in system.nodes):  # one that is started again knows its tasks
+            overrides.setdefault("feedback_node", {}).setdefault("tasks_file", str(logs / "tasks.sqlite"))
+        with RunningSystem(system, logs, overrides) as running:
+            console.print(
+                f"starting {name} ({system.description}) in ROS domain {domain()}; logs: {logs}",
+                highlight=False,
+                markup=False,
+            )
+            with console.status("waiting for the nodes") as waiting:
+                ready: list[str] = []
 
-            def one_more(node: str) -> None:
-                ready.append(node)
-                waiting.update(f"ready: {', '.join(ready)}")
+                def one_more(node: str) -> None:
+                    ready.append(node)
+                    waiting.update(f"ready: {', '.join(ready)}")
 
-            running.wait_ready(client, timeout, one_more)
-        yield running
+                running.wait_ready(client, timeout, one_more)
+            yield client, running
 
 
 def _console(json_only: bool) -> Console:

@@ -29,7 +29,7 @@ from planweave.launcher.systems import PAGE
 if TYPE_CHECKING:
     from planweave.core.world import World
 
-DISCOVERY = 1.0  # seconds to look for a system that runs already
+JOINS = False
 EXAMPLE_WAIT = 2.0  # seconds to hear of which domain the world is
 
 
@@ -69,32 +69,29 @@ def main(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from planweave.cli.run import started
-    from planweave_ros.client import Client
+    from planweave.launcher.domains import domain, is_named
 
     check_record(options.record)
     console = Console(soft_wrap=not sys.stdout.isatty())
-    values = _values(options)
-    with Client() as client:
-        if client.is_up(DISCOVERY):
-            raise PlanweaveError(
-                f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
-                "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …"
-            )
-        page = not options.no_web
-        system = started(options.system, values, client, console, options.timeout, options.params, page)
-        with system as running, recorded(options.record):
-            if page:
-                console.print(f"page: {client.parameter(PAGE, 'address')}", highlight=False, markup=False)
-            example = _example(client.world(EXAMPLE_WAIT))
+    values, page, named = _values(options), not options.no_web, is_named()
+    system = started(options.system, values, console, options.timeout, options.params, page, lasting=True)
+    with system as (client, running), recorded(options.record):
+        if page:
+            console.print(f"page: {client.parameter(PAGE, 'address')}", highlight=False, markup=False)
+        if domain() and not named:
             console.print(
-                f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False
+                f"for rviz2 and ros2 in another shell: export ROS_DOMAIN_ID={domain()}", highlight=False, markup=False
             )
-            try:
-                while True:
-                    running.revive(lambda line: console.print(line, highlight=False, markup=False))
-                    time.sleep(0.1)
-            except KeyboardInterrupt:
-                console.print("ending", highlight=False)
+        example = _example(client.world(EXAMPLE_WAIT))
+        console.print(
+            f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False
+        )
+        try:
+            while True:
+                running.revive(lambda line: console.print(line, highlight=False, markup=False))
+                time.sleep(0.1)
+        except KeyboardInterrupt:
+            console.print("ending", highlight=False)
     return 0
 
 

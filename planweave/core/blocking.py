@@ -15,7 +15,7 @@ from itertools import product
 
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.errors import DomainError, RuleError, UnknownNameError
-from planweave.core.formula import Atom, Equal, Formula, Parameter, atoms_in
+from planweave.core.formula import Atom, Equal, Formula, Not, Parameter, atoms_in
 from planweave.core.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.world import Action, Literal
 
@@ -66,8 +66,13 @@ def resolution_actions(domain: Domain, transition: Transition, state: State, lit
     file are candidates only where no other action achieves the literal. Excluded are actions that can never become
     applicable, because an object lacks a static property, and, while others remain, those that the section
     ``candidates`` of the domain's file rules out. Actions whose effect has an unmet condition (see `lacking`) are
-    candidates only where no other remains.
+    candidates only where no other remains. A derived literal is achieved by achieving what it follows from.
     """
+    if literal.predicate in domain.derived:
+        atom = Atom(literal.predicate, literal.args)
+        basis = transition.explain(state, atom if literal.positive else Not(atom), {})
+        rows = [resolution_actions(domain, transition, state, x) for x in basis if x.predicate not in domain.derived]
+        return list(dict.fromkeys(action for row in rows for action in row))
     (by, only), fixed = _sensible(domain), fixed_predicates(domain)
     ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
         domain, transition, state, literal, fixed, conditions_hold=False
@@ -76,16 +81,16 @@ def resolution_actions(domain: Domain, transition: Transition, state: State, lit
     everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
     usual = {name: rows for name, rows in ranked.items() if rows}
     sensible: dict[str, dict[Action, int]] = {}
-    for name, rows in (everyday or usual).items():
+    for name, able in (everyday or usual).items():
         if literal.predicate not in by or not literal.positive or name in by[literal.predicate]:
             sensible[name] = {
                 a: n
-                for a, n in rows.items()
+                for a, n in able.items()
                 if name not in only or _holds(domain.actions[name], only[name], a, literal, state)
             }
-    for rows in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
-        fewest = min(rows.values())
-        found += sorted(a for a, unmet in rows.items() if unmet == fewest)
+    for able in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
+        fewest = min(able.values())
+        found += sorted(a for a, unmet in able.items() if unmet == fewest)
     return found
 
 

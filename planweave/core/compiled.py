@@ -1,4 +1,4 @@
-"""Preconditions and effects of an action, compiled to nested functions over a state.
+"""Formulas compiled to nested functions over a state: preconditions, effects, axioms of derived predicates.
 
 Variables are slots of a frame (a list). The search for bindings is a chain of steps in an order fixed at compile time:
 bound atoms are tested, equalities bind, then the atom with the most bound terms is looked up in the index; only a
@@ -7,17 +7,37 @@ variable that no atom binds iterates over all objects of its type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Or, Parameter, Quantified, conjuncts, negated
+from planweave.core.formula import (
+    And,
+    Atom,
+    Axiom,
+    Effect,
+    Equal,
+    Formula,
+    Not,
+    Or,
+    Parameter,
+    Quantified,
+    atoms_in,
+    conjuncts,
+    free_variables,
+    negated,
+    reached,
+    renamed,
+)
 from planweave.core.state import AtomKey, State
 
 Frame = list[Any]
 Test = Callable[[State, Frame], bool]
 Key = Callable[[Frame], AtomKey]
+_MAX_WAYS = 16  # conjunctions into which one axiom is split
 _DELETE, _ADD, _FIRST = 0, 1, 2  # slots of the two lists of atoms, and of the first variable
 
 
@@ -47,6 +67,156 @@ class CompiledAction:
         for effect in self.effects:
             effect(state, frame)
         return frame[_DELETE], frame[_ADD]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFormula:
+    """A formula whose free variables are given, or the search for those that are not."""
+
+    run: Test
+    size: int
+
+    def holds(self, state: State, values: Iterable[str]) -> bool:
+        """Whether the formula holds for these values of its free variables."""
+        return self.run(state, self._frame(values))
+
+    def bindings(self, state: State, values: Iterable[str]) -> list[tuple[str, ...]]:
+        """All values of the variables of a search, or of the first as many as it was compiled for."""
+        frame = self._frame(values)
+        self.run(state, frame)
+        rows: list[tuple[str, ...]] = frame[_ADD]
+        return rows
+
+    def _frame(self, values: Iterable[str]) -> Frame:
+        given = [*values]
+        return [[], [], *given, *[None] * (self.size - len(given) - _FIRST)]
+
+
+@lru_cache(maxsize=4096)
+def compile_formula(domain: Domain, formula: Formula, given: tuple[str, ...]) -> CompiledFormula:
+    """Compile a formula; given: its free variables, in the order of their values."""
+    compiler = _Compiler(domain)
+    slots = {name: compiler.new_slot() for name in given}
+    return CompiledFormula(compiler.test(formula, slots), compiler.size)
+
+
+@lru_cache(maxsize=4096)
+def compile_search(
+    domain: Domain, variables: tuple[Parameter, ...], parts: tuple[Formula, ...], given: tuple[str, ...], limit: int
+) -> CompiledFormula:
+    """Compile the search for values of variables under which all parts hold, at most `limit` of them (0: all)."""
+    compiler = _Compiler(domain)
+    slots = {name: compiler.new_slot() for name in given}
+    names = [v.name for v in variables]
+
+    def last(inner: dict[str, int]) -> Test:
+        found = [inner[name] for name in names]
+
+        def keep(state: State, frame: Frame) -> bool:
+            frame[_ADD].append(tuple([frame[slot] for slot in found]))
+            return bool(limit) and len(frame[_ADD]) >= limit
+
+        return keep
+
+    run = compiler.search(variables, parts, _outside(slots, variables), last)
+    return CompiledFormula(run, compiler.size)
+
+
+class CompiledAxioms:
+    """The derived predicates of a domain (`planweave.core.state.Derivation`), by strata.
+
+    recursive: those that depend on themselves.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.predicates: Collection[str] = domain.derived
+        needs = {
+            name: {a.predicate for x in domain.axioms if x.predicate == name for a in atoms_in(x.condition)}
+            for name in domain.derived
+        }
+        below = {name: reached(name, needs) for name in needs}
+        self.dependents: Mapping[str, tuple[str, ...]] = {
+            base: tuple(name for name in needs if base in below[name] and base not in needs)
+            for base in set().union(*below.values())
+        }
+        self._strata = {
+            name: frozenset([name, *(o for o in below[name] if o in needs and name in below[o])]) for name in needs
+        }
+        self.recursive = frozenset(name for name in needs if name in below[name])
+        self._rules = {
+            stratum: [_compile_axiom(domain, x) for x in domain.axioms if x.predicate in stratum]
+            for stratum in set(self._strata.values())
+        }
+
+    def derive(self, state: State, predicate: str) -> None:
+        """Insert the facts of a derived predicate, and of those that depend on each other with it: all that follow."""
+        stratum = self._strata[predicate]
+        for name in stratum:
+            state.begin(name)
+        more = True
+        while more:
+            more = False
+            for rule in self._rules[stratum]:
+                for fact in rule.bindings(state, ()):
+                    more = state.insert(fact) or more
+            more = more and predicate in self.recursive
+
+
+@lru_cache(maxsize=64)
+def compile_axioms(domain: Domain) -> CompiledAxioms | None:
+    """Compile the derived predicates of a domain; None where it has none."""
+    return CompiledAxioms(domain) if domain.axioms else None
+
+
+def _compile_axiom(domain: Domain, axiom: Axiom) -> CompiledFormula:
+    """The search for all facts of an axiom, as bindings."""
+    compiler = _Compiler(domain)
+    head = Atom(axiom.predicate, tuple(p.name for p in axiom.parameters))
+
+    def last(inner: dict[str, int]) -> Test:
+        key = compiler.key(head, inner)
+
+        def keep(state: State, frame: Frame) -> bool:
+            frame[_ADD].append(key(frame))
+            return False
+
+        return keep
+
+    ways = [
+        compiler.search((*axiom.parameters, *more), parts, {}, last)
+        for more, parts in _alternatives(axiom.condition, itertools.count())
+    ]
+
+    def run(state: State, frame: Frame) -> bool:
+        for way in ways:
+            way(state, frame)
+        return False
+
+    return CompiledFormula(run, compiler.size)
+
+
+def _alternatives(formula: Formula, numbers: Iterator[int]) -> list[tuple[tuple[Parameter, ...], list[Formula]]]:
+    """Conjunctions with further variables, one of which holds where the formula does: a search binds their variables
+    by facts, and tests what stays within a disjunction or a quantifier.
+    """
+    if isinstance(formula, Not) and isinstance(formula.part, Not | Or):
+        formula = negated(formula.part) if isinstance(formula.part, Or) else formula.part.part
+    if isinstance(formula, Or):
+        return [way for part in formula.parts for way in _alternatives(part, numbers)]
+    if isinstance(formula, Quantified) and not formula.every:
+        own = {v.name: f"{v.name}#{next(numbers)}" for v in formula.variables}
+        more = tuple(Parameter(own[v.name], v.types) for v in formula.variables)
+        inner = renamed(formula.part, own)
+        return [((*more, *others), parts) for others, parts in _alternatives(inner, numbers)]
+    if isinstance(formula, And):
+        ways: list[tuple[tuple[Parameter, ...], list[Formula]]] = [((), [])]
+        for part in formula.parts:
+            each = _alternatives(part, numbers)
+            if len(ways) * len(each) > _MAX_WAYS:
+                each = [((), [part])]
+            ways = [((*a, *b), [*p, *q]) for a, p in ways for b, q in each]
+        return ways
+    return [((), [formula])]
 
 
 def compile_action(domain: Domain, schema: ActionSchema) -> CompiledAction:
@@ -100,14 +270,23 @@ class _Compiler:
             return self.search(
                 formula.variables, conjuncts(formula.part), _outside(slots, formula.variables), lambda _: _found
             )
-        tests = tuple(self.test(part, slots) for part in formula.parts)
+        tests = [self.test(part, slots) for part in formula.parts]
+        return self._all(tests) if isinstance(formula, And) else self._any(tests)
+
+    @staticmethod
+    def _all(tests: Sequence[Test]) -> Test:
+        if len(tests) == 1:
+            return tests[0]
         if len(tests) == 2:
             one, two = tests
-            if isinstance(formula, And):
-                return lambda state, frame: one(state, frame) and two(state, frame)
+            return lambda state, frame: one(state, frame) and two(state, frame)
+        return lambda state, frame: all(test(state, frame) for test in tests)
+
+    @staticmethod
+    def _any(tests: Sequence[Test]) -> Test:
+        if len(tests) == 2:
+            one, two = tests
             return lambda state, frame: one(state, frame) or two(state, frame)
-        if isinstance(formula, And):
-            return lambda state, frame: all(test(state, frame) for test in tests)
         return lambda state, frame: any(test(state, frame) for test in tests)
 
     def effect(self, effect: Effect, slots: dict[str, int]) -> Test:
@@ -143,10 +322,12 @@ class _Compiler:
         """Call `last` for every binding under which all conjuncts hold, until it returns True; whether it did."""
         todo = list(parts)
         free = {v.name: v for v in variables}
-        for part in todo:
-            if not _variables(part) & free.keys():
-                todo.remove(part)
-                return _then(self.test(part, slots), self.search(variables, todo, slots, last))
+        ready = [part for part in todo if free.keys().isdisjoint(free_variables(part))]
+        if ready:
+            todo = [part for part in todo if not free.keys().isdisjoint(free_variables(part))]
+            return _then(
+                self._all([self.test(part, slots) for part in ready]), self.search(variables, todo, slots, last)
+            )
         for part in todo:
             if isinstance(part, Equal) and (part.left in free) != (part.right in free):
                 name, other = (part.left, part.right) if part.left in free else (part.right, part.left)
@@ -281,7 +462,33 @@ class _Compiler:
         """Types to check for a fact's argument; empty where the predicate's declaration guarantees them."""
         declared = self._domain.predicates[atom.predicate].parameters[position - 1].types
         sure = declared and all(self._domain.is_a(t, variable.types) for t in declared)
+        sure = sure and (atom.predicate, position) not in loose_places(self._domain)
         return frozenset() if sure else variable.types
+
+
+@lru_cache(maxsize=64)
+def loose_places(domain: Domain) -> frozenset[tuple[str, int]]:
+    """Predicates and positions (from 1) that effects or axioms fill with objects that the declaration does not allow:
+    a variable of an effect may have a wider type.
+    """
+    made: list[tuple[Atom, dict[str, frozenset[str]]]] = []
+    for schema in domain.actions.values():
+        given = {p.name: p.types for p in schema.parameters}
+        for effect in schema.effects:
+            types = {**given, **{v.name: v.types for v in effect.variables}}
+            made += [(atom, types) for atom in effect.add]
+        made += [(atom, given) for atom, positive in schema.possibly if positive]
+    for axiom in domain.axioms:
+        terms = tuple(p.name for p in axiom.parameters)
+        made.append((Atom(axiom.predicate, terms), {p.name: p.types for p in axiom.parameters}))
+    return frozenset(
+        (atom.predicate, position)
+        for atom, types in made
+        for position, (term, declared) in enumerate(zip(atom.terms, domain.predicates[atom.predicate].parameters), 1)
+        if term in types
+        and declared.types
+        and not (types[term] and all(domain.is_a(t, declared.types) for t in types[term]))
+    )
 
 
 def _outside(slots: dict[str, int], variables: Sequence[Parameter]) -> dict[str, int]:
@@ -298,16 +505,3 @@ def _then(test: Test, after: Test) -> Test:
     if after is _found:
         return test
     return lambda state, frame: test(state, frame) and after(state, frame)
-
-
-def _variables(formula: Formula) -> set[str]:
-    """The free variables of a formula."""
-    if isinstance(formula, Atom):
-        return {t for t in formula.terms if t.startswith("?")}
-    if isinstance(formula, Equal):
-        return {t for t in (formula.left, formula.right) if t.startswith("?")}
-    if isinstance(formula, Not):
-        return _variables(formula.part)
-    if isinstance(formula, Or | And):
-        return {v for part in formula.parts for v in _variables(part)}
-    return _variables(formula.part) - {v.name for v in formula.variables}

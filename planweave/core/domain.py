@@ -5,30 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-import kairos
-from lark import Lark
-from lark.exceptions import LarkError, VisitError
-from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
-from pddl.parser import GRAMMAR_FILE, PARSERS_DIRECTORY
-from pddl.parser.domain import DomainTransformer
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from planweave.core.domain_files import Loaded, find_domain
 from planweave.core.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
-from planweave.core.formula import Atom, Effect, Formula, Parameter, atoms_in, effects_of, formula_of, parameters_of
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.formula import Atom, Axiom, Effect, Formula, Parameter
+from planweave.core.pddl_conditions import Vocabulary
+from planweave.core.pddl_reader import ParsedDomain, read_domain
+from planweave.core.world import Action, Known, Literal, World, WorldObject
 from planweave.core.yaml_files import parse_yaml, read_text
+
+Said = TypeVar("Said", Action, Literal)
 
 if TYPE_CHECKING:
     from planweave.core.rules import Rule
 
-MAX_DEPTH = 50  # of brackets in a PDDL file
+MAX_PDDL_BYTES = 20_000_000
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
-_HARMLESS = {"semantic.undeclared_requirement"}
+#: Phrases of what formulas have beside predicates, and of its negation.
+_BUILT_IN = {"=": ("{} is {}", "{} is not {}"), "false": ("what is impossible is so", "what is impossible is not so")}
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,8 @@ class ActionSchema:
     words: a model is offered the action only where a sentence contains one of these; empty: always. needs, effect: for
     prompts, the precondition in words (empty: from the words for its parts), and what the phrase does not say.
     untouched: parameters whose objects the body does not touch; meanwhile: what holds while the action is carried out,
-    and no longer after it.
+    and no longer after it. cost: the summands of its cost, numbers and functions of its parameters; none in a domain
+    without costs.
     """
 
     name: str
@@ -81,6 +80,7 @@ class ActionSchema:
     effect: str = ""
     untouched: tuple[str, ...] = ()
     meanwhile: tuple[Atom, ...] = ()
+    cost: tuple[float | Atom, ...] = ()
 
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
@@ -105,7 +105,8 @@ def with_article(word: str) -> str:
 @dataclass(frozen=True, eq=False)
 class Domain:
     """A compiled domain. types maps each type to its parent ("" for the top). rules: what no action may do, see
-    planweave.core.rules.
+    planweave.core.rules. axioms: of derived predicates, whose facts follow from others. remarks: what its PDDL has that
+    the standard asks for in another form, each with its place. vocabulary: what problems and formulas are made of.
     """
 
     name: str
@@ -118,6 +119,10 @@ class Domain:
     pddl_text: str = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
     rules: tuple[Rule, ...] = ()
+    axioms: tuple[Axiom, ...] = ()
+    constants: tuple[WorldObject, ...] = ()
+    remarks: tuple[str, ...] = ()
+    vocabulary: Vocabulary = field(default_factory=Vocabulary, repr=False)
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
     @classmethod
@@ -129,7 +134,7 @@ class Domain:
         those of a text are given as `notes`. A domain from a path or text is registered under the name of its ``(define
         (domain NAME)``; raises ConfigError where another domain has this name, unless `replace` is set.
         """
-        if isinstance(name, str) and name.lstrip()[:1] in ("(", ";"):
+        if isinstance(name, str) and is_pddl_text(name):
             domain = _read_text(name, notes)
             _LOADED.add(domain.name, domain, (name, notes), "PDDL text", replace)
             return domain
@@ -144,6 +149,27 @@ class Domain:
             texts = domain.pddl_text, read_text(notes_path) if notes_path.is_file() else ""
             _LOADED.add(domain.name, domain, texts, str(path.resolve()), replace)
         return domain
+
+    @cached_property
+    def derived(self) -> frozenset[str]:
+        """The derived predicates."""
+        return frozenset(axiom.predicate for axiom in self.axioms)
+
+    @cached_property
+    def _spellings(self) -> dict[type, dict[str, str]]:
+        """Names in lower case with their spelling, of actions and of predicates."""
+        return {
+            Action: {name.lower(): name for name in self.actions},
+            Literal: {name.lower(): name for name in self.predicates},
+        }
+
+    def spelled(self, thing: Said, world: World) -> Said:
+        """An action or literal with its names spelled as domain and world spell them; PDDL ignores case."""
+        names, objects = self._spellings[type(thing)], world.spellings
+        args = tuple([a if a in world.by_name else objects.get(a.lower(), a) for a in thing.args])
+        if isinstance(thing, Action):
+            return Action(names.get(thing.name.lower(), thing.name), args)
+        return Literal(names.get(thing.predicate.lower(), thing.predicate), args, thing.positive)
 
     def world(self, objects: str, facts: Iterable[str | Literal] = (), *, assume: bool = True) -> World:
         """A world from its text form, see planweave.core.written; raises ParseError, UnknownNameError or
@@ -262,6 +288,8 @@ class Domain:
         else:
             predicate = self.predicates.get(thing.predicate)
             if predicate is None:
+                if thing.predicate in _BUILT_IN:
+                    return _BUILT_IN[thing.predicate][not thing.positive].format(*map(spoken, thing.args))
                 raise UnknownNameError("predicate", thing.predicate, self.predicates)
             template, parameters = (predicate.phrase if thing.positive else predicate.negative), predicate.parameters
         for parameter, arg in zip(parameters, thing.args):
@@ -320,7 +348,7 @@ class _Source:
 def _load(path: Path, _mtime: int, _notes_mtime: int) -> Domain:
     notes_path = path.with_suffix(".yaml")
     try:
-        text = read_text(path)
+        text = read_text(path, MAX_PDDL_BYTES)
         notes = read_text(notes_path) if notes_path.exists() else ""
     except ConfigError as error:
         raise DomainError(str(error)) from None
@@ -333,21 +361,10 @@ def _read_text(text: str, notes: str) -> Domain:
 
 
 def _read(source: _Source, notes_source: _Source) -> Domain:
-    _check_bounds(source)
-    text = source.text
-    report = kairos.check_domain(text, source.name)
-    wrong = [d for d in report.diagnostics if d.severity != kairos.Severity.NOTE and d.code not in _HARMLESS]
-    if wrong:
-        raise DomainError("\n".join(str(d) for d in wrong))
-    try:
-        parsed = _parse(text)
-    except PDDLMissingRequirementError as error:
-        raise DomainError(f"{source.name}: {error}; add it to (:requirements …)") from None
-    except (PDDLValidationError, LarkError, ValueError, AssertionError, KeyError, TypeError, AttributeError) as error:
-        raise DomainError(_no_precondition(source) or f"{source.name}: {error}") from None
+    parsed = read_domain(source.name, source.text)
     notes = _read_notes(notes_source)
     try:
-        return _compile(text, parsed, notes, notes_source)
+        return _compile(source.text, parsed, notes, notes_source)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
         raise DomainError(
             f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
@@ -355,84 +372,66 @@ def _read(source: _Source, notes_source: _Source) -> Domain:
         ) from None
 
 
-@lru_cache(maxsize=1)
-def _grammar() -> Lark:
-    """The grammar of pddl's DomainParser, which would build its tables anew for every text, 65 ms of 80."""
-    return Lark(GRAMMAR_FILE.read_text(), parser="lalr", import_paths=[PARSERS_DIRECTORY], start="domain")
+def is_pddl_text(text: str) -> bool:
+    """Whether a text is PDDL rather than a name or a path."""
+    return text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";")
 
 
-def _parse(text: str) -> Any:
-    """The pddl package's domain of a text; raises its errors and those of lark."""
-    tree = _grammar().parse(text)
-    try:
-        return DomainTransformer().transform(tree)
-    except VisitError as error:
-        raise error.orig_exc from None
+def _plain_phrase(name: str, parameters: Iterable[Parameter]) -> str:
+    """The phrase of an action or predicate without notes: ``name({a}, {b})``."""
+    return f"{name}({', '.join('{' + p.name[1:] + '}' for p in parameters)})"
 
 
-def _no_precondition(source: _Source) -> str:
-    """An error message where an action has no precondition, which the PDDL parser does not support; else empty."""
-    for action in re.finditer(r"\(:action\s+([\w-]+)((?:(?!\(:action).)*)", source.text, re.S):
-        if ":precondition" not in action[2]:
-            line = source.text.count("\n", 0, action.start()) + 1
-            return f"{source.name}:{line}: action {action[1]} has no :precondition; where it needs none, write (and)"
-    return ""
+def _texts(note: dict[str, Any], key: str, source: _Source) -> tuple[str, ...]:
+    """The words of an entry; raises DomainError for what YAML reads as something else, such as ``on`` and ``no``."""
+    found = tuple(note.get(key, ()))
+    wrong = next((each for each in found if isinstance(each, bool)), None)
+    if wrong is not None:
+        raise DomainError(f"{source.name}: {key}: YAML reads a word there as {wrong}; quote it, such as 'on'")
+    return tuple(map(str, found))
 
 
-def _check_bounds(source: _Source) -> None:
-    """Raise DomainError where brackets are nested too deeply for the parsers."""
-    text = source.text
-    for number, line in enumerate(text.splitlines(), 1):
-        if "\0" in line:
-            raise DomainError(f"{source.name}:{number}: a NUL character")
-    depth = 0
-    for bracket in re.finditer(r"[()]|;[^\n]*", text):
-        depth += {"(": 1, ")": -1}.get(bracket.group(), 0)
-        if depth > MAX_DEPTH:
-            line_number = text.count("\n", 0, bracket.start()) + 1
-            raise DomainError(f"{source.name}:{line_number}: brackets nested more than {MAX_DEPTH} deep")
-
-
-def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Source) -> Domain:
+def _compile(text: str, parsed: ParsedDomain, notes: dict[str, Any], notes_source: _Source) -> Domain:
     """The domain of a parsed PDDL text and its notes."""
-    order = {name: text.find(f"(:action {name}") for name in (str(a.name) for a in parsed.actions)}
+    words = parsed.vocabulary
     predicates = {}
-    declared = sorted(parsed.predicates, key=lambda p: text.find(f"({p.name}"))
-    for source in declared:
-        note = _section(notes, "predicates", notes_source).get(str(source.name), {})
-        phrase = note.get("phrase", f"{source.name} holds")
+    noted = _section(notes, "predicates", notes_source)
+    for name, parameters in words.predicates.items():
+        note = noted.get(name, {})
+        phrase = note.get("phrase", _plain_phrase(name, parameters))
         state = {True: "yes", False: "no"}.get(note.get("state", False), str(note.get("state")))
-        predicates[str(source.name)] = Predicate(
-            str(source.name),
-            parameters_of(tuple(source.terms)),
+        predicates[name] = Predicate(
+            name,
+            parameters,
             phrase,
-            note.get("negative", f"it is not so that {phrase}"),
+            note.get("negative", f"it is not so that {phrase}" if "phrase" in note else f"not {phrase}"),
             bool(note.get("goal", False)),
             state,
             str(note.get("unknown", "")),
         )
     actions = {}
-    for action in sorted(parsed.actions, key=lambda a: order[str(a.name)]):
-        name = str(action.name)
-        note = _section(notes, "actions", notes_source).get(name, {})
+    noted = _section(notes, "actions", notes_source)
+    for name, action in parsed.actions.items():
+        note = noted.get(name, {})
         actions[name] = ActionSchema(
             name,
-            parameters_of(tuple(action.parameters)),
-            formula_of(action.precondition),
-            effects_of(action),
-            note.get("phrase", name),
-            tuple(note.get("aliases", ())),
+            action.parameters,
+            action.precondition,
+            action.effects,
+            note.get("phrase", _plain_phrase(name, action.parameters)),
+            _texts(note, "aliases", notes_source),
             _inverse_rules(note["inverse"]) if "inverse" in note else None,
             tuple(_signed_atom(t) for t in note.get("possibly", ())),
-            tuple(str(w) for w in note.get("words", ())),
+            _texts(note, "words", notes_source),
             str(note.get("needs", "")),
             str(note.get("effect", "")),
             tuple(f"?{name}" for name in note.get("untouched", ())),
             tuple(_atom(t) for t in note.get("meanwhile", ())),
+            action.cost,
         )
     domain = Domain(
-        str(parsed.name),
-        MappingProxyType({str(k): str(v) if v else "" for k, v in parsed.types.items()}),
+        parsed.name,
+        MappingProxyType(words.types),
         MappingProxyType(predicates),
         MappingProxyType(actions),
         MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_source).items() for c in cs}),
@@ -440,6 +439,10 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
         _round_classes(notes, notes_source),
         text,
         MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
+        axioms=parsed.axioms,
+        constants=tuple(WorldObject(name, kind, known=Known.SEEN) for name, kind in words.objects.items()),
+        remarks=parsed.notes,
+        vocabulary=words,
     )
     _check_notes(domain, notes, notes_source)
     return domain
@@ -504,7 +507,7 @@ def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None
     for name in notes.get("classes") or {}:
         known("type", name, domain.types)
     for schema in domain.actions.values():
-        for placeholder in re.findall(r"{(\w+)}", f"{schema.phrase} {schema.needs} {schema.effect}"):
+        for placeholder in re.findall(r"{([\w-]+)}", f"{schema.phrase} {schema.needs} {schema.effect}"):
             known(f"parameter of {schema.name}", placeholder, [p.name[1:] for p in schema.parameters])
         for rule in schema.inverse or ():
             for atom in rule.when:
@@ -515,8 +518,6 @@ def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None
             known("predicate", atom.predicate, domain.predicates)
         for name in schema.untouched:
             known(f"parameter of {schema.name}", name[1:], [p.name[1:] for p in schema.parameters])
-        for atom in atoms_in(schema.precondition):
-            known("predicate", atom.predicate, domain.predicates)
 
 
 def _line(source: _Source, word: str) -> int:

@@ -35,6 +35,17 @@ class DomainError(ConfigError):
     """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
 
 
+class PddlError(DomainError):
+    """A PDDL domain, problem or plan has an error. The message starts with ``file:line:column``.
+
+    code: its kind, such as "syntax", "unsupported", "unknown-name", "duplicate"; line, column: counted from 1.
+    """
+
+    def __init__(self, message: str, code: str, line: int, column: int):
+        super().__init__(message)
+        self.code, self.line, self.column = code, line, column
+
+
 class SceneError(ConfigError):
     """A scene file has an error; the message names the file and the entry."""
 

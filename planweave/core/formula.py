@@ -1,24 +1,11 @@
-"""Library-independent form of PDDL conditions and effects, and the conversion from the `pddl` library.
-
-Terms are strings: variables start with ``?``, all others are object names.
+"""PDDL conditions and effects as immutable values. Terms are strings: variables start with ``?``, all others are
+object names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from pddl.action import Action as PddlAction
-from pddl.logic.base import And as PddlAnd
-from pddl.logic.base import ExistsCondition, ForallCondition, Imply
-from pddl.logic.base import Not as PddlNot
-from pddl.logic.base import Or as PddlOr
-from pddl.logic.effects import Forall, When
-from pddl.logic.predicates import EqualTo
-from pddl.logic.predicates import Predicate as PddlPredicate
-
-from planweave.core.errors import DomainError
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +75,15 @@ class Effect:
     delete: tuple[Atom, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Axiom:
+    """A rule of a derived predicate: its atom holds for all parameters for which the condition holds."""
+
+    predicate: str
+    parameters: tuple[Parameter, ...]
+    condition: Formula
+
+
 def conjuncts(formula: Formula) -> tuple[Formula, ...]:
     """The parts of a conjunction; any other formula alone."""
     return formula.parts if isinstance(formula, And) else (formula,)
@@ -102,82 +98,73 @@ def negated(formula: Formula) -> Formula:
     return Not(formula)
 
 
-def parameters_of(terms: Any) -> tuple[Parameter, ...]:
-    """Typed variables of the `pddl` library as parameters, in order (quantified ones sorted by name)."""
-    ordered = terms if isinstance(terms, (tuple, list)) else sorted(terms, key=lambda v: str(v.name))
-    return tuple(
-        Parameter("?" + str(v.name), frozenset(str(t) for t in v.type_tags if str(t) != "object")) for v in ordered
-    )
-
-
-def _term(term: Any) -> str:
-    return str(term)  # a variable's text starts with "?"
-
-
-def _atom(predicate: Any) -> Atom:
-    return Atom(str(predicate.name), tuple(_term(t) for t in predicate.terms))
-
-
-def formula_of(source: Any) -> Formula:
-    """A condition of the `pddl` library in this module's form; raises DomainError where it is not supported."""
-    if source is None:
-        return And()
-    if isinstance(source, PddlPredicate):
-        return _atom(source)
-    if isinstance(source, EqualTo):
-        return Equal(_term(source.left), _term(source.right))
-    if isinstance(source, PddlNot):
-        return Not(formula_of(source.argument))
-    if isinstance(source, PddlAnd):
-        return And(tuple(p for op in source.operands for p in conjuncts(formula_of(op))))
-    if isinstance(source, PddlOr):
-        return Or(tuple(formula_of(op) for op in source.operands))
-    if isinstance(source, Imply):
-        left, right = source.operands
-        return Or((Not(formula_of(left)), formula_of(right)))
-    if isinstance(source, (ForallCondition, ExistsCondition)):
-        every = isinstance(source, ForallCondition)
-        return Quantified(every, parameters_of(source.variables), formula_of(source.condition))
-    raise DomainError(f"unsupported condition {source}: use predicates, =, not, and, or, imply, forall, exists")
-
-
-def effects_of(action: PddlAction) -> tuple[Effect, ...]:
-    """The effects of an action of the `pddl` library, each with its quantifier and condition."""
-    flat: dict[tuple[tuple[Parameter, ...], And], tuple[list[Atom], list[Atom]]] = {}
-
-    def visit(source: Any, variables: tuple[Parameter, ...], condition: And) -> None:
-        if isinstance(source, PddlAnd):
-            for operand in source.operands:
-                visit(operand, variables, condition)
-        elif isinstance(source, Forall):
-            visit(source.effect, variables + parameters_of(source.variables), condition)
-        elif isinstance(source, When):
-            extra = conjuncts(formula_of(source.condition))
-            visit(source.effect, variables, And(condition.parts + extra))
-        elif isinstance(source, PddlPredicate):
-            flat.setdefault((variables, condition), ([], []))[0].append(_atom(source))
-        elif isinstance(source, PddlNot) and isinstance(source.argument, PddlPredicate):
-            flat.setdefault((variables, condition), ([], []))[1].append(_atom(source.argument))
-        elif source is not None:
-            raise DomainError(f"action {action.name}: unsupported effect {source}: use literals, and, when, forall")
-
-    visit(action.effect, (), And())
-    return tuple(Effect(vs, c, tuple(add), tuple(delete)) for (vs, c), (add, delete) in flat.items())
-
-
 def atoms_in(formula: Formula) -> Iterator[Atom]:
     """All atoms of a formula, in order of appearance."""
+    return (atom for atom, _ in signed_atoms(formula))
+
+
+def terms_of(formula: Formula) -> frozenset[str]:
+    """All terms of a formula."""
     if isinstance(formula, Atom):
-        yield formula
-    elif isinstance(formula, Not):
-        yield from atoms_in(formula.part)
-    elif isinstance(formula, (And, Or)):
-        for part in formula.parts:
-            yield from atoms_in(part)
-    elif isinstance(formula, Quantified):
-        yield from atoms_in(formula.part)
+        return frozenset(formula.terms)
+    if isinstance(formula, Equal):
+        return frozenset((formula.left, formula.right))
+    parts = (formula.part,) if isinstance(formula, Not | Quantified) else formula.parts
+    return frozenset(term for part in parts for term in terms_of(part))
 
 
 def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str, ...]:
     """Terms with their variables replaced."""
     return tuple(binding.get(t, t) for t in terms)
+
+
+def free_variables(formula: Formula) -> frozenset[str]:
+    """The variables that no quantifier of the formula binds."""
+    if isinstance(formula, Atom):
+        return frozenset(t for t in formula.terms if t.startswith("?"))
+    if isinstance(formula, Equal):
+        return frozenset(t for t in (formula.left, formula.right) if t.startswith("?"))
+    if isinstance(formula, Not):
+        return free_variables(formula.part)
+    if isinstance(formula, Quantified):
+        return free_variables(formula.part).difference(v.name for v in formula.variables)
+    return frozenset(v for part in formula.parts for v in free_variables(part))
+
+
+def signed_atoms(formula: Formula, positive: bool = True) -> Iterator[tuple[Atom, bool]]:
+    """All atoms of a formula, each with whether the formula becomes true, rather than false, by more of them."""
+    if isinstance(formula, Atom):
+        yield formula, positive
+    elif isinstance(formula, Not):
+        yield from signed_atoms(formula.part, not positive)
+    elif isinstance(formula, (And, Or)):
+        for part in formula.parts:
+            yield from signed_atoms(part, positive)
+    elif isinstance(formula, Quantified):
+        yield from signed_atoms(formula.part, positive)
+
+
+def renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """A formula with its free terms replaced."""
+    if isinstance(formula, Atom):
+        return Atom(formula.predicate, substitute(formula.terms, names))
+    if isinstance(formula, Equal):
+        return Equal(names.get(formula.left, formula.left), names.get(formula.right, formula.right))
+    if isinstance(formula, Not):
+        return Not(renamed(formula.part, names))
+    if isinstance(formula, Quantified):
+        inner = {k: v for k, v in names.items() if k not in {p.name for p in formula.variables}}
+        return Quantified(formula.every, formula.variables, renamed(formula.part, inner))
+    return type(formula)(tuple(renamed(part, names) for part in formula.parts))
+
+
+def reached(name: str, needs: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """All that a name needs, directly or not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for other in needs.get(todo.pop(), ()):
+            if other not in found:
+                found.add(other)
+                todo.append(other)
+    return frozenset(found)

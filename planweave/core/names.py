@@ -11,28 +11,33 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-MAX_SYMBOL = 100
+MAX_SYMBOL = 200
 """Characters of a symbol."""
-_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+SYMBOL_FORM = f"letters, digits, _ and -, no - first; {MAX_SYMBOL} at most"
+"""The rule for symbols, for messages."""
+_MAX_LABEL = 100  # characters of a name that is made from a text
+_SYMBOL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _SPECIAL = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "'": "", "\u2019": ""})
 
 
 @lru_cache(maxsize=8192)
 def is_symbol(name: str) -> bool:
-    """Whether a name is valid in facts, plans, prompts and PDDL problems: ASCII letters, digits and _."""
+    """Whether a name is valid in facts, plans, prompts and PDDL: ASCII letters, digits, _ and -."""
     return len(name) <= MAX_SYMBOL and _SYMBOL.match(name) is not None
 
 
 def symbols(names: Iterable[str]) -> dict[str, str]:
     """A symbol for each name, unique regardless of case (PDDL ignores it).
 
-    Valid symbols are kept; ``Müsli`` becomes ``musli``, ``m&m's`` ``m_ms``; of two equal ones the second gets a number.
+    Symbols of letters, digits and _ are kept; ``Müsli`` becomes ``musli``, ``m&m's`` ``m_ms``; of two equal ones the
+    second gets a number.
     Empty names are omitted.
     """
     found: dict[str, str] = {}
     taken: set[str] = set()
-    for name in sorted(set(names), key=lambda n: (not is_symbol(n), n)):
-        symbol = name if is_symbol(name) else _made(name)
+    for name in sorted(set(names), key=lambda n: (not _is_plain(n), n)):
+        symbol = name if _is_plain(name) else _made(name)
         if not symbol:
             continue
         unique = symbol
@@ -45,14 +50,18 @@ def symbols(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _is_plain(name: str) -> bool:
+    return len(name) <= _MAX_LABEL and _PLAIN.match(name) is not None
+
+
 def _made(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name.lower().translate(_SPECIAL)).encode("ascii", "ignore").decode()
-    words = re.sub(r"[^a-z0-9]+", "_", plain[: MAX_SYMBOL - 20]).strip("_")
+    words = re.sub(r"[^a-z0-9]+", "_", plain[: _MAX_LABEL - 20]).strip("_")
     if not words:
         return "object" if name.strip() else ""
     return words if words[0].isalpha() else f"object_{words}"
 
 
-def one_line(text: str, longest: int = MAX_SYMBOL) -> str:
+def one_line(text: str, longest: int = _MAX_LABEL) -> str:
     """External text for display and prompts: printable characters, one line, bounded length."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())[:longest]

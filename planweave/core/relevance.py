@@ -4,19 +4,25 @@ home.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planweave.core.domain import Domain
-from planweave.core.formula import And, Atom, Formula, Not, Or, Quantified, conjuncts
-from planweave.core.transition import fixed_predicates
+from planweave.core.domain import ActionSchema, Domain
+from planweave.core.formula import And, Atom, Effect, Formula, Not, Or, Quantified, atoms_in, conjuncts, free_variables
+from planweave.core.transition import Binding, Transition, fixed_predicates
+from planweave.core.validation import Goal
 from planweave.core.world import Literal, World
+from planweave.core.written import formula_of
 
 _SMALL = 25  # worlds of up to so many objects are left as they are
 _DEPTH = 4  # how far to follow what a thing is in or on
 _AROUND = 6  # so many things at most that are on or in a thing of the goal
 _TOOLS = 4  # of one type
+_WORTH = 0.67  # share of the objects that a reduced world may have
+_SUBGOALS = 300  # literals at most that are followed backwards from the goal
+_BINDINGS = 6  # instances at most of one action that achieves a literal
 
 
 def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> World:
@@ -24,7 +30,8 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
 
     Kept are the goal's objects and their supports and containers; tools required by type (a knife, a microwave); the
     contents of the goal's objects; and the objects in the agent's state, such as the held one. The reduction is
-    incomplete: where the reduced world has no plan, the whole one may have one.
+    incomplete and unsound: where the reduced world has no plan, the whole one may have one, and a plan for the reduced
+    world may fail in the whole one.
     """
     if len(world.objects) <= _SMALL:
         return world
@@ -50,11 +57,129 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
             names.update(sorted(found, key=lambda n: (n not in above, n))[:_TOOLS])
     for _ in range(_DEPTH):
         names.update(place for name in list(names) for place in above[name])
+    return _restricted(world, names)
+
+
+def reductions(transition: Transition, goal: Goal, unmet: Sequence[Literal], seconds: float) -> Iterator[World]:
+    """Reduced worlds to try before the whole one, smallest first: that of `relevant_world`, and one that also has, to
+    any depth, what is in the way (see `_Regression`). Left out is what saves too little. unmet: the literals of the
+    goal that do not hold; seconds: for the regression at most.
+    """
+    domain, world = transition.domain, transition.world
+    named = [Literal(a.predicate, a.terms) for a in atoms_in(goal)] if isinstance(goal, Formula) else list(goal)
+    last = relevant_world(domain, world, [*unmet, *named])
+    if len(last.objects) <= _WORTH * len(world.objects):
+        yield last
+    names = _Regression(transition).objects(unmet, seconds).union(last.by_name)
+    if len(last.objects) < len(names) <= _WORTH * len(world.objects):
+        yield _restricted(world, names)
+
+
+def _restricted(world: World, names: set[str]) -> World:
+    """The world with these objects only, and the facts about them."""
     return replace(
         world,
         objects=tuple(o for o in world.objects if o.name in names),
         facts=frozenset(f for f in world.facts if all(a in names for a in f.args)),
     )
+
+
+class _Regression:
+    """Literals that have to become true for a goal, backwards from it through the actions that achieve them.
+
+    Free variables of an action are bound by the facts that hold now: what stands on a thing is found through the
+    action that takes it off. Variables that no fact binds are left open, unless few objects fit.
+    """
+
+    def __init__(self, transition: Transition) -> None:
+        self._domain, self._world, self._transition = transition.domain, transition.world, transition
+        self._state = transition.state()
+
+    def objects(self, unmet: Sequence[Literal], seconds: float) -> set[str]:
+        """Names of the objects met on the way from literals that do not hold."""
+        end = time.monotonic() + seconds
+        queue = list(dict.fromkeys(x for part in formula_of(unmet).parts for x in self._missing(part, {})))
+        found = {name for literal in queue for name in literal.args if name in self._world.by_name}
+        seen = set(queue)
+        for literal in queue:  # grows
+            for schema, effect, bound in self._achievers(literal):
+                if time.monotonic() > end:
+                    return found
+                parts = (*conjuncts(schema.precondition), *effect.condition.parts)
+                for binding in self._instances(schema, effect, parts, bound):
+                    found.update(binding.values())
+                    for part in parts:
+                        for more in self._missing(part, binding):
+                            if more not in seen and len(seen) < _SUBGOALS:
+                                seen.add(more)
+                                queue.append(more)
+                                found.update(more.args)
+        return found
+
+    def _achievers(self, literal: Literal) -> Iterator[tuple[ActionSchema, Effect, Binding]]:
+        """Effects that make a literal true, with the variables that it binds."""
+        for schema in self._domain.actions.values():
+            for effect in schema.effects:
+                for atom in effect.add if literal.positive else effect.delete:
+                    if atom.predicate == literal.predicate:
+                        bound = self._unified(atom, literal.args, schema, effect)
+                        if bound is not None:
+                            yield schema, effect, bound
+
+    def _unified(self, atom: Atom, args: tuple[str, ...], schema: ActionSchema, effect: Effect) -> Binding | None:
+        types = {p.name: p.types for p in (*schema.parameters, *effect.variables)}
+        bound: Binding = {}
+        for term, name in zip(atom.terms, args):
+            if term not in types:
+                if term != name:
+                    return None
+            elif bound.setdefault(term, name) != name or not self._transition.fits(name, types[term]):
+                return None
+        return bound
+
+    def _instances(
+        self, schema: ActionSchema, effect: Effect, parts: Sequence[Formula], bound: Binding
+    ) -> list[Binding]:
+        """A few bindings of the free variables: by facts that hold, or where only a few objects fit."""
+        variables = (*schema.parameters, *effect.variables)
+        types = {v.name: v.types for v in variables}
+        atoms = [part for part in parts if isinstance(part, Atom)]
+        found = [bound]
+        for _ in variables:
+            wider = [more for binding in found for more in self._wider(atoms, types, binding)]
+            if wider == found:
+                break
+            found = wider[:_BINDINGS]
+        return found
+
+    def _wider(self, atoms: list[Atom], types: dict[str, frozenset[str]], binding: Binding) -> list[Binding]:
+        for atom in atoms:
+            free = [t for t in atom.terms if t in types and t not in binding]
+            if not free or len(free) == len(atom.terms):
+                continue
+            pattern = (atom.predicate, *(None if t in free else binding.get(t, t) for t in atom.terms))
+            rows = []
+            for fact in sorted(self._state.match(pattern)):
+                more = dict(binding)
+                if all(more.setdefault(t, n) == n for t, n in zip(atom.terms, fact[1:]) if t in types) and all(
+                    self._transition.fits(more[t], types[t]) for t in free
+                ):
+                    rows.append(more)
+            if rows:
+                return rows[:_BINDINGS]
+        for name, kinds in types.items():
+            if name not in binding:
+                fitting = _members(self._domain, self._world, kinds)
+                if len(fitting) <= _TOOLS:
+                    return [{**binding, name: each} for each in fitting] or [binding]
+        return [binding]
+
+    def _missing(self, part: Formula, binding: Binding) -> Iterator[Literal]:
+        """Literals that have to become true for a part of a condition, where all its variables are bound."""
+        if free_variables(part) <= binding.keys() and not self._transition.holds(self._state, part, binding):
+            for literal in self._transition.explain(self._state, part, binding):
+                if literal.predicate != "=" and all(a in self._world.by_name for a in literal.args):
+                    yield literal
 
 
 def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:

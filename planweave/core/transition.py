@@ -1,17 +1,17 @@
-"""The compiled transition function of a domain: unmet preconditions of an action, and its effects.
+"""The transition function of a domain: unmet preconditions of an action, and its effects.
 
-Preconditions and effects run compiled (planweave.core.compiled); the cause of an unmet precondition is found by walking
-the formula.
+All formulas are evaluated compiled (planweave.core.compiled). What would have to become true for one to hold is found
+by walking it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from operator import attrgetter
 
-from planweave.core.compiled import CompiledAction, compile_action
+from planweave.core.compiled import CompiledAction, compile_action, compile_axioms, compile_formula, compile_search
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.errors import PlanweaveError, RuleError
 from planweave.core.formula import (
@@ -34,6 +34,8 @@ from planweave.core.state import State as State
 from planweave.core.world import Action, Literal, World
 
 Binding = dict[str, str]
+#: What would have to become true for a formula to hold that nothing can make true, such as ``(or)``.
+IMPOSSIBLE = Literal("false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +55,42 @@ class Transition:
 
     def __init__(self, domain: Domain, world: World):
         self.domain = domain
-        self.world = world
+        self.world = world = _with_constants(domain, world)
         self._members = Members(domain, world.objects)
         self._known: set[Action] = set()
         self._rules = RuleCheck(domain, world) if domain.rules else None
+        self._axioms = compile_axioms(domain)
 
     def state(self, facts: Iterable[Literal] | None = None) -> State:
         """A fresh mutable state with the world's facts, or with the given ones."""
         if facts is None:
-            return State({}, self._members, {p: partial(_keys, p, of) for p, of in self.world.by_predicate.items()})
-        return State.of_facts([(f.predicate, *f.args) for f in facts], self._members)
+            late = {p: partial(_keys, p, of) for p, of in self.world.by_predicate.items()}
+            return State({}, self._members, late, self._axioms)
+        return State.of_facts([(f.predicate, *f.args) for f in facts], self._members, self._axioms)
 
     def grouped(
         self, groups: dict[str, set[AtomKey]], late: Mapping[str, Callable[[], set[AtomKey]]] | None = None
     ) -> State:
         """A state that takes ownership of facts grouped by predicate; late: see State."""
-        return State(groups, self._members, late)
+        return State(groups, self._members, late, self._axioms)
 
     def unmet(self, state: State, action: Action) -> tuple[Literal, ...]:
-        """Literals of the precondition that do not hold; empty where the action is applicable.
+        """Literals that would have to become true for the precondition to hold; empty where the action is applicable.
 
         Raises UnknownNameError or InvalidActionError where the action is not valid over these objects, and RuleError
         where it would break a rule of the domain, whether its precondition holds or not.
         """
+        self._check(state, action)
+        binding = self.domain.actions[action.name].binding(action.args)
+        missing = [x for part in self.failing(state, action) for x in self.explain(state, part, binding)]
+        return tuple(dict.fromkeys(missing))
+
+    def _check(self, state: State, action: Action) -> None:
         if action not in self._known:
             self.domain.check_action(action, self.world)
             self._known.add(action)
         if self._rules is not None and (broken := self.broken(state, action)):
             raise RuleError(broken)
-        binding = self.domain.actions[action.name].binding(action.args)
-        missing = [x for part in self.failing(state, action) for x in self.explain(state, part, binding)]
-        return tuple(dict.fromkeys(missing))
 
     def broken(self, state: State, action: Action) -> tuple[Broken, ...]:
         """The rules of the domain that a valid action would break."""
@@ -98,9 +105,10 @@ class Transition:
     def applicable(self, state: State, action: Action) -> bool:
         """Whether an action is valid over these objects, breaks no rule, and its precondition holds."""
         try:
-            return not self.unmet(state, action)
+            self._check(state, action)
         except PlanweaveError:
             return False
+        return _compiled(self.domain, action.name).possible(state, action.args)
 
     def failing(self, state: State, action: Action) -> tuple[Formula, ...]:
         """Conjuncts of the precondition that do not hold, for an action over these objects."""
@@ -136,99 +144,146 @@ class Transition:
         return name in self._members[types]
 
     def bindings(
-        self, state: State, variables: list[Parameter], parts: list[Formula], binding: Binding
-    ) -> Iterator[Binding]:
-        """Bindings of the variables under which all conjuncts hold; positive atoms bind through the index."""
-        if not variables:
-            if all(self.holds(state, part, binding) for part in parts):
-                yield binding
-            return
-        free = {v.name: v for v in variables}
-        for part in parts:
-            if isinstance(part, Equal) and (part.left in free) != (part.right in free):
-                name, other = (part.left, part.right) if part.left in free else (part.right, part.left)
-                value = binding.get(other, other)
-                if self.fits(value, free[name].types):
-                    rest = [v for v in variables if v.name != name]
-                    yield from self.bindings(state, rest, parts, {**binding, name: value})
-                return
-        atoms = [p for p in parts if isinstance(p, Atom) and any(t in free for t in p.terms)]
-        if atoms:
-            atom = max(atoms, key=lambda a: sum(t not in free for t in a.terms))
-            pattern = (atom.predicate, *(None if t in free else binding.get(t, t) for t in atom.terms))
-            for fact in state.match(pattern):
-                extra: Binding = {}
-                for term, value in zip(atom.terms, fact[1:]):
-                    if term in free and extra.setdefault(term, value) != value:
-                        break
-                else:
-                    if all(self.fits(value, free[name].types) for name, value in extra.items()):
-                        rest = [v for v in variables if v.name not in extra]
-                        yield from self.bindings(state, rest, parts, {**binding, **extra})
-            return
-        first, rest = variables[0], variables[1:]
-        for name in self._members[first.types]:
-            yield from self.bindings(state, rest, parts, {**binding, first.name: name})
+        self, state: State, variables: Sequence[Parameter], parts: Iterable[Formula], binding: Binding, limit: int = 0
+    ) -> list[Binding]:
+        """Bindings of the variables under which all conjuncts hold, at most `limit` (0: all)."""
+        search = compile_search(self.domain, tuple(variables), tuple(parts), tuple(binding), limit)
+        names = [v.name for v in variables]
+        return [{**binding, **dict(zip(names, row))} for row in search.bindings(state, binding.values())]
 
     def holds(self, state: State, formula: Formula, binding: Binding) -> bool:
         """Whether a formula holds whose free variables are bound."""
-        if isinstance(formula, Atom):
+        if isinstance(formula, Atom):  # what needs no search is not worth a look-up
             return _ground(formula, binding) in state
         if isinstance(formula, Not):
             return not self.holds(state, formula.part, binding)
-        if isinstance(formula, And):
-            return all(self.holds(state, part, binding) for part in formula.parts)
-        if isinstance(formula, Or):
-            return any(self.holds(state, part, binding) for part in formula.parts)
-        if isinstance(formula, Equal):
-            return binding.get(formula.left, formula.left) == binding.get(formula.right, formula.right)
-        part = negated(formula.part) if formula.every else formula.part
-        found = next(self.bindings(state, list(formula.variables), list(conjuncts(part)), binding), None)
-        return (found is None) == formula.every
+        return compile_formula(self.domain, formula, tuple(binding)).holds(state, binding.values())
 
     def explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
-        """Ground literals that would have to become true for a formula to hold."""
+        """Ground literals that would have to become true for a formula to hold that does not.
+
+        Of several ways one that actions can bring about, and the shortest of these. A derived predicate is explained by
+        what it follows from.
+        """
+        return self._explained(state, formula, binding, wanted, {}) or [IMPOSSIBLE]
+
+    def _explained(
+        self,
+        state: State,
+        formula: Formula,
+        binding: Binding,
+        wanted: bool,
+        seen: dict[tuple[AtomKey, bool], list[Literal]],
+    ) -> list[Literal]:
+        """The explanation; seen: those of derived facts, complete or begun."""
         if isinstance(formula, Atom):
-            predicate, *args = _ground(formula, binding)
-            return [Literal(predicate, tuple(args), wanted)]
+            return self._explained_atom(state, _ground(formula, binding), wanted, seen)
         if isinstance(formula, Equal):
             left, right = (binding.get(t, t) for t in (formula.left, formula.right))
             return [Literal("=", (left, right), wanted)]
         if isinstance(formula, Not):
-            return self.explain(state, formula.part, binding, not wanted)
+            return self._explained(state, formula.part, binding, not wanted, seen)
         if isinstance(formula, (And, Or)):
-            failing = [p for p in formula.parts if self.holds(state, p, binding) != wanted]
-            if isinstance(formula, And) == wanted:  # all of them are needed
-                return [literal for p in failing for literal in self.explain(state, p, binding, wanted)]
-            shortest: list[Literal] = []  # one is enough: the shortest
-            for part in failing:
-                row = self.explain(state, part, binding, wanted)
-                if not shortest or len(row) < len(shortest):
-                    shortest = row
-                if len(shortest) == 1:
-                    break
-            return shortest
+            failing = (p for p in formula.parts if self.holds(state, p, binding) != wanted)
+            rows = (self._explained(state, p, binding, wanted, seen) for p in failing)
+            return _joined(rows) if isinstance(formula, And) == wanted else self._best(rows)
         if formula.every == wanted:  # every instance counts that is as it should not be
-            found: list[Literal] = []
             part = negated(formula.part) if wanted else formula.part
-            for bound in self.bindings(state, list(formula.variables), list(conjuncts(part)), binding):
-                found.extend(self.explain(state, formula.part, bound, wanted))
-            return found
-        return self.explain(state, formula.part, self._nearest(state, formula, binding), wanted)
+            bound = self.bindings(state, formula.variables, conjuncts(part), binding)
+            return _joined(self._explained(state, formula.part, each, wanted, seen) for each in bound)
+        return self._explained(state, formula.part, self._nearest(state, formula, binding), wanted, seen)
+
+    def _explained_atom(
+        self, state: State, fact: AtomKey, wanted: bool, seen: dict[tuple[AtomKey, bool], list[Literal]]
+    ) -> list[Literal]:
+        literal = [Literal(fact[0], fact[1:], wanted)]
+        if fact[0] not in self.domain.derived:
+            return literal
+        key = (fact, wanted)
+        if key not in seen:
+            seen[key] = literal
+            rows = []
+            for axiom in self.domain.axioms:
+                inner = {p.name: name for p, name in zip(axiom.parameters, fact[1:])}
+                fits = all(self.fits(name, p.types) for p, name in zip(axiom.parameters, fact[1:]))
+                if axiom.predicate == fact[0] and fits and self.holds(state, axiom.condition, inner) != wanted:
+                    rows.append(self._explained(state, axiom.condition, inner, wanted, seen))
+            found = self._best(rows) if wanted else _joined(rows)
+            assert self._axioms is not None
+            if fact[0] in self._axioms.recursive and any(x.predicate in useless_predicates(self.domain) for x in found):
+                found = literal  # the way that was tried is one of many
+            seen[key] = found or literal
+        return seen[key]
+
+    def _best(self, rows: Iterable[list[Literal]]) -> list[Literal]:
+        """The explanation with the fewest literals that no action changes, the fewest that none brings about, and the
+        shortest of these.
+        """
+        able, useless = achievable(self.domain), useless_predicates(self.domain)
+
+        best, lowest = list[Literal](), (0, 0, 0)
+        for row in filter(None, rows):
+            static = sum(x.predicate in useless for x in row)
+            rank = static, sum((x.predicate, x.positive) not in able for x in row), len(row)
+            if not best or rank < lowest:
+                best, lowest = row, rank
+            if lowest == (0, 0, 1):
+                break
+        return best
 
     def _nearest(self, state: State, formula: Quantified, binding: Binding) -> Binding:
-        """The instance of a conjunction with a single unmet conjunct, else the first.
+        """The instance of a conjunction with a single unmet conjunct that actions change, else one for which all holds
+        that no action changes, else one with a single unmet conjunct, else the first.
 
         Where the world has no object of a variable's type, the type's name is its placeholder.
         """
-        parts = conjuncts(formula.part)
-        for left_out in parts if len(parts) > 1 else ():
-            rest = [p for p in parts if p is not left_out]
-            bound = next(self.bindings(state, list(formula.variables), rest, binding), None)
-            if bound is not None:
-                return bound
+        parts, fixed = conjuncts(formula.part), fixed_predicates(self.domain)
+        static = [p for p in parts if all(a.predicate in fixed for a in atoms_in(p))]
+        changing = [p for p in parts if p not in static]
+        single = [[p for p in parts if p is not left_out] for left_out in changing] if parts[1:] else []
+        for rest in (*single, static, *([p for p in parts if p is not left_out] for left_out in static)):
+            if rest and (bound := self.bindings(state, formula.variables, rest, binding, 1)):
+                return bound[0]
         first = {v.name: next(iter(self._members[v.types]), min(v.types, default="object")) for v in formula.variables}
         return {**binding, **first}
+
+
+def _joined(rows: Iterable[list[Literal]]) -> list[Literal]:
+    return list(dict.fromkeys(literal for row in rows for literal in row))
+
+
+def _with_constants(domain: Domain, world: World) -> World:
+    """The world with the domain's constants."""
+    missing = [thing for thing in domain.constants if thing.name not in world.by_name]
+    return replace(world, objects=(*world.objects, *missing)) if missing else world
+
+
+def completed(domain: Domain, world: World) -> World:
+    """The world with the domain's constants, and with the facts of derived predicates as they follow from the others.
+
+    A world that comes from outside may lack them.
+    """
+    world = _with_constants(domain, world)
+    if domain.axioms and (facts := facts_of(Transition(domain, world).state())) != world.facts:
+        world = replace(world, facts=facts)
+    return world
+
+
+def cost_of(domain: Domain, world: World, actions: Iterable[Action]) -> float | None:
+    """The total cost of a plan; None where the domain has no costs, or the world lacks the value of a function."""
+    if not any(schema.cost for schema in domain.actions.values()):
+        return None
+    values, total = dict(world.values), 0.0
+    for action in actions:
+        schema = domain.schema(action)
+        binding = schema.binding(action.args)
+        for part in schema.cost:
+            fact = _ground(part, binding) if isinstance(part, Atom) else ()
+            value = values.get(Literal(fact[0], fact[1:])) if fact else part
+            if not isinstance(value, float):
+                return None
+            total += value
+    return total
 
 
 def rule_problem(domain: Domain, world: World, action: Action) -> str:
@@ -257,10 +312,26 @@ def needed_predicates(domain: Domain) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def fixed_predicates(domain: Domain) -> frozenset[str]:
-    """Predicates that no action changes."""
-    changed = {a.predicate for s in domain.actions.values() for e in s.effects for a in (*e.add, *e.delete)}
-    maybe = {atom.predicate for s in domain.actions.values() for atom, _ in s.possibly}
-    return frozenset(domain.predicates) - changed - maybe
+    """Predicates that no action changes, nor what they are derived from."""
+    changed = {name for name, _ in achievable(domain)}
+    if (axioms := compile_axioms(domain)) is not None:
+        changed.update(*(axioms.dependents.get(name, ()) for name in [*changed]))
+    return frozenset(domain.predicates) - changed
+
+
+@lru_cache(maxsize=16)
+def achievable(domain: Domain) -> frozenset[tuple[str, bool]]:
+    """Predicates that an action can make true (with True) or false (with False), certainly or possibly."""
+    effects = [e for s in domain.actions.values() for e in s.effects]
+    found = {(a.predicate, True) for e in effects for a in e.add}
+    found |= {(a.predicate, False) for e in effects for a in e.delete}
+    return frozenset(found.union((a.predicate, sign) for s in domain.actions.values() for a, sign in s.possibly))
+
+
+@lru_cache(maxsize=16)
+def useless_predicates(domain: Domain) -> frozenset[str]:
+    """Predicates of which an explanation says nothing that can be done."""
+    return fixed_predicates(domain) | domain.derived | {"=", IMPOSSIBLE.predicate}
 
 
 @lru_cache(maxsize=512)
@@ -298,7 +369,7 @@ def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Acti
     for rule in schema.inverse:
         names = dict.fromkeys(t for atom in rule.when for t in atom.terms if t.startswith("?") and t not in binding)
         free = [Parameter(name) for name in names]
-        bound = next(iter(sorted(transition.bindings(state, free, list(rule.when), binding), key=_by_names)), None)
+        bound = min(transition.bindings(state, free, rule.when, binding), key=_by_names, default=None)
         if bound is not None:
             return tuple(Action(atom.predicate, _ground(atom, bound)[1:]) for atom in rule.do)
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from planweave.core.assumptions import never_seen
 from planweave.core.domain import Domain
-from planweave.core.transition import Transition
+from planweave.core.transition import Transition, completed
 from planweave.core.world import Action, Literal, World
 
 
@@ -16,9 +16,9 @@ class UnobservedEffects:
 
     facts: set[Literal] = field(default_factory=set)
 
-    def applied_to(self, world: World) -> World:
+    def applied_to(self, domain: Domain, world: World) -> World:
         """The observed world together with these facts."""
-        return replace(world, facts=world.facts | self.facts) if self.facts else world
+        return completed(domain, replace(world, facts=world.facts | self.facts)) if self.facts else world
 
     def record(self, domain: Domain, before: World, after: World, action: Action) -> None:
         """Add the predicted effects of an executed action; before and after: the worlds observed around it."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from planweave.core.assumptions import Assumptions
+from planweave.core.compiled import compile_axioms
 from planweave.core.domain import Domain, refusal
 from planweave.core.errors import PlanweaveError, RuleError
+from planweave.core.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, substitute
 from planweave.core.rules import Broken
-from planweave.core.state import AtomKey
-from planweave.core.transition import Change, Transition
+from planweave.core.state import AtomKey, State
+from planweave.core.transition import Change, Transition, completed
 from planweave.core.world import Action, Literal, World
+from planweave.core.written import literals_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,17 @@ def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
 
 
 def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
-    """Names of the actions with an effect that can make a literal true."""
+    """Names of the actions with an effect that can make a literal true; of a derived one, that change what it follows
+    from.
+    """
+    if literal.predicate in domain.derived:
+        axioms = compile_axioms(domain)
+        needs = {name for name, above in axioms.dependents.items() if literal.predicate in above} if axioms else ()
+        return tuple(
+            schema.name
+            for schema in domain.actions.values()
+            if any(atom.predicate in needs for effect in schema.effects for atom in (*effect.add, *effect.delete))
+        )
     return tuple(
         schema.name
         for schema in domain.actions.values()
@@ -86,6 +100,59 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
     )
 
 
+def giving(domain: Domain, literal: Literal) -> tuple[str, ...]:
+    """The actions that can make a literal true, with its arguments where they belong: ``unstack(a, ?y)``."""
+    found = []
+    for schema in domain.actions.values():
+        for effect in schema.effects:
+            for atom in effect.add if literal.positive else effect.delete:
+                if atom.predicate != literal.predicate:
+                    continue
+                bound = dict(zip(atom.terms, literal.args))
+                if all(term.startswith("?") or term == name for term, name in bound.items()):
+                    found.append(str(Action(schema.name, tuple(bound.get(p.name, p.name) for p in schema.parameters))))
+    return tuple(dict.fromkeys(found))
+
+
+Goal = Sequence[Literal] | Formula
+"""A conjunction of literals, or any formula over the objects of a world."""
+
+
+def simplest(goal: Goal) -> Goal:
+    """The literals of a goal that is a conjunction of them."""
+    literals = literals_of(goal) if isinstance(goal, Formula) else None
+    return goal if literals is None else literals
+
+
+def unmet_goal(transition: Transition, state: State, goal: Goal) -> tuple[Literal, ...]:
+    """The literals of a goal that do not hold in a state; of a formula that does not hold, some that would have to."""
+    if isinstance(goal, Formula):
+        return () if transition.holds(state, goal, {}) else tuple(transition.explain(state, goal, {}))
+    return tuple(g for g in goal if ((g.predicate, *g.args) in state) != g.positive)
+
+
+def with_facts_of(domain: Domain, world: World, goal: Goal) -> World:
+    """The world with those facts listed that follow from poses and that a goal refers to."""
+    if not world.derived:
+        return world
+    return world.with_derived(_instances(domain, world, goal, {}) if isinstance(goal, Formula) else goal)
+
+
+def _instances(domain: Domain, world: World, formula: Formula, variables: Mapping[str, Parameter]) -> Iterator[Literal]:
+    """All instances of the atoms of a formula that poses decide."""
+    if isinstance(formula, Quantified):
+        yield from _instances(domain, world, formula.part, {**variables, **{v.name: v for v in formula.variables}})
+    elif isinstance(formula, Not):
+        yield from _instances(domain, world, formula.part, variables)
+    elif isinstance(formula, And | Or):
+        for part in formula.parts:
+            yield from _instances(domain, world, part, variables)
+    elif isinstance(formula, Atom) and formula.predicate in world.derived:
+        free = [t for t in dict.fromkeys(formula.terms) if t in variables]
+        for names in product(*(domain.candidates(variables[t], world.objects) for t in free)):
+            yield Literal(formula.predicate, substitute(formula.terms, dict(zip(free, names))))
+
+
 class Validator:
     """Validates plans from one initial world and caches what it computes of it. Not thread-safe.
 
@@ -95,14 +162,15 @@ class Validator:
     """
 
     def __init__(self, domain: Domain, world: World) -> None:
-        self._domain, self._world = domain, world
-        self._transition = Transition(domain, world)
+        self._domain, self._world = domain, completed(domain, world)
+        self._transition = Transition(domain, self._world)
         self._state = self._transition.state()
         self._unknown = Assumptions(self._transition, self._state)
 
-    def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
+    def check(self, actions: Sequence[Action], goal: Goal = ()) -> Validation:
         """Run a plan through the transition function: the first failing step with its causes, then the goal."""
         assumed: frozenset[AtomKey] = frozenset()
+        goal = simplest(goal)
         self._know(goal)
         while True:
             found, more = self._checked(actions, goal, assumed)
@@ -115,15 +183,15 @@ class Validator:
                 found, assumed = fewer, assumed - {fact}
         return found
 
-    def _know(self, goal: Sequence[Literal]) -> None:
+    def _know(self, goal: Goal) -> None:
         """List the derived facts (from poses) that a goal refers to."""
-        world = self._world.with_derived(goal)
+        world = with_facts_of(self._domain, self._world, goal)
         for fact in world.facts - self._world.facts if world is not self._world else ():
             self._state.add((fact.predicate, *fact.args))
         self._world = world
 
     def _checked(
-        self, actions: Sequence[Action], goal: Sequence[Literal], assumed: frozenset[AtomKey]
+        self, actions: Sequence[Action], goal: Goal, assumed: frozenset[AtomKey]
     ) -> tuple[Validation, frozenset[AtomKey]]:
         """The result under assumptions, and further assumptions needed to get beyond a failure; restores the state."""
         changes: list[Change] = []
@@ -143,7 +211,7 @@ class Validator:
                 self._state.discard(fact)
 
     def _run(
-        self, actions: Sequence[Action], goal: Sequence[Literal], changes: list[Change], assumed: frozenset[AtomKey]
+        self, actions: Sequence[Action], goal: Goal, changes: list[Change], assumed: frozenset[AtomKey]
     ) -> Validation:
         for index, action in enumerate(actions):
             try:
@@ -162,9 +230,15 @@ class Validator:
         if not unmet:
             message = "every step can be done" + (" and the goal holds" if goal else "")
             return self._found(True, None, (), message, goal, changes, assumed)
-        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in unmet)
+        explained = [x for g in unmet for x in (self._explained(g) if g.predicate in self._domain.derived else [g])]
+        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in dict.fromkeys(explained))
         reasons = "; ".join(_reason(cause, actions) for cause in causes)
         return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
+
+    def _explained(self, literal: Literal) -> list[Literal]:
+        """What a literal of a derived predicate lacks."""
+        atom = Atom(literal.predicate, literal.args)
+        return self._transition.explain(self._state, atom if literal.positive else Not(atom), {})
 
     def _found(
         self,
@@ -172,7 +246,7 @@ class Validator:
         step: int | None,
         causes: tuple[Cause, ...],
         message: str,
-        goal: Sequence[Literal],
+        goal: Goal,
         changes: Sequence[Change],
         assumed: frozenset[AtomKey],
     ) -> Validation:
@@ -181,6 +255,10 @@ class Validator:
         for change in changes:
             added = (added - change.deleted) | change.added
             deleted = (deleted | change.deleted) - change.added
+        for name in self._domain.derived:
+            before = {(name, *f.args) for f in self._world.by_predicate.get(name, ())}
+            added |= self._state.of(name) - before
+            deleted |= before - self._state.of(name)
         if assumed:
             message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
         unmet = self._unmet(goal, changes, assumed)
@@ -201,13 +279,15 @@ class Validator:
             maybe,
         )
 
-    def _unmet(
-        self, goal: Sequence[Literal], changes: Sequence[Change], assumed: frozenset[AtomKey]
-    ) -> tuple[Literal, ...]:
+    def _unmet(self, goal: Goal, changes: Sequence[Change], assumed: frozenset[AtomKey]) -> tuple[Literal, ...]:
         """Goal literals that do not hold now, or that were only assumed."""
         only_assumed = assumed - _touched(changes)
-        keys = [(g, (g.predicate, *g.args)) for g in goal]
-        return tuple(g for g, key in keys if (key in self._state and key not in only_assumed) != g.positive)
+        for fact in only_assumed:
+            self._state.discard(fact)
+        unmet = unmet_goal(self._transition, self._state, goal)
+        for fact in only_assumed:
+            self._state.add(fact)
+        return unmet
 
     def _needed(self, actions: Sequence[Action], found: Validation, changes: list[Change]) -> frozenset[AtomKey]:
         """Unknown facts under which the plan gets further; reverts changes to inspect earlier states."""
@@ -241,7 +321,7 @@ def _touched(changes: Iterable[Change]) -> set[AtomKey]:
     return {fact for change in changes for fact in (*change.added, *change.denied)}
 
 
-def validate(domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
+def validate(domain: Domain, world: World, actions: Sequence[Action], goal: Goal = ()) -> Validation:
     """Check one plan; `Validator` for several from the same world."""
     return Validator(domain, world).check(actions, goal)
 

@@ -11,10 +11,10 @@ from functools import cached_property
 
 from planweave.core import spatial
 from planweave.core.errors import ParseError
-from planweave.core.names import MAX_SYMBOL, is_symbol
+from planweave.core.names import SYMBOL_FORM, is_symbol
 
 MAX_OBJECTS = 5_000
-_CALL = re.compile(r"\s*([A-Za-z_][\w-]*)\s*(?:\(\s*([^()]*?)\s*\))?\s*\Z")
+_CALL = re.compile(r"\s*(\w[\w-]*)\s*(?:\(\s*([^()]*?)\s*\))?\s*\Z")
 
 
 def _read_call(text: str) -> tuple[str, tuple[str, ...]]:
@@ -138,6 +138,8 @@ class World:
     stopped; heard: system time (s) at which the newest one arrived, 0 before the first.
 
     actions_off: actions of the domain that the body refuses. No plan may contain them.
+
+    values: of the functions that costs of actions depend on.
     """
 
     domain: str
@@ -150,11 +152,17 @@ class World:
     heard: float = 0.0
     derived: frozenset[str] = frozenset()
     actions_off: frozenset[str] = frozenset()
+    values: tuple[tuple[Literal, float], ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, WorldObject]:
         """Objects by their names."""
         return {o.name: o for o in self.objects}
+
+    @cached_property
+    def spellings(self) -> dict[str, str]:
+        """The objects' names by their lower case."""
+        return {o.name.lower(): o.name for o in self.objects}
 
     @cached_property
     def by_predicate(self) -> dict[str, list[Literal]]:
@@ -200,10 +208,7 @@ class World:
         seen: set[str] = set()
         for thing in self.objects:
             if not is_symbol(thing.name):
-                return (
-                    f"the object name {thing.name[:100]!r} is not valid: a letter, then letters, digits, _; "
-                    f"{MAX_SYMBOL} at most"
-                )
+                return f"the object name {thing.name[:100]!r} is not valid: {SYMBOL_FORM}"
             if thing.name in seen:
                 return f"two objects have the name {thing.name}"
             seen.add(thing.name)

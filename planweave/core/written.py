@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from planweave.core.domain import Domain
+from planweave.core.domain import Domain, is_pddl_text
 from planweave.core.errors import DomainError, ParseError, UnknownNameError
-from planweave.core.names import MAX_SYMBOL, is_symbol
+from planweave.core.formula import And, Atom, Formula, Not, conjuncts
+from planweave.core.names import SYMBOL_FORM, is_symbol
+from planweave.core.pddl_conditions import read_condition
+from planweave.core.transition import completed
 from planweave.core.world import MAX_OBJECTS, Known, Literal, World, WorldObject
 
 _BETWEEN = re.compile(r"\s+and\s+|;|\n")
@@ -39,7 +43,7 @@ def read_goal(domain: Domain, world: World, written: Written) -> tuple[Literal, 
     """Parse the literals of a goal and check them against domain and world; raises ParseError, UnknownNameError or
     InvalidActionError.
     """
-    goal = tuple(dict.fromkeys(read_literals(written)))
+    goal = tuple(dict.fromkeys(domain.spelled(literal, world) for literal in read_literals(written)))
     if not goal:
         raise ParseError("the goal is empty: say what is to hold, e.g. 'in(cup, tray)'")
     for literal in goal:
@@ -47,32 +51,67 @@ def read_goal(domain: Domain, world: World, written: Written) -> tuple[Literal, 
     return goal
 
 
+def read_formula(domain: Domain, world: World, written: Written | Formula) -> Formula:
+    """A goal as a formula over the objects of a world, from a formula, from PDDL such as ``(and (on a b) (not (held
+    a)))``, or from what `read_goal` takes; raises PddlError, ParseError, UnknownNameError or InvalidActionError.
+    """
+    if isinstance(written, Formula):
+        return written
+    if isinstance(written, str) and is_pddl_text(written):
+        objects = {thing.name: thing.type for thing in world.objects}
+        return read_condition(written, replace(domain.vocabulary, objects=objects))
+    return formula_of(read_goal(domain, world, written))
+
+
+def formula_of(literals: Iterable[Literal]) -> And:
+    """The conjunction of literals."""
+    atoms = ((Atom(x.predicate, x.args), x.positive) for x in literals)
+    return And(tuple(atom if positive else Not(atom) for atom, positive in atoms))
+
+
+def literals_of(formula: Formula) -> tuple[Literal, ...] | None:
+    """The literals of a formula that is a conjunction of ground literals; None where it is not."""
+    found = []
+    for part in conjuncts(formula):
+        atom = part.part if isinstance(part, Not) else part
+        if not isinstance(atom, Atom):
+            return None
+        found.append(Literal(atom.predicate, atom.terms, atom is part))
+    return tuple(found)
+
+
 def written_world(domain: Domain, objects: str, facts: Written = (), assume: bool = True) -> World:
     """Parse the world of a text. Negative facts ("not reachable(cup)") override what is assumed.
 
-    assume: add what the section ``assumed`` declares. Every object counts as seen. Raises ParseError for syntax errors,
-    UnknownNameError for types, predicates and objects, InvalidActionError for wrong arguments.
+    The domain's constants are in every world. assume: add what the section ``assumed`` declares. Every object counts as
+    seen. Raises ParseError for syntax errors, UnknownNameError for types, predicates and objects, InvalidActionError
+    for wrong arguments.
     """
-    things = list(_objects(domain, objects))
+    things = {thing.name.lower(): thing for thing in domain.constants}
+    things.update((thing.name.lower(), thing) for thing in _objects(domain, objects))
     given = read_literals(facts)
     assumed = _Assumed(domain) if assume else None
     if assumed is not None:
-        declared = {thing.name for thing in things}
-        named = dict.fromkeys(arg for fact in given for arg in fact.args if arg not in declared)
-        things += [_thing(domain, name, assumed.objects[name]) for name in named if name in assumed.objects]
-    world = World(domain.name, tuple(things))
-    for fact in given:
+        for name in dict.fromkeys(arg for fact in given for arg in fact.args):
+            if name.lower() not in things and name in assumed.objects:
+                things[name.lower()] = _thing(domain, name, assumed.objects[name])
+    world = World(domain.name, tuple(things.values()))
+    stated = dict.fromkeys(domain.spelled(each, world) for each in given)
+    for fact in stated:
         domain.check_literal(fact, world)
-        if fact.negated() in given:
-            raise ParseError(f"the facts say both {fact} and {fact.negated()}")
-    held = {fact for fact in given if fact.positive}
+        if fact.predicate in domain.derived:
+            raise ParseError(f"{fact}: {fact.predicate} is derived; state what it follows from instead")
+        if not fact.positive and fact.atom in stated:
+            raise ParseError(f"the facts say both {fact.atom} and {fact}")
+    held = {fact for fact in stated if fact.positive}
     if assumed is not None:
-        assumed.add(domain, world, held, {fact.atom for fact in given if not fact.positive})
-    return World(domain.name, tuple(things), frozenset(held))
+        assumed.add(domain, world, held, {fact.atom for fact in stated if not fact.positive})
+    return completed(domain, World(domain.name, world.objects, frozenset(held)))
 
 
 def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
     seen: dict[str, str] = {}
+    constants = {thing.name.lower(): thing for thing in domain.constants}
     if not isinstance(text, str):
         raise ParseError(f"{text!r:.80} is not a text such as 'cup, mug: item; tray: container'")
     for group in filter(str.strip, re.split(r"[;\n]", text)):
@@ -81,26 +120,30 @@ def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
             raise ParseError(f"cannot read {group.strip()[:80]!r}: expected name: type, or name, name: type")
         for name in (part.strip() for part in names.split(",")):
             if not is_symbol(name):
-                raise ParseError(
-                    f"the name {name[:100]!r} is not valid: a letter, then letters, digits, _; "
-                    f"{MAX_SYMBOL} at most, and a comma between two names"
-                )
-            if name.lower() in seen:
+                raise ParseError(f"the name {name[:100]!r} is not valid: {SYMBOL_FORM}, and a comma between two names")
+            key = name.lower()
+            if key in seen:
                 raise ParseError(
                     f"{name} is declared twice"
-                    if seen[name.lower()] == name
-                    else f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not distinguish"
+                    if seen[key] == name
+                    else f"{seen[key]} and {name} differ in case only, which PDDL does not distinguish"
                 )
-            seen[name.lower()] = name
+            seen[key] = name
             if len(seen) > MAX_OBJECTS:
                 raise ParseError(f"more than {MAX_OBJECTS} objects")
-            yield _thing(domain, name, kind.strip())
+            thing = _thing(domain, name, kind.strip())
+            if key in constants:
+                if constants[key].type != thing.type:
+                    raise ParseError(f"{name} is a constant of the domain, of the type {constants[key].type}")
+                thing = constants[key]
+            yield thing
 
 
 def _thing(domain: Domain, name: str, kind: str) -> WorldObject:
-    if kind not in domain.types and kind != "object":
+    found = kind if kind in domain.types else {t.lower(): t for t in (*domain.types, "object")}.get(kind.lower())
+    if found is None:
         raise UnknownNameError("type", kind, domain.types or ["object"])
-    return WorldObject(name, kind, known=Known.SEEN)
+    return WorldObject(name, found, known=Known.SEEN)
 
 
 class _Assumed:

@@ -41,6 +41,12 @@ class BoundedLoader(yaml.SafeLoader):
         finally:
             self.depth -= 1
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if key.tag == "tag:yaml.org,2002:bool":  # on, off, yes and no are names there
+                key.tag = "tag:yaml.org,2002:str"
+        return super().construct_mapping(node, deep)
+
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
@@ -53,13 +59,15 @@ def plain_value(node: Any) -> Any:
     return BoundedLoader("").construct_object(node, deep=True)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file; raises ConfigError where it cannot be read, is too long, or no UTF-8."""
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a file, without a byte order mark; raises ConfigError where it cannot be read, is too long, or no
+    UTF-8.
+    """
     try:
         size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ConfigError(f"{path} has {size} bytes; at most {MAX_BYTES} are read")
-        return path.read_text(encoding="utf-8")
+        if size > most:
+            raise ConfigError(f"{path} has {size} bytes; at most {most} are read")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except ValueError as error:

@@ -13,8 +13,11 @@ from pathlib import Path
 from planweave.core.paths import config_dir
 from planweave.launcher.ros_distribution import refuse_old_ros
 
-_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+"""The variable that limits how far nodes discover one another."""
 _PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+NETWORK = (RANGE, _PROFILES, "FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_STATIC_PEERS")
+"""The variables that say whom nodes can reach."""
 _GUARD = "_PLANWEAVE_ENVIRONMENT"
 
 
@@ -25,8 +28,8 @@ def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
     and its bootstrapper, which would start every program twice, is disabled.
     """
     environment = dict(base)
-    if not environment.get(_RANGE):
-        environment[_RANGE] = "LOCALHOST"
+    if not environment.get(RANGE):
+        environment[RANGE] = "LOCALHOST"
     if not (prefix / "lib" / "libplanweave_interfaces__rosidl_generator_c.so").exists():
         return environment  # a sourced workspace has set everything else
     wheels = sorted((prefix / "lib").glob("python*/site-packages/ros_*.libs"))
@@ -41,13 +44,13 @@ def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
 def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
     """Variables that a launch file sets to limit nodes to this machine; empty where they are configured otherwise."""
     made = ros_environment(base, prefix)
-    return {name: made[name] for name in (_RANGE, _PROFILES) if made.get(name, "") != base.get(name, "")}
+    return {name: made[name] for name in (RANGE, _PROFILES) if made.get(name, "") != base.get(name, "")}
 
 
 def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
     """Whether config/fastdds.xml is active in this environment."""
     profiles = str(config_dir() / "fastdds.xml")
-    return environment.get(_PROFILES) == profiles and environment.get(_RANGE) == "SYSTEM_DEFAULT"
+    return environment.get(_PROFILES) == profiles and environment.get(RANGE) == "SYSTEM_DEFAULT"
 
 
 def ensure() -> None:
@@ -66,6 +69,13 @@ def ensure() -> None:
     os.environ.update(environment)
 
 
+def keep_to_this_machine() -> None:
+    """Limit the communication of this process and its children to this machine, whatever is configured."""
+    for name in NETWORK:
+        os.environ.pop(name, None)
+    os.environ.update(ros_environment(os.environ, Path(sys.prefix)))
+
+
 def _close_to_the_network(environment: dict[str, str]) -> None:
     """Use config/fastdds.xml instead of LOCALHOST, whose sockets listen on all addresses.
 
@@ -73,7 +83,7 @@ def _close_to_the_network(environment: dict[str, str]) -> None:
     network, and the sockets of this file are reachable from this machine only.
     """
     profiles = str(config_dir() / "fastdds.xml")
-    discovery = environment[_RANGE]
+    discovery = environment[RANGE]
     if discovery not in ("LOCALHOST", "SYSTEM_DEFAULT") and environment.get(_PROFILES) == profiles:
         del environment[_PROFILES]  # of planweave.sh, before the person chose another range
     if (
@@ -85,7 +95,7 @@ def _close_to_the_network(environment: dict[str, str]) -> None:
         and os.access(profiles, os.R_OK)
     ):
         environment[_PROFILES] = profiles
-        environment[_RANGE] = "SYSTEM_DEFAULT"  # the file says all else that LOCALHOST means
+        environment[RANGE] = "SYSTEM_DEFAULT"  # the file says all else that LOCALHOST means
 
 
 def _prepend(environment: dict[str, str], name: str, folders: list[Path]) -> None:

@@ -16,7 +16,12 @@ def namespace() -> str:
 
     Raises ConfigError where it is invalid.
     """
-    given = os.environ.get(VARIABLE, "").strip("/")
+    return checked(os.environ.get(VARIABLE, ""))
+
+
+def checked(given: str) -> str:
+    """A namespace as `namespace` gives it; raises ConfigError where it is invalid."""
+    given = given.strip("/")
     if not given:
         return ""
     found = f"/{given}"

@@ -43,12 +43,15 @@ class Option:
 
 @dataclass(frozen=True)
 class System:
-    """Nodes that run together, in start order."""
+    """Nodes that run together, in start order. alone: they need no other node, so that they are started in a ROS domain
+    of their own.
+    """
 
     name: str
     description: str
     nodes: tuple[NodeSpec, ...]
     options: tuple[Option, ...] = ()
+    alone: bool = False
 
     def with_file(self, path: str) -> System:
         """The system with one more parameter file for every node, which takes precedence; raises ConfigError where it
@@ -123,7 +126,7 @@ def load_system(name: str, config: Path | None = None) -> System:
             for key, row in entry.get("options", {}).items()
             for its in [tuple(_listed(row["node"]))]
         )
-        return System(name, entry["description"], nodes, options)
+        return System(name, entry["description"], nodes, options, bool(entry.get("alone", False)))
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
 

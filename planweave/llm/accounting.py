@@ -21,7 +21,7 @@ class Prices:
 
     def __init__(self, path: str | Path = PRICES) -> None:
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            data = yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
             self.date = str(data["date"])
             self._local = frozenset(data.get("local", ()))
             self._models = {

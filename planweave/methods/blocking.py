@@ -151,7 +151,7 @@ class Blocking(PaperMode):
         failed: Counter[Action] = Counter()  # by chance
         history: list[Action] = []
         while observed.unmet(episode.goal) and episode.steps < self.max_actions:
-            world = predicted.applied_to(observed)
+            world = predicted.applied_to(episode.domain, observed)
             self._plant(episode, world, roots)
             leaves = self._offered(episode, world, roots, tried, history)
             if not leaves:
@@ -188,7 +188,7 @@ class Blocking(PaperMode):
                 failed[chosen] += outcome.code in TRANSIENT
                 predicted.discard(chosen)
                 errors.append(f"{chosen}: {outcome.message}")
-                world = predicted.applied_to(observed)
+                world = predicted.applied_to(episode.domain, observed)
                 self._resolve(episode, world, step, outcome.unmet)
                 if not step.children and outcome.code not in TRANSIENT:
                     self._resolve(episode, world, step, self._unseen(episode, world, step))

@@ -43,7 +43,7 @@ _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,
 _LABEL = re.compile(r"(?i)action plan\s{0,9}:")
 _EXPLANATION = re.compile(r"(?im)^\W{0,9}explanation\s{0,9}:")
 _AGENT = re.compile(r"\A<[^<>]*>\s*(?=\[)")
-_CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
+_CALL = re.compile(r"[A-Za-z_][\w-]{0,60}\([^()]{0,200}\)")
 _BODY_TOKENS = 120
 _MAX_STEP = 300  # characters
 MAX_CHARACTERS = 20_000

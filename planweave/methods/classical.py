@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from planweave.core.assumptions import never_seen
 from planweave.core.classical import NoPlanError, solve
@@ -45,6 +46,8 @@ class Classical(PaperMode):
     limited: the place of a goal's object that was never seen is unknown to the planner, which cannot search for it.
     """
 
+    formula_goals: ClassVar = True  # it has no prompts, which need literals
+
     max_replans: int = option(20, "plans after the first at most", 0, 1000)
     plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
     retries: int = option(3, "repetitions of one action that fails", 0, 100)
@@ -64,7 +67,7 @@ class Classical(PaperMode):
             episode.tell("planning" if attempt == 0 else "planning again")
             if self.limited:
                 _check_seen(episode, world)
-            believed = predicted.applied_to(replace(world, facts=world.facts - disproved))
+            believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - disproved))
             plan = solve(
                 episode.domain,
                 believed,
@@ -129,7 +132,7 @@ class Classical(PaperMode):
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
             predicted.record(episode.domain, world, observed, action)
-            missing = self._missing(episode, predicted.applied_to(observed), rest)
+            missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)
             if missing:
                 self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
                 return observed

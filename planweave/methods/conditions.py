@@ -22,7 +22,7 @@ from planweave.methods.prompting import example_part
 
 MAX_CHARACTERS = MAX_CONDITION
 _RELATION = re.compile(rf"\A(not\s+)?['\"]?([^'\"]{{1,80}}?)['\"]?\s+({RELATION})\s+['\"]?([^'\"]{{1,80}}?)['\"]?\Z")
-_CALL = re.compile(r"\A(not\s+)?([A-Za-z_]\w{0,60})\s*\(([^()]{0,160})\)\Z")
+_CALL = re.compile(r"\A(not\s+)?([A-Za-z_][\w-]{0,60})\s*\(([^()]{0,160})\)\Z")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+
+import cv2
 import numpy as np
 
 DEPTH_ENCODINGS = ("32FC1", "16UC1", "mono16")
@@ -65,3 +68,59 @@ def decode_colour(
     if encoding.startswith("bgr"):
         return np.ascontiguousarray(image[:, :, 2::-1])
     return np.ascontiguousarray(image[:, :, :3])
+
+
+def decode_compressed_colour(data: bytes | memoryview | np.ndarray, form: str) -> np.ndarray:
+    """A compressed colour image (JPEG, PNG, WebP) as RGB (height, width, 3) uint8. form: the message's `format`."""
+    image = _uncompressed(data, form, cv2.IMREAD_COLOR)
+    if image.dtype != np.uint8 or image.ndim != 3:
+        raise FrameError(f"the compressed colour image ({form}) has no 8 bits a channel")
+    return np.ascontiguousarray(image[:, :, ::-1])
+
+
+def decode_compressed_depth(data: bytes | memoryview | np.ndarray, form: str) -> np.ndarray:
+    """A compressed depth image in metres, as of `decode_depth`. form: the message's `format`.
+
+    As image_transport_plugins write it: "16UC1; png compressed" holds millimetres; "16UC1; compressedDepth png" has a
+    header of 12 bytes before them; "32FC1; compressedDepth png" has the quantised inverse depth after that header
+    (compressed_depth_image_transport, codec.cpp).
+    """
+    if "compressedDepth" not in form:
+        if "jpeg" in form or "jpg" in form:
+            raise FrameError(f"depth is compressed as {form!r}, which loses it; use compressedDepth or PNG")
+        return decode_depth(*_sixteen_bits(data, form))
+    if len(data) < _DEPTH_HEADER.size:
+        raise FrameError(f"the compressed depth image ({form}) has {len(data)} bytes")
+    raw, height, width, encoding = _sixteen_bits(data[_DEPTH_HEADER.size :], form)
+    if not form.startswith("32FC1"):
+        return decode_depth(raw, height, width, encoding)
+    _, quantisation, offset = _DEPTH_HEADER.unpack(bytes(data[: _DEPTH_HEADER.size]))
+    values = raw.view(np.uint16).reshape(height, width).astype(np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return clean_depth(np.where(values > 0, np.float32(quantisation) / (values - np.float32(offset)), 0.0))
+
+
+_DEPTH_HEADER = struct.Struct("<iff")  # of compressedDepth: an enumeration, and the two parameters of its quantisation
+
+
+def _sixteen_bits(data: bytes | memoryview | np.ndarray, form: str) -> tuple[np.ndarray, int, int, str]:
+    """Arguments of `decode_depth`; raises FrameError."""
+    image = _uncompressed(data, form, cv2.IMREAD_UNCHANGED)
+    if image.dtype != np.uint16 or image.ndim != 2:
+        raise FrameError(f"the compressed depth image ({form}) has no 16 bits a pixel in one channel")
+    native = image.astype("<u2")
+    return native.reshape(-1).view(np.uint8), image.shape[0], image.shape[1], "16UC1"
+
+
+def _uncompressed(data: bytes | memoryview | np.ndarray, form: str, flags: int) -> np.ndarray:
+    """Decode with OpenCV; raises FrameError."""
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    except (cv2.error, ValueError):
+        image = None
+    if image is None:
+        raise FrameError(
+            f"the compressed image ({form}, {len(data)} bytes) cannot be decoded; JPEG and PNG are, and "
+            "compressedDepth with PNG. Else: ros2 run image_transport republish"
+        )
+    return np.asarray(image)

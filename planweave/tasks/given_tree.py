@@ -21,7 +21,7 @@ GIVEN = "given"
 
 def is_tree(method: str) -> bool:
     """Whether the method of a request is not a name but a behaviour tree (XML)."""
-    return method.lstrip().startswith("<")
+    return method.lstrip("\ufeff \t\r\n").startswith("<")
 
 
 @dataclass(frozen=True)

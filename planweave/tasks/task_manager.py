@@ -17,12 +17,14 @@ from typing import Any
 from planweave.core.approval import Approval, Request
 from planweave.core.approval_basis import MOVED
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
+from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
 from planweave.core.question import Inquiry
 from planweave.core.step_motion import MAX_STEPS
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Action, Literal
+from planweave.core.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
@@ -71,6 +73,7 @@ class TaskManager:
         store: TaskStore | None = None,
         **run_options: Any,
     ):
+        body = CompletedBody(body, run_options.get("load_domain", Domain.load))
         self._task_run = TaskRun(planner, body, make, on_change, self._end, **run_options)
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end

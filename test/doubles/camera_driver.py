@@ -12,9 +12,10 @@ from planweave_interfaces.msg import DetectedObjects
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState
 
 from benchmarks.perception_figures import render, scene_truth
+from doubles.recorded_camera import png
 from planweave.robots import load_robot
 from planweave.simulation.camera import DepthNoise, load_camera
 from planweave.simulation.mujoco_model import build_model
@@ -62,10 +63,12 @@ def blocks_view(red_cube=(0.47, 0.02)):
 class CameraDriver:
     """Publishes what a camera driver and a robot would, and listens to perception."""
 
-    def __init__(self, node, view, qos):
+    def __init__(self, node, view, qos, compressed=False):
         self.node, self.view, self.stamp = node, view, 0
-        self.colour = node.create_publisher(Image, "/camera/color/image_raw", qos)
-        self.depth = node.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", qos)
+        self.compressed = compressed
+        kind, by = (CompressedImage, ("/compressed", "/compressedDepth")) if compressed else (Image, ("", ""))
+        self.colour = node.create_publisher(kind, f"/camera/color/image_raw{by[0]}", qos)
+        self.depth = node.create_publisher(kind, f"/camera/aligned_depth_to_color/image_raw{by[1]}", qos)
         self.info = node.create_publisher(CameraInfo, "/camera/color/camera_info", qos)
         self.joints = node.create_publisher(JointState, "/joint_states", 10)
         self.heard, self.log = [], []
@@ -82,6 +85,9 @@ class CameraDriver:
 
     def image(self, array, encoding, frame_id):
         array = np.ascontiguousarray(array)
+        if self.compressed:
+            form, data = png(array, encoding)
+            return self.stamped(CompressedImage(format=form, data=data.tobytes()), frame_id)
         message = Image(height=array.shape[0], width=array.shape[1], encoding=encoding, step=array.strides[0])
         message.data = array.tobytes()
         return self.stamped(message, frame_id)
@@ -90,14 +96,17 @@ class CameraDriver:
         message.header.stamp, message.header.frame_id = Time(sec=self.stamp, nanosec=123), frame_id
         return message
 
-    def state(self, moving=0.0):
+    def state(self, moving=0.0, parts=([*FR3.joint_names, *FR3.gripper.joints],), **other):
+        """The joint states, in a message for each list of joints; other: positions in place of the robot's."""
         robot = self.view.robot
-        message = JointState(
-            name=[*FR3.joint_names, *FR3.gripper.joints],
-            position=[*robot.joints, robot.width / 2, robot.width / 2],
-            velocity=[moving] * 7 + [0.0, 0.0],
-        )
-        self.joints.publish(self.stamped(message, FR3.base))
+        at = {**dict(zip(FR3.joint_names, robot.joints)), **dict.fromkeys(FR3.gripper.joints, robot.width / 2), **other}
+        for names in parts:
+            message = JointState(
+                name=names,
+                position=[at[name] for name in names],
+                velocity=[moving if name in FR3.joint_names else 0.0 for name in names],
+            )
+            self.joints.publish(self.stamped(message, FR3.base))
 
     def frame(self, rgb=None, depth=None, *, millimetres=False, robot=True, encoding="rgb8", frame_id=CAMERA.frame_id):
         """One set of all three, with a new stamp; returns the stamp."""

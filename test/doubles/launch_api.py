@@ -1,6 +1,7 @@
 """The part of ROS 2's launch and launch_ros that the launch files use, with their documented signatures.
 
-It records what is built instead of running it. Signatures as in launch 3.7 and launch_ros 0.28 (Jazzy, Kilted);
+It records what is built instead of running it. Signatures as in launch 3.7 and launch_ros 0.28 (Kilted);
+the changelogs up to Lyrical's 3.9 and 0.29 remove none of them;
 unknown keywords are refused as there. `text` performs a substitution for given launch arguments.
 """
 
@@ -150,6 +151,21 @@ class RegisterEventHandler:
         self.event_handler = event_handler
 
 
+class OpaqueFunction:
+    def __init__(self, *, function, args=None, kwargs=None, condition=None):
+        self.function, self.condition = function, condition
+
+
+class LaunchContext:
+    """Given launch arguments, as the function of an OpaqueFunction gets them."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def perform_substitution(self, substitution):
+        return text(substitution, self.given)
+
+
 class ParameterValue:
     def __init__(self, value, *, value_type=None):
         assert value_type in (int, float, bool, str, None), value_type
@@ -212,6 +228,7 @@ def modules():
             IncludeLaunchDescription,
             AppendEnvironmentVariable,
             SetEnvironmentVariable,
+            OpaqueFunction,
             RegisterEventHandler,
         ),
         "launch.conditions": named(IfCondition, UnlessCondition),

@@ -27,7 +27,12 @@ SOURCES = {
         "f901df2662f22a39a06aa04a85a34602c47e3cc0",
         "control_msgs/",
         "control_msgs",
-        ["action/FollowJointTrajectory", "action/GripperCommand", "msg/GripperCommand"],
+        [
+            "action/FollowJointTrajectory",
+            "action/GripperCommand",
+            "action/ParallelGripperCommand",
+            "msg/GripperCommand",
+        ],
     ),
     "ros2_control": (
         "9ffbf97fd6798085db22797fed44da59089dc10a",

@@ -2,9 +2,11 @@
 
 import contextlib
 import gc
+import struct
 import threading
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 CAMERA_FRAME = "camera_color_optical_frame"
@@ -68,20 +70,46 @@ def _stream(rs, kind, form, size, uid, fps, intrinsics):
     return stream
 
 
-def record_bag(path, frames, intrinsics, topics, *, begin=1000, late_depth=0, storage="SQLITE3", frame_id=CAMERA_FRAME):
+def record_bag(
+    path,
+    frames,
+    intrinsics,
+    topics,
+    *,
+    begin=1000,
+    late_depth=0,
+    storage="SQLITE3",
+    frame_id=CAMERA_FRAME,
+    compressed=False,
+):
     """Write frames as a ROS 2 bag (a folder) through rosbags; begin: seconds of the first; late_depth: nanoseconds by
     which depth has another stamp. topics: names of colour, depth and camera info; an empty one is left out. storage:
-    SQLITE3 or MCAP."""
+    SQLITE3 or MCAP. compressed: as PNG, depth as compressedDepth."""
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_JAZZY)
+    writer = Writer(Path(path), version=9, storage_plugin=StoragePlugin[storage])
+    _write(writer, store, store.serialize_cdr, frames, intrinsics, topics, begin, late_depth, frame_id, compressed)
+
+
+def record_ros1_bag(path, frames, intrinsics, topics):
+    """The same as a bag of ROS 1, which is a file."""
+    from rosbags.rosbag1 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    _write(Writer(Path(path)), store, store.serialize_ros1, frames, intrinsics, topics, 1000, 0, CAMERA_FRAME, False)
+
+
+def _write(writer, store, serialize, frames, intrinsics, topics, begin, late_depth, frame_id, compressed):
     types = store.types
-    image, info, roi = (types[f"sensor_msgs/msg/{n}"] for n in ("Image", "CameraInfo", "RegionOfInterest"))
+    info, roi = (types[f"sensor_msgs/msg/{n}"] for n in ("CameraInfo", "RegionOfInterest"))
+    image = types["sensor_msgs/msg/CompressedImage" if compressed else "sensor_msgs/msg/Image"]
     header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
     k = np.array([intrinsics.fx, 0, intrinsics.cx, 0, intrinsics.fy, intrinsics.cy, 0, 0, 1], dtype=float)
     with contextlib.ExitStack() as stack:
-        bag = stack.enter_context(Writer(Path(path), version=9, storage_plugin=StoragePlugin[storage]))
+        bag = stack.enter_context(writer)
         links = [
             bag.add_connection(topic, kind.__msgtype__, typestore=store) if topic else None
             for topic, kind in zip(topics, (image, image, info))
@@ -90,10 +118,16 @@ def record_bag(path, frames, intrinsics, topics, *, begin=1000, late_depth=0, st
             stamp = begin * 1_000_000_000 + number * 33_000_000
 
             def head(nanoseconds):
-                return header(stamp=time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9), frame_id=frame_id)
+                more = {"seq": 0} if "seq" in header.__dataclass_fields__ else {}
+                return header(
+                    stamp=time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9), frame_id=frame_id, **more
+                )
 
             def picture(array, encoding, nanoseconds):
                 array = np.ascontiguousarray(array)
+                if compressed:
+                    form, data = png(array, encoding)
+                    return image(head(nanoseconds), form, data)
                 return image(
                     head(nanoseconds),
                     array.shape[0],
@@ -123,4 +157,18 @@ def record_bag(path, frames, intrinsics, topics, *, begin=1000, late_depth=0, st
             )
             for link, message in zip(links, messages):
                 if link is not None:
-                    bag.write(link, stamp, store.serialize_cdr(message, link.msgtype))
+                    bag.write(link, stamp, serialize(message, link.msgtype))
+
+
+def png(array, encoding):
+    """Format and data of an image as image_transport_plugins compress it: rgb8 by `compressed`, depth by
+    `compressedDepth`, 32FC1 with their quantisation."""
+    if encoding == "rgb8":
+        return "rgb8; png compressed bgr8", cv2.imencode(".png", array[:, :, ::-1])[1]
+    quantisation = (0.0, 0.0)
+    if encoding == "32FC1":
+        quantisation = 100.0 * 101.0, 100.0 - 100.0 * 101.0 / 10.0  # of depth_quantization 100 and depth_max 10
+        inverse = quantisation[0] / np.maximum(array, 1e-9) + quantisation[1]
+        array = np.where(array > 0, inverse, 0).astype(np.uint16)
+    head = np.frombuffer(struct.pack("<iff", 0, *quantisation), np.uint8)
+    return f"{encoding}; compressedDepth png", np.concatenate([head, cv2.imencode(".png", array)[1].ravel()])

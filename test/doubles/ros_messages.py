@@ -39,7 +39,7 @@ def message_class(package, name, fields):
         assert key in plain, f"{package}/{name} has no field {key!r} (it has {', '.join(plain)})"
         kind = plain[key]
         if kind.endswith("]"):
-            assert not isinstance(value, (str, bytes)), (key, value)
+            assert not isinstance(value, (str, bytes, set, frozenset)), (key, value)  # sets: refused after Lyrical
             items, wanted = list(value), python_type(kind.partition("[")[0], package)
         else:
             items, wanted = [value], python_type(kind, package)

@@ -14,7 +14,7 @@ class ScriptedPort:
         self._done = None
         self.unreached = ""
 
-    def send(self, goal, done):
+    def send(self, goal, done, feedback=None):
         self.goals.append(goal)
         self._done = done
 

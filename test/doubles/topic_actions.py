@@ -29,7 +29,7 @@ class TopicAction:
         self._out = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", 10)
         node.create_subscription(JointState, "/joint_states", self._on_state, 10)
 
-    def send(self, goal, done):
+    def send(self, goal, done, feedback=None):
         TopicAction.sent.append((self._name, goal))
         if hasattr(goal, "trajectory"):
             message = goal.trajectory

@@ -177,14 +177,15 @@ def test_a_second_body_is_refused(make_node, ros):
         refuse_a_second_body(second, time.monotonic() + 5.0)
 
 
-def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros):
+def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros, monkeypatch):
     from rclpy.parameter import Parameter
 
     from executor_node.node import ExecutorNode
 
     if importlib.util.find_spec("control_msgs") is not None:
         pytest.skip("control_msgs is installed")
+    monkeypatch.setenv("ROS_DISTRO", "lyrical")
     node = ExecutorNode.__new__(ExecutorNode)
-    with pytest.raises(ConfigError, match=r"control_msgs is not installed.*apt install ros-jazzy-control-msgs"):
+    with pytest.raises(ConfigError, match=r"control_msgs is not installed.*apt install ros-lyrical-control-msgs"):
         node.__init__([Parameter("robot", value="fr3"), Parameter("gripper", value="none")])
     node.destroy_node()

@@ -10,7 +10,6 @@ from rich.console import Console
 from planweave.cli import agent_tools
 from planweave.cli.agent_tools import AgentTools
 from planweave.cli.run import started
-from planweave_ros.client import Client
 
 GOAL = "in(red_cube, left_tray)"
 WRONG = ["place_in(red_cube, left_tray)"]
@@ -21,7 +20,7 @@ APPROVED = {f"{node}.require_approval": "true" for node in ("feedback_node", "ex
 @pytest.fixture
 def tools(monkeypatch, spin_until):
     monkeypatch.setattr(agent_tools, "_PICTURE", 60.0)  # a busy machine renders late
-    with Client() as client, started("tabletop", APPROVED, client, Console(quiet=True), timeout=180.0):
+    with started("tabletop", APPROVED, Console(quiet=True), timeout=180.0) as (client, _):
         spin_until(
             lambda: "red_cube" in getattr(client.world(1.0), "by_name", ()), 60, "the camera to have seen the table"
         )

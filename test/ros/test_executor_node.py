@@ -269,7 +269,27 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     assert {r.code for r in results[:-1]} <= {Code.UNKNOWN_OBJECT, Code.CONTROL_FAILED, Code.SAFETY_STOP}, results
 
 
-def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
+def test_an_action_waits_for_joint_states_that_are_late_and_is_not_tried_again_without_any(
+    make_table, spin_until, monkeypatch
+):
+    table, phases = make_table(joint_state_timeout=0.1), []
+    publish = table.simulation._publish
+    table.simulation._publish = lambda *_: None
+    spin_until(lambda: table.executor._world.numb, 20, "the silence to be noticed")
+    handle = table.send("return_to_base()", on_phase=phases.append)
+    spin_until(lambda: "waiting for joint states" in phases, 20, "the wait to be told")
+    table.simulation._publish = publish
+    assert table.end(handle).code == Code.SUCCESS
+
+    monkeypatch.setattr("executor_node.arm_body.LATE", 0.2)
+    table.simulation._publish = lambda *_: None
+    spin_until(lambda: table.executor._world.numb, 20, "the silence to be noticed")
+    result = table.do("return_to_base()")
+    assert result.code == Code.SAFETY_STOP, "which ends the task"
+    assert "no joint states" in result.message and "nothing was moved" in result.message
+
+
+def test_a_controller_that_does_not_listen_is_named(make_table, spin_until, monkeypatch):
     """A command published before the controller is discovered would be lost, and an open hand would carry nothing."""
     table = make_table()
     spin_until(lambda: not table.executor._ports.unheard(True, True), 10, "the controllers to be discovered")
@@ -277,8 +297,9 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
     listener = next(s for s in table.simulation.subscriptions if s.topic_name == gripper)
     table.simulation.destroy_subscription(listener)
     spin_until(lambda: table.executor._ports.unheard(True, True), 10, "the listener to be gone")
+    monkeypatch.setattr("executor_node.node.LATE", 0.5)
     result = table.do("grasp(red_cube)")
-    assert result.code == Code.CONTROL_FAILED and f"nobody listens on {gripper}" in result.message
+    assert result.code == Code.SAFETY_STOP and f"nobody listens on {gripper}" in result.message
     assert not result.motion_seconds
 
 

@@ -25,11 +25,12 @@ def view():
 
 @pytest.fixture
 def start(make_node, spin_until, view):
-    def make(**parameters):
+    def make(compressed=False, connected=True, **parameters):
         qos = QoSProfile(depth=5) if parameters.get("reliable_images", True) else qos_profile_sensor_data
-        camera = CameraDriver(make_node("camera_driver"), view, qos)
+        camera = CameraDriver(make_node("camera_driver"), view, qos, compressed)
         node = make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
-        spin_until(camera.ready, 10.0, "the connections")
+        if connected:
+            spin_until(camera.ready, 10.0, "the connections")
         return camera, node
 
     return make
@@ -152,6 +153,59 @@ def test_without_joint_states_nothing_is_guessed(start, spin_until):
     spin_until(lambda: camera.said("nothing on /joint_states yet"), 10.0, "the warning")
     assert camera.heard == []
     assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
+
+
+@pytest.mark.parametrize("fingers", [FR3.gripper.joints, FR3.gripper.joints[:1]], ids=["two", "one with a mimic"])
+def test_joint_states_of_arm_and_fingers_may_come_apart(start, spin_until, fingers):
+    camera, _ = start()
+
+    def seen():
+        stamp = camera.frame(robot=False)
+        camera.state(parts=(list(fingers), list(FR3.joint_names)))
+        return spin_until(lambda: camera.answer(stamp), 20.0, "the objects of a frame")
+
+    seen()
+    assert sorted(o.name for o in seen().objects) == EXPECTED
+    assert not camera.said("robot cannot be masked")
+
+
+def test_a_joint_position_that_is_no_number_is_named_and_the_next_one_is_served(start, spin_until):
+    camera, _ = start()
+    camera.frame(robot=False)
+    camera.state(fr3_joint3=float("nan"))
+    spin_until(lambda: camera.said("the position of fr3_joint3 is nan on /joint_states"), 10.0, "the warning")
+    assert not camera.said("please report") and camera.heard == []
+    assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
+
+
+def test_joint_states_of_another_robot_are_named_once(start, spin_until):
+    from sensor_msgs.msg import JointState
+
+    camera, _ = start()
+    camera.frame(robot=False)
+    camera.joints.publish(camera.stamped(JointState(name=["panda_joint1"], position=[0.0]), FR3.base))
+    spin_until(lambda: camera.said("no position of fr3_joint1"), 10.0, "the warning")
+    assert camera.said("(only of panda_joint1) on /joint_states") and not camera.said("nothing on /joint_states")
+
+
+def test_a_driver_that_gives_compressed_images_alone_is_named_with_the_remedy(start, spin_until):
+    camera, _ = start(compressed=True, connected=False, silent_after=0.5)
+    remedy = "topics.depth: /camera/aligned_depth_to_color/image_raw/compressedDepth"
+    spin_until(
+        lambda: camera.said("topics.colour: /camera/color/image_raw/compressed, ") and camera.said(remedy), 20, "it"
+    )
+
+
+def test_compressed_images_are_looked_at(start, spin_until):
+    camera, _ = start(
+        compressed=True,
+        **{
+            "topics.colour": "camera/color/image_raw/compressed",
+            "topics.depth": "camera/aligned_depth_to_color/image_raw/compressedDepth",
+        },
+    )
+    message = look(camera, spin_until, times=3, millimetres=True)
+    assert sorted(o.name for o in message.objects) == EXPECTED
 
 
 def test_only_the_newest_of_many_frames_is_looked_at_while_busy(start, spin_until):

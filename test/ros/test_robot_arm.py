@@ -44,7 +44,9 @@ def make_robot(make_node, spin_until, monkeypatch):
     ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
     monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
     monkeypatch.setattr(executor, "make_recovery", lambda driver: {"franka_ros2": Recovered}[driver])
-    monkeypatch.setattr(executor, "StopWatch", lambda actions: SimpleNamespace(problem="", close=lambda: None))
+    monkeypatch.setattr(
+        executor, "StopWatch", lambda *_: SimpleNamespace(problem="", close=lambda: None, beat=lambda: None)
+    )
 
     def wait(future, seconds=90.0):
         done = threading.Event()
@@ -140,3 +142,18 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     robot.executor.destroy_node()
     monkeypatch.setattr(robot.executor, "destroy_node", lambda: None)  # the fixture would do it again
     assert child.wait(60.0) is not None
+
+
+def test_a_trajectory_of_another_publisher_stops_the_motion_and_names_it(make_robot):
+    from trajectory_msgs.msg import JointTrajectory
+
+    robot = make_robot(arm="follow", gripper="franka", home_gripper=False)
+    publisher = robot.make("teleop").create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+    robot.until(lambda: publisher.get_subscription_count() >= 2, 20, "controller and body to listen")
+    handle = robot.send("grasp(red_cube)")
+    robot.until(lambda: robot.executor._arm._following, 60, "a motion")
+    publisher.publish(JointTrajectory(joint_names=["fr3_joint1"]))
+    result = robot.end(handle)
+    assert result.code == Code.SAFETY_STOP and "/teleop published a trajectory" in result.message
+    publisher.publish(JointTrajectory(joint_names=["fr3_joint1"]))  # of no concern while nothing moves
+    assert robot.do("return_to_base()").code == Code.SUCCESS

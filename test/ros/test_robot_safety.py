@@ -204,6 +204,82 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
             server.destroy()
 
 
+@pytest.mark.parametrize(("signs", "asked"), [(b".m", True), (b"m.", False)])
+def test_the_watch_stops_only_what_executor_node_moved_when_it_died(make_node, spin_until, signs, asked):
+    """Else the death of an idle executor_node would stop the arm under whoever moves it."""
+    from action_msgs.srv import CancelGoal
+
+    controller, requests = make_node("controller"), []
+    controller.create_service(
+        CancelGoal, "/one/follow/_action/cancel_goal", lambda request, answer: requests.append(request) or answer
+    )
+    watch = subprocess.Popen(
+        [sys.executable, "-m", "planweave_ros.stop_watch", "/one/follow/_action/cancel_goal"], stdin=subprocess.PIPE
+    )
+    try:
+        watch.stdin.write(signs)
+        watch.stdin.close()
+        assert watch.wait(60.0) == 0
+        assert bool(requests) is asked
+    finally:
+        watch.kill()
+
+
+def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
+    """Another publisher on the controller's topic, another client of its action, and not this node's own."""
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionServer, CancelResponse
+    from rclpy.callback_groups import ReentrantCallbackGroup
+    from trajectory_msgs.msg import JointTrajectory
+
+    from planweave_ros.action_port import ActionPort
+    from planweave_ros.other_commanders import OtherCommanders
+
+    controller, running, ended = make_node("controller"), [], threading.Event()
+
+    def work(handle):
+        running.append(handle)
+        assert ended.wait(60.0)
+        handle.abort()
+        return ExecuteAction.Result()
+
+    server = ActionServer(
+        controller,
+        ExecuteAction,
+        "/arm/follow",
+        work,
+        callback_group=ReentrantCallbackGroup(),
+        cancel_callback=lambda _: CancelResponse.ACCEPT,
+    )
+    node, heard = make_node("a_body"), []
+    own = node.create_publisher(JointTrajectory, "/arm/joint_trajectory", 10)
+    port = ActionPort(node, ExecuteAction, "/arm/follow")
+    others = OtherCommanders(node, "/arm/joint_trajectory", "/arm/follow", port.sent, True, heard.append)
+    spin_until(lambda: port._client.server_is_ready() and own.get_subscription_count(), 20, "the controller")
+    try:
+        assert others.named() == "" and others.moving() == ""
+        port.send(ExecuteAction.Goal(), lambda end: None)
+        own.publish(JointTrajectory())
+        spin_until(lambda: running, 20, "the own goal")
+        teleop = make_node("teleop")
+        publisher = teleop.create_publisher(JointTrajectory, "/arm/joint_trajectory", 10)
+        client = ActionPort(make_node("other_client"), ExecuteAction, "/arm/follow")
+        spin_until(lambda: others.named() == "/other_client, /teleop", 20, "both names")
+        spin_until(lambda: publisher.get_subscription_count(), 20, "a listener")
+        publisher.publish(JointTrajectory())
+        spin_until(lambda: heard, 20, "the trajectory")
+        assert heard == ["/teleop published a trajectory on /arm/joint_trajectory"] and others.moving() == ""
+        spin_until(client._client.server_is_ready, 20, "the controller")
+        client.send(ExecuteAction.Goal(), lambda end: None)
+        spin_until(lambda: len(heard) == 2, 20, "the goal")
+        assert "/other_client" in heard[1] and "/other_client" in others.moving()
+        ended.set()
+        spin_until(lambda: others.moving() == "", 20, "its end")
+    finally:
+        ended.set()
+        server.destroy()
+
+
 def test_the_policies_of_executor_node_allow_what_its_watch_uses(make_node, spin_until):
     """The watch runs in executor_node's enclave. Its only client is that of a service of an action."""
     from planweave.core.paths import config_dir
@@ -238,7 +314,7 @@ def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_o
     from executor_node import node as executor
 
     started = []
-    monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", unheard=lambda *_: ""))
+    monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", others=lambda *_: None))
     monkeypatch.setattr(executor, "make_gripper", lambda *_: None)
     monkeypatch.setattr(executor, "make_arm", lambda *_: SimpleNamespace(check=None, robot=FR3))
     monkeypatch.setattr(executor, "StopWatch", started.append)
@@ -353,7 +429,7 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
     monkeypatch.setattr(Node, "__init__", lambda self, name, **more: begin(self, name, namespace="/left", **more))
     node = ExecutorNode(simulated("executor_node", actions_off=["hand_over"]))
     try:
-        assert "ros2 service call /left/executor/recover " in node._names.how_to_recover
+        assert node._names.recover == "/left/executor/recover" and node._names.kind == "simulation"
         assert node._unseen_grip._let_go == node._names.let_go == "/left/executor/let_go"
         settings = node._skills.body.settings
         assert settings.names.detections == "/left/perception/detected_objects" and settings.names is node._names

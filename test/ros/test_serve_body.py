@@ -60,14 +60,14 @@ def serve(make_node):
             self.looking = client.create_client(Look, "/look")
             assert self.looking.wait_for_service(60.0)
 
-        def send(self, text, timeout=0.0):
-            goal = ExecuteAction.Goal(timeout=timeout)
+        def send(self, text, timeout=0.0, sender=b""):
+            goal = ExecuteAction.Goal(timeout=timeout, sender=sender.hex())
             if text:
                 goal.action = convert.action_to_msg(Action.parse(text))
             return wait(self.action.send_goal_async(goal, feedback_callback=self.phases.append))
 
-        def do(self, text, timeout=0.0):
-            return wait(self.send(text, timeout).get_result_async()).result
+        def do(self, text, timeout=0.0, sender=b""):
+            return wait(self.send(text, timeout, sender).get_result_async()).result
 
     yield Served
     for served in made:
@@ -242,3 +242,58 @@ def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_p
     rules.write_text(text)
     with pytest.raises(ConfigError, match=why):
         serve_body(make_node("a_body"), SymbolicBody(WORLD), rules=str(rules))
+
+
+@pytest.fixture
+def announce(ros):
+    """announce(name) -> key of a feedback_node in a participant of its own, as in a process of its own, and its end."""
+    from planweave_ros.presence import TASKS, show_own_presence
+
+    ends = []
+
+    def make(name):
+        context = ros.Context()
+        ros.init(context=context)
+        node = ros.create_node(name, context=context)
+
+        def end():
+            ends.remove(end)
+            node.destroy_node()
+            context.try_shutdown()
+
+        ends.append(end)
+        return show_own_presence(node, TASKS), end
+
+    yield make
+    for end in list(ends):
+        end()
+
+
+def test_the_actions_of_a_second_feedback_node_are_refused(serve, announce, spin_until):
+    """The one that was there first is obeyed; one of a system that was started beside only once the first has gone."""
+    body = SymbolicBody(WORLD)
+    served = serve(body)
+    binding = served.served._binding
+    own, end = announce("feedback_node")
+    spin_until(lambda: binding._presence.count == 1, 20, "the first")
+    assert Code(served.do("grasp(a)", sender=own).code) is Code.SUCCESS
+    other, _ = announce("feedback_node_of_another_system")
+    spin_until(lambda: binding._presence.count == 2, 20, "both")
+    result = served.do("place_in(a, tray)", sender=other)
+    assert Code(result.code) is Code.SAFETY_STOP and "feedback_node_of_another_system" in result.message
+    assert body.done == ["grasp(a)"]
+    assert Code(served.do("place_in(a, tray)", sender=own).code) is Code.SUCCESS
+    end()
+    assert Code(served.do("grasp(b)", sender=other).code) is Code.SUCCESS
+    assert Code(served.do("place_in(b, tray)").code) is Code.SUCCESS, "a client that is no feedback_node"
+
+
+def test_of_two_feedback_nodes_that_were_there_before_the_body_none_is_obeyed(serve, announce, spin_until):
+    keys = [announce(name)[0] for name in ("one", "two")]
+    body = SymbolicBody(WORLD)
+    served = serve(body)
+    spin_until(lambda: served.served._binding._presence.count == 2, 20, "both")
+    served.served._binding._bound = b""  # which of them was met first is chance
+    for key in keys:
+        assert Code(served.do("grasp(a)", sender=key).code) is Code.SAFETY_STOP
+    assert not body.done

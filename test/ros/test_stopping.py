@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from doubles.environment import python_path
-from ros_fixtures import SIMULATION, own_domain
+from ros_fixtures import SIMULATION
 
+from planweave.launcher.one_system import own_domain
 from planweave.launcher.systems import load_system
 
+HERE = os.environ["ROS_DOMAIN_ID"]  # as ros_fixtures has it
 GRASP = "grasp(red_cube)"
 STOPPED = 0.5  # rad that the joint that moved most may go on after a signal; a whole approach is 1.4 to 1.9
 
@@ -137,12 +139,15 @@ def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_know
 def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
     """Each at a random moment: no crash in C++, no error of a context that has gone."""
     nodes = {}
-    second, _lock = own_domain()  # one body a domain
-    for system in ("tabletop", "household"):
-        for spec in load_system(system).nodes:
-            if spec.name not in nodes:
-                apart = {"ROS_DOMAIN_ID": str(second)} if system == "household" else {}
-                nodes[spec.name] = start_node(spec.name, parameter_files=spec.parameter_files, environment=apart)
+    with own_domain("the tests' second body"):
+        second = os.environ["ROS_DOMAIN_ID"]
+        for system in ("tabletop", "household"):
+            for spec in load_system(system).nodes:
+                if spec.name not in nodes:
+                    where = second if system == "household" else HERE
+                    nodes[spec.name] = start_node(
+                        spec.name, parameter_files=spec.parameter_files, environment={"ROS_DOMAIN_ID": where}
+                    )
     begun = time.monotonic()
     for moment, name in sorted((random.uniform(0.2, 8.0), name) for name in nodes):
         time.sleep(max(0.0, begun + moment - time.monotonic()))
@@ -162,7 +167,7 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
     ],
 )
 def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor(kind, text):
-    import rclpy._rclpy_pybind11 as bindings
+    from rclpy.impl.implementation_singleton import rclpy_implementation as bindings
     from rclpy.task import Future
 
     from planweave_ros.spin import spun

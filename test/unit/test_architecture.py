@@ -123,6 +123,8 @@ def violations(path, names):
             yield f"{here} imports {there}"
         if first in ROS and path.parts[0] not in ("planweave_ros", "launch", "benchmarks", *NODES):
             yield f"{first} belongs in a node or planweave_ros"
+        if first == "rclpy" and any(part.startswith("_") for part in name.split(".")):
+            yield f"{name} is private to rclpy and differs between releases; see planweave_ros/rclpy_errors.py"
 
 
 @pytest.mark.parametrize("path", list(python_files()), ids=str)
@@ -134,6 +136,12 @@ def test_imports_keep_the_rules(path):
     ("path", "source", "broken"),
     [
         ("planweave/core/plan.py", "import rclpy", "rclpy belongs in a node or planweave_ros"),
+        (
+            "planweave_ros/spin.py",
+            "from rclpy._rclpy_pybind11 import RCLError",
+            "rclpy._rclpy_pybind11.RCLError is private to rclpy and differs between releases; "
+            "see planweave_ros/rclpy_errors.py",
+        ),
         (
             "planweave/bodies/arm/node.py",
             "def f():\n    from rclpy.node import Node",

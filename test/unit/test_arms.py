@@ -2,12 +2,14 @@
 
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 from doubles.scripted_ports import ScriptedPort
 
 from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.choose import make_gripper
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
@@ -84,6 +86,15 @@ def following(bench, **keywords):
     return thread, box
 
 
+def standing(bench, thread, q):
+    """Let the arm stand there until a motion has ended."""
+    stamp = MOTION.duration
+    while thread.is_alive():
+        stamp += 0.1
+        bench.arm.on_state(state(stamp, q))
+        time.sleep(0.001)
+
+
 def test_a_motion_ends_when_the_controller_says_so_and_the_arm_is_there(bench):
     thread, box = following(bench)
     assert bench.port.goals == [MOTION]
@@ -97,7 +108,7 @@ def test_a_motion_ends_when_the_controller_says_so_and_the_arm_is_there(bench):
 def test_a_report_of_success_far_from_the_end_is_not_believed(bench):
     thread, box = following(bench)
     bench.port.end(error_code=0)
-    bench.arm.on_state(state(MOTION.duration + 5.0, HOME + 0.1))
+    standing(bench, thread, HOME + 0.1)
     error = ended(thread, box)
     assert error.code is Code.CONTROL_FAILED and "0.100 rad away" in error.message and bench.port.canceled
 
@@ -136,7 +147,7 @@ def test_rejected_and_absent_controllers_say_how_to_recover(bench):
         assert "ros2 service call /executor/recover" in ended(thread, box).message
     port, told = ScriptedPort("/left/follow"), []
     names = RosNames(recover="/left/executor/recover")
-    ActionFollower(port, lambda trajectory: trajectory, names.how_to_recover).start(MOTION, told.append)
+    ActionFollower(port, lambda trajectory: trajectory, FR3.joint_names, names).start(MOTION, told.append, None)
     port.end(End.ABSENT)
     assert "ros2 service call /left/executor/recover" in told[0].message
 
@@ -167,7 +178,7 @@ def test_stale_joint_states_stop_the_arm():
 
 def test_a_controller_that_dies_silently(bench):
     thread, box = following(bench)
-    bench.arm.on_state(state(MOTION.duration + 3.5, MOTION.end))
+    standing(bench, thread, MOTION.end)
     error = ended(thread, box)
     assert error.code is Code.CONTROL_FAILED and "did not report the end" in error.message and bench.port.canceled
 
@@ -349,6 +360,18 @@ def test_fingers_that_stall_on_an_object_are_an_end_of_a_gripper_command(end, st
     assert port.goals == [(0.0, 15.0)] and (outcomes[0].code is Code.SUCCESS) is fine
 
 
+@pytest.mark.parametrize(("kind", "parallel"), [("command", False), ("parallel", True)])
+def test_the_parameter_chooses_the_action_of_the_fingers(kind, parallel):
+    asked = []
+
+    def gripper_command(parallel):
+        asked.append(parallel)
+        return ScriptedPort("/fingers/gripper_cmd"), lambda width, force: (width, force)
+
+    made = make_gripper(kind, types.SimpleNamespace(gripper_command=gripper_command), home=False)
+    assert isinstance(made, CommandGripper) and asked == [parallel]
+
+
 def test_without_a_gripper_the_measured_opening_stays():
     arm = ControlledArm(ActionFollower(ScriptedPort(), lambda t: t), NoGripper())
     arm.on_state(state(0.0, width=0.07))
@@ -362,10 +385,10 @@ def test_without_a_gripper_the_measured_opening_stays():
 def test_arm_and_fingers_on_topics_of_their_own_make_one_state():
     joints = JointStates()
     q = list(FR3.home)
-    assert joints.add(1.0, FR3.joint_names, q, [0.1] * 7) is None, "the fingers have not been heard"
+    assert not joints.add(1.0, FR3.joint_names, q, [0.1] * 7).fingers, "the fingers have not been heard"
     assert joints.add(1.05, FR3.gripper.joints, [0.02, 0.021], []) is None, "a state comes with the arm's joints"
     seen = joints.add(1.1, FR3.joint_names, q, [0.1] * 7)
-    assert seen.stamp == 1.1 and seen.width == pytest.approx(0.041) and seen.velocities[3] == 0.1
+    assert seen.fingers and seen.stamp == 1.1 and seen.width == pytest.approx(0.041) and seen.velocities[3] == 0.1
     np.testing.assert_allclose(seen.positions, q)
 
 
@@ -391,8 +414,8 @@ def test_messages_that_make_no_state(broken):
     assert joints.add(1.0, names, q, []) is None
 
 
-def test_fingers_that_fell_silent_make_no_state():
+def test_the_state_of_fingers_that_fell_silent_is_not_measured():
     joints = JointStates()
     joints.add(1.0, FR3.gripper.joints, [0.02, 0.02], [])
-    assert joints.add(2.5, FR3.joint_names, FR3.home, []) is not None
-    assert joints.add(3.5, FR3.joint_names, FR3.home, []) is None
+    assert joints.add(2.5, FR3.joint_names, FR3.home, []).fingers
+    assert not joints.add(3.5, FR3.joint_names, FR3.home, []).fingers

@@ -26,7 +26,7 @@ from planweave.core.task import TaskState
 from planweave.core.tree_exports import dot_graph, pddl_plan, py_trees_module
 from planweave.core.world import Action, Literal
 from planweave.methods import METHODS
-from planweave.tasks.given_tree import predict
+from planweave.tasks.given_tree import is_tree, predict
 from planweave.tasks.task_manager import TaskManager
 
 DOMAIN = Domain.load("tabletop")
@@ -76,6 +76,11 @@ def test_the_xml_is_that_of_version_4_with_a_model_of_every_node():
 
 def wrapped(inside, root='<root BTCPP_format="4">'):
     return f'{root}\n<BehaviorTree ID="x">\n{inside}\n</BehaviorTree>\n</root>'
+
+
+def test_a_byte_order_mark_is_no_part_of_a_tree():
+    text = "\ufeff" + write_tree(DOMAIN, GOOD)
+    assert is_tree(text) and read_tree(DOMAIN, text) == GOOD
 
 
 def test_the_compact_form_and_names_of_groot_are_read():

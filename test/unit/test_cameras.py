@@ -3,13 +3,14 @@
 import importlib.util
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
-from doubles.recorded_camera import record_bag, record_realsense
+from doubles.recorded_camera import record_bag, record_realsense, record_ros1_bag
 
 from planweave.core.errors import ConfigError, MissingExtraError
-from planweave.perception.cameras import open_realsense, open_recording, realsense, ros_bag
+from planweave.perception.cameras import content, open_realsense, open_recording, realsense, ros_bag
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO
 from planweave.perception.cameras.threaded import LiveCamera, Recording
@@ -197,9 +198,10 @@ def test_a_realsense_recording_without_depth_or_colour_is_named(rs, tmp_path, st
 def test_a_file_that_is_no_realsense_recording_is_named(rs, tmp_path, taker, opened, name):
     path = tmp_path / name
     path.write_bytes(b"no recording" * 100)
-    camera = opened(open_recording(str(path), False, TOPICS, "optical", taker.arrived.release))
-    camera._thread.join(WAIT)
-    assert f"{name} cannot be played as a RealSense recording" in camera.complaint(0.0)
+    with pytest.raises(ConfigError, match="no recording by its content"):
+        open_recording(str(path), False, TOPICS, "optical", taker.arrived.release)
+    with pytest.raises(CameraError, match=f"{name} cannot be played as a RealSense recording"):
+        next(realsense.recorded_frames(rs, path, "optical", threading.Event()))
 
 
 def test_a_realsense_camera_that_is_not_plugged_in_is_named_and_looked_for_again(rs, taker, opened):
@@ -292,10 +294,25 @@ def bags():
     return ros_bag.load_library()
 
 
-@pytest.mark.parametrize(("storage", "part"), [("SQLITE3", "bag"), ("MCAP", "bag"), ("MCAP", "bag/bag.mcap")])
-def test_a_ros_bag_gives_every_frame(bags, tmp_path, taker, opened, storage, part):
-    record_bag(tmp_path / "bag", pictures(), INTRINSICS, TOPICS.values(), storage=storage)
-    camera = opened(open_recording(str(tmp_path / part), False, TOPICS, "unused", taker.arrived.release))
+@pytest.mark.parametrize(
+    ("storage", "part", "renamed"),
+    [
+        ("SQLITE3", "bag", ""),
+        ("MCAP", "bag", ""),
+        ("MCAP", "bag/bag.mcap", ""),
+        ("SQLITE3", "bag/bag.db3", ""),
+        ("MCAP", "bag/bag.mcap", "table.db3"),
+        ("SQLITE3", "bag/bag.db3", "table.bag"),
+        ("ROS1", "bag.bag", ""),
+        ("ROS1", "bag.bag", "table"),
+    ],
+)
+def test_a_ros_bag_gives_every_frame_whatever_its_name(bags, tmp_path, taker, opened, storage, part, renamed):
+    (record_ros1_bag if storage == "ROS1" else partial(record_bag, storage=storage))(
+        tmp_path / ("bag.bag" if storage == "ROS1" else "bag"), pictures(), INTRINSICS, TOPICS.values()
+    )
+    path = (tmp_path / part).rename(tmp_path / renamed) if renamed else tmp_path / part
+    camera = opened(open_recording(str(path), False, TOPICS, "unused", taker.arrived.release))
     frames = taker.all(camera)
     assert [f.rgb[0, 0, 0] for f in frames] == [10, 11, 12, 13]
     assert [f.nanoseconds for f in frames] == [1_000_000_000_000 + n * 33_000_000 for n in range(4)]
@@ -308,7 +325,7 @@ def test_a_ros_bag_gives_every_frame(bags, tmp_path, taker, opened, storage, par
     [
         ({"topics": ("/colour", "", "/info")}, r"has no /depth, where depth is looked for.*/colour \(sensor_msgs"),
         ({"topics": ("/colour", "/info", "/depth")}, "has /depth as sensor_msgs/msg/CameraInfo"),
-        ({"late_depth": 1}, "never have one stamp"),
+        ({"late_depth": 1}, "no colour and depth of one stamp"),
     ],
     ids=["topic", "type", "stamps"],
 )
@@ -318,15 +335,47 @@ def test_what_is_wrong_with_a_ros_bag_is_named(bags, tmp_path, changes, words):
         list(ros_bag.bag_frames(bags, tmp_path / "bag", TOPICS, threading.Event()))
 
 
+def test_compressed_images_of_a_bag_are_read(bags, tmp_path, taker, opened):
+    record_bag(tmp_path / "bag", pictures(), INTRINSICS, TOPICS.values(), compressed=True)
+    camera = opened(open_recording(str(tmp_path / "bag"), False, TOPICS, "unused", taker.arrived.release))
+    frames = taker.all(camera)
+    assert [tuple(f.rgb[0, 0]) for f in frames] == [(10 + n, 20, 30) for n in range(4)]
+    assert frames[3].depth[0, 0] == pytest.approx(1.03)
+
+
+def test_a_recording_of_realsense_is_told_by_its_content(rs, tmp_path, taker, opened):
+    path = tmp_path / "table.db3"
+    record_realsense(rs, path, pictures(), INTRINSICS)
+    assert content.is_of_realsense(path)
+    path = path.rename(tmp_path / "table")
+    assert content.magic(path) == content.SQLITE and content.is_of_realsense(path)
+
+
+def test_a_ros1_bag_of_realsense_is_told_by_its_topics(bags, tmp_path):
+    topics = {what: f"/device_0/sensor_0{name}" for what, name in TOPICS.items()}
+    record_ros1_bag(tmp_path / "realsense.bag", pictures(1), INTRINSICS, topics.values())
+    record_ros1_bag(tmp_path / "ros1.bag", pictures(1), INTRINSICS, TOPICS.values())
+    assert content.is_of_realsense(tmp_path / "realsense.bag") and not content.is_of_realsense(tmp_path / "ros1.bag")
+
+
 def test_a_folder_that_is_no_bag_and_a_bag_that_is_cut_off_are_named(bags, tmp_path, taker, opened):
     (tmp_path / "empty").mkdir()
     record_bag(tmp_path / "cut", pictures(2), INTRINSICS, TOPICS.values())
     data = next((tmp_path / "cut").glob("*.db3"))
     data.write_bytes(data.read_bytes()[:5000])
-    for name, words in (("empty", "cannot be read as a ROS 2 bag"), ("cut", "cut")):
+    for name, words in (("empty", "cannot be read as a ROS bag"), ("cut", "cut")):
         camera = opened(open_recording(str(tmp_path / name), False, TOPICS, "c", taker.arrived.release))
         camera._thread.join(WAIT)
         assert words in camera.complaint(0.0)
+
+
+def test_a_bag_of_compressed_images_is_named_with_the_remedy(bags, tmp_path):
+    topics = [f"{TOPICS[COLOUR]}/compressed", f"{TOPICS[DEPTH]}/compressedDepth", TOPICS[INFO]]
+    record_bag(tmp_path / "bag", pictures(2), INTRINSICS, topics, compressed=True)
+    with pytest.raises(CameraError, match=r"topics\.colour: /colour/compressed, topics.depth: /depth/compressedDepth"):
+        list(ros_bag.bag_frames(bags, tmp_path / "bag", TOPICS, threading.Event()))
+    taken = dict(zip(TOPICS, topics))
+    assert len(list(ros_bag.bag_frames(bags, tmp_path / "bag", taken, threading.Event()))) == 2
 
 
 @pytest.mark.parametrize("name", ["", "nowhere.db3", "notes.txt"])

@@ -1,11 +1,13 @@
 """Compiled preconditions and effects do what the formulas say, also with quantifiers, shadowing and odd atoms."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planweave.core.domain import Domain
-from planweave.core.formula import conjuncts
+from planweave.core.formula import And, Atom, Equal, Not, Quantified
 from planweave.core.transition import Transition, _compiled
 from planweave.core.world import Action, Literal, World, WorldObject
 
@@ -51,17 +53,37 @@ def _facts():
     return st.frozensets(fact, max_size=14)
 
 
+def _true(formula, binding, facts):
+    """Whether a formula holds, by trying all objects for all variables."""
+    if isinstance(formula, Atom):
+        return (formula.predicate, *(binding.get(t, t) for t in formula.terms)) in facts
+    if isinstance(formula, Equal):
+        return binding[formula.left] == binding[formula.right]
+    if isinstance(formula, Not):
+        return not _true(formula.part, binding, facts)
+    if isinstance(formula, Quantified):
+        found = (_true(formula.part, bound, facts) for bound in _bindings(formula.variables, binding))
+        return all(found) if formula.every else any(found)
+    found = (_true(part, binding, facts) for part in formula.parts)
+    return all(found) if isinstance(formula, And) else any(found)
+
+
+def _bindings(variables, binding):
+    fitting = [[o.name for o in OBJECTS if not v.types or o.type in v.types] for v in variables]
+    return ({**binding, **dict(zip([v.name for v in variables], names))} for names in product(*fitting))
+
+
 def _interpreted(transition, state, action):
     """What an action does by walking its formulas."""
-    schema = transition.domain.actions[action.name]
+    schema, facts = transition.domain.actions[action.name], state.facts
     binding = schema.binding(action.args)
-    possible = all(transition.holds(state, part, binding) for part in conjuncts(schema.precondition))
     delete, add = set(), set()
     for effect in schema.effects:
-        for bound in transition.bindings(state, list(effect.variables), list(effect.condition.parts), binding):
-            for atoms, into in ((effect.delete, delete), (effect.add, add)):
-                into.update((a.predicate, *(bound.get(t, t) for t in a.terms)) for a in atoms)
-    return possible, (state.facts - (delete - add)) | add
+        for bound in _bindings(effect.variables, binding):
+            if _true(effect.condition, bound, facts):
+                for atoms, into in ((effect.delete, delete), (effect.add, add)):
+                    into.update((a.predicate, *(bound.get(t, t) for t in a.terms)) for a in atoms)
+    return _true(schema.precondition, binding, facts), (facts - (delete - add)) | add
 
 
 @settings(max_examples=150, deadline=None)

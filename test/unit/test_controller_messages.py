@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from doubles import ros_messages
 
-from planweave.bodies.arm.arms.follow import ERRORS
+from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
 from planweave.core.action_end import ActionEnd, End
 from planweave.core.errors import ConfigError
 from planweave_ros import controllers
@@ -27,9 +27,25 @@ def test_a_trajectory_goal(messages):
     assert (points[1].time_from_start.sec, points[1].time_from_start.nanosec) == (1, 250_000_000)
 
 
+def test_the_feedback_of_a_trajectory_tells_what_the_controller_wants_by_the_names_of_joints(messages):
+    from control_msgs.action import FollowJointTrajectory
+    from trajectory_msgs.msg import JointTrajectoryPoint
+
+    wanted, names = [], [f"joint{i}" for i in range(3)]
+    sent = types.SimpleNamespace(send=lambda goal, done, feedback: sent.__dict__.update(feedback=feedback))
+    ActionFollower(sent, lambda t: t, names).start(None, print, wanted.append)
+    point = JointTrajectoryPoint(positions=[2.0, 1.0, 0.0])
+    sent.feedback(FollowJointTrajectory.Feedback(joint_names=names[::-1], desired=point))
+    sent.feedback(FollowJointTrajectory.Feedback(joint_names=names[:1], desired=point))  # of other joints
+    assert [list(row) for row in wanted] == [[0.0, 1.0, 2.0]]
+
+
 def test_goals_of_the_grippers(messages):
     assert controllers.gripper_command_goal(0.03, 15.0).command.position == 0.03
     assert controllers.gripper_command_goal(0.03, 15.0).command.max_effort == 15.0
+    fingers = controllers.parallel_gripper_goal("fr3_finger_joint1", 0.03, 15.0).command
+    assert (list(fingers.name), list(fingers.position), list(fingers.effort)) == (["fr3_finger_joint1"], [0.03], [15.0])
+    assert not fingers.velocity, "as fast as the controller allows"
     move = controllers.move_goal(0.05, 0.1)
     assert (move.width, move.speed) == (0.05, 0.1)
     grasp = controllers.grasp_goal(20.0, 0.1)
@@ -37,6 +53,21 @@ def test_goals_of_the_grippers(messages):
     # libfranka: success where width - inner < opening < width + outer
     assert grasp.width - grasp.epsilon.inner < 0.0 and grasp.width + grasp.epsilon.outer > 0.079
     controllers.homing_goal()
+
+
+@pytest.mark.parametrize(("parallel", "action"), [(True, "ParallelGripperCommand"), (False, "GripperCommand")])
+def test_the_action_of_the_fingers_is_that_of_their_controller(messages, monkeypatch, parallel, action):
+    from planweave.robots import load_robot
+    from planweave_ros import arm_ports
+
+    monkeypatch.setattr(arm_ports, "ActionPort", lambda node, kind, name: (kind, name))
+    node = types.SimpleNamespace(create_publisher=lambda *_: None)
+    ports = arm_ports.ArmPorts(node, arm_ports.Names("/arm", "/fingers", "/hand"), load_robot())
+    (kind, name), to_goal = ports.gripper_command(parallel)
+    assert name == "/fingers/gripper_cmd" and isinstance(to_goal(0.08, 20.0), kind.Goal)
+    assert kind is getattr(sys.modules["control_msgs.action"], action)
+    position = to_goal(0.08, 20.0).command.position
+    assert (position[0] if parallel else position) == pytest.approx(0.04), "of one finger"
 
 
 def test_the_errors_of_a_trajectory_are_all_known(messages):
@@ -55,9 +86,10 @@ def test_the_errors_of_a_trajectory_are_all_known(messages):
 
 @pytest.mark.parametrize(
     ("package", "words"),
-    [("control_msgs", "sudo apt install ros-jazzy-control-msgs"), ("franka_msgs", "build franka_ros2")],
+    [("control_msgs", "sudo apt install ros-lyrical-control-msgs"), ("franka_msgs", "build franka_ros2")],
 )
 def test_a_package_that_is_missing_says_how_to_get_it(monkeypatch, package, words):
+    monkeypatch.setenv("ROS_DISTRO", "lyrical")
     monkeypatch.setitem(sys.modules, f"{package}.action", None)
     with pytest.raises(ConfigError, match=f"{package} is not installed.*{words}"):
         controllers.interface(package, "action", "Anything")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from benchmarks.library import example_files
+from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.methods import METHODS
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
@@ -163,7 +164,22 @@ def test_the_workflow_runs_targets_that_exist():
         for target in re.findall(r"(?m)^make (\w+)", step.get("run", ""))
     ]
     assert {"lint", "docs", "wheel"} <= set(called) <= targets
-    assert set(jobs["ros"]["strategy"]["matrix"]["distro"]) == {"jazzy", "kilted"}
+
+
+def test_the_workflow_runs_on_every_distribution_that_is_promised():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    workspace = readme.partition("### In a ROS 2 workspace")[2].partition("###")[0]
+    distros = jobs["ros"]["strategy"]["matrix"]["distro"]
+    assert distros == ["jazzy", "kilted", "lyrical"] and jobs["ros"]["container"] == "ros:${{ matrix.distro }}"
+    assert all(distro.capitalize() in workspace for distro in distros) and not TOO_OLD.intersection(distros)
+    system = jobs["system"]
+    assert set(system["strategy"]["matrix"]["container"]) == {"debian:13", "ubuntu:26.04"}
+    assert system["container"] == "${{ matrix.container }}"
+    asked = re.search(r"sudo apt-get install (python3-venv [^`)]*)", readme)
+    installed = next(step["run"] for step in system["steps"] if "apt-get install" in step.get("run", ""))
+    assert asked and set(asked.group(1).split()) <= set(installed.split()), "what README.md asks for, and git"
+    assert system["steps"][-1]["run"] == ".ci/run"
 
 
 def test_what_paper_sets_stands_in_the_table_of_the_methods():

@@ -2,15 +2,15 @@
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
-import kairos
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.core.classical import NoPlanError, _reason, determinised_pddl, problem_pddl, solve
+from planweave.core.classical import NoPlanError, _reason, solve
 from planweave.core.domain import Domain
 from planweave.core.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.kairos_search import Found
+from planweave.core.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.transition import Transition, facts_of, inverse_actions
 from planweave.core.validation import achievers, validate
 from planweave.core.world import Action, Literal
@@ -169,7 +169,8 @@ def test_solve(domain, world):
 
 
 def test_determinised_domain_has_the_outcomes(domain):
-    assert "(:action grasp-outcome-0" in determinised_pddl(domain)
+    assert "(:action outcome--0--grasp" in domain_pddl(domain, all_outcomes=True)
+    assert "outcome--" not in domain_pddl(domain)
 
 
 @pytest.mark.parametrize(
@@ -219,8 +220,7 @@ def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_opti
     ],
 )
 def test_advice_on_the_options_of_kairos_is_left_out(said, kept):
-    result = SimpleNamespace(status=kairos.Status.OUT_OF_MEMORY, diagnostics=[SimpleNamespace(message=said)])
-    assert _reason(result, 5.0) == kept
+    assert _reason(Found("OUT_OF_MEMORY", messages=(said,)), 5.0) == kept
 
 
 def test_problem_names_objects_and_goal(domain, world):
@@ -237,7 +237,7 @@ def test_literal_that_cannot_be_read(text):
 @pytest.mark.parametrize(
     "pddl, notes, words",
     [
-        ("(define (domain x)", "", r"x.pddl:1:19: error"),
+        ("(define (domain x)", "", r"x.pddl:1:19: "),
         ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))", "", "'q'"),
         (
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",

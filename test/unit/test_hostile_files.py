@@ -131,6 +131,14 @@ def test_a_name_that_no_file_can_have_is_unknown(name):
         assert isinstance(error.value, (UnknownNameError, ConfigError)) and len(str(error.value)) < 2500
 
 
+@pytest.mark.parametrize("name", [name for name in READERS if not name.startswith("domains/")])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, name):
+    """As editors of other systems write it, also where the file has no comment first."""
+    text = (config_dir() / name).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith(("#", ";"))]
+    assert read(tmp_path, name, b"\xef\xbb\xbf" + "".join(lines).encode())
+
+
 def test_few_aliases_are_read(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("a: &a [1, 2]\nb: *a\n")

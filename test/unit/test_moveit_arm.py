@@ -275,11 +275,12 @@ def test_a_path_that_would_collide_in_our_own_scene_is_refused(start, scene, kin
     assert failed.value.code is Code.PLANNING_FAILED
 
 
-def test_failures_of_the_process_are_said(start, scene, kinematics):
+def test_failures_of_the_process_are_said(start, scene, kinematics, monkeypatch):
+    monkeypatch.setenv("ROS_DISTRO", "lyrical")
     scene.update([])
     for double, words in (
         ({"error_code": -10}, "stands in a collision"),
-        ({"absent": True}, "apt install ros-jazzy-moveit-py"),
+        ({"absent": True}, "apt install ros-lyrical-moveit-py ros-lyrical-moveit"),
         ({"die": True}, "MoveIt's process has ended"),
     ):
         planner = MoveItPlanner(scene, kinematics, start(**double), "ompl_rrtc", never)
@@ -311,7 +312,7 @@ def test_an_abort_stops_moveit_and_the_controller(start, scene, kinematics):
     canceled = []
     follower = MoveItFollower(process, lambda: canceled.append(time.monotonic()))
     outcomes, ended = [], threading.Event()
-    follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
+    follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()), print)
     assert not ended.wait(0.1)
     follower.stop()
     assert canceled and ended.wait(60.0)
@@ -340,14 +341,12 @@ def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):
     planner = MoveItPlanner(scene, kinematics, process, "ompl_rrtc", never)
     follower = MoveItFollower(process, lambda: None)
     outcomes, ended = [], threading.Event()
-    follower.start(MOTION, outcomes.append)
+    follower.start(MOTION, outcomes.append, print)
     assert outcomes[0].code is Code.CONTROL_FAILED and "still starting" in outcomes[0].message
     planner.plan(HOME, [GOAL])
-    follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
+    follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()), print)
     assert (
-        ended.wait(60.0)
-        and outcomes[1].code is Code.CONTROL_FAILED
-        and "is the arm's controller active" in outcomes[1].message
+        ended.wait(60.0) and outcomes[1].code is Code.CONTROL_FAILED and outcomes[1].if_silent and outcomes[1].if_behind
     )
     assert set(STATUSES) == {"SUCCEEDED", "PREEMPTED", "TIMED_OUT", "ABORTED", "FAILED"}
 
@@ -357,7 +356,7 @@ def test_when_the_process_dies_during_a_motion_the_controller_is_cancelled(start
     MoveItPlanner(scene, kinematics, process, "ompl_rrtc", never).plan(HOME, [GOAL])
     canceled, outcomes, ended = [], [], threading.Event()
     MoveItFollower(process, lambda: canceled.append(1)).start(
-        MOTION, lambda outcome: (outcomes.append(outcome), ended.set())
+        MOTION, lambda outcome: (outcomes.append(outcome), ended.set()), print
     )
     process._child.kill()
     assert ended.wait(60.0) and canceled

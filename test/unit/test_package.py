@@ -46,7 +46,6 @@ def test_package_xml_names_the_ros_packages_that_are_imported():
 APT = {
     "python3-hypothesis",
     "python3-jinja2",
-    "python3-lark-parser",
     "python3-numpy",
     "python3-opencv",
     "python3-opengl",

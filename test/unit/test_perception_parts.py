@@ -1,9 +1,11 @@
 """Perception's parts one by one: geometry, images, colours, names, robot filter, cameras, joint history, supports."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from doubles.recorded_camera import png
 
 from planweave.core.domain import Domain
 from planweave.core.errors import DomainError
@@ -12,7 +14,14 @@ from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from planweave.perception.cloud import Projector
 from planweave.perception.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
-from planweave.perception.decoding import FrameError, clean_depth, decode_colour, decode_depth
+from planweave.perception.decoding import (
+    FrameError,
+    clean_depth,
+    decode_colour,
+    decode_compressed_colour,
+    decode_compressed_depth,
+    decode_depth,
+)
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import (
     Intrinsics,
@@ -456,8 +465,65 @@ def test_stamps_that_never_agree_are_named():
     camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
     parts = a_set()
     for k, what in enumerate((COLOUR, DEPTH, INFO)):
-        camera.add(what, k, parts[what], 2.0)
-    assert "never with one stamp" in camera.complaint(2.5)
+        camera.add(what, k * 1_000_000, parts[what], 2.0)
+    assert "colour and depth arrive, but never with one stamp (the nearest are 1 ms apart)" in camera.complaint(2.5)
+
+
+def test_camera_info_that_comes_once_is_enough_and_its_absence_is_named():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    parts = a_set((16, 16))
+    feed(camera, 1, 2.0, parts, (COLOUR, DEPTH))
+    assert camera.take() is None and "gives no camera info on /i (never)" in camera.complaint(2.5)
+    assert not camera.add(INFO, 0, parts[INFO], 2.6) and camera.take() is None, "that of stamp 1 may come yet"
+    for stamp in (8, 9):
+        assert feed(camera, stamp, 8.0, parts, (COLOUR, DEPTH)) == [False, True]
+        assert camera.take().nanoseconds == stamp and camera.complaint(8.5) == ""
+    assert "silent: nothing" in camera.complaint(9.5)
+
+
+def test_camera_info_of_other_stamps_does_for_the_images_until_it_is_in_step_again():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    parts = a_set((16, 16))
+    for number in range(3):
+        camera.add(INFO, 1000 * number + 3, parts[INFO], 0.1)
+        feed(camera, 1000 * number, 0.1, parts, (COLOUR, DEPTH))
+        assert (camera.take() is not None) == (number > 0)
+    camera.add(INFO, 2000, parts[INFO], 0.2)
+    changed = replace(parts[INFO], k=(7.0, 0, 3.0, 0, 7.0, 2.0, 0, 0, 1.0))
+    assert feed(camera, 3000, 0.3, parts, (COLOUR, DEPTH)) == [False, False], "its own is waited for"
+    assert camera.add(INFO, 3000, changed, 0.3) and camera.take().intrinsics.fx == 7.0
+
+
+PICTURE = np.arange(16 * 12 * 3, dtype=np.uint8).reshape(12, 16, 3)
+METRES = np.linspace(0.0, 2.0, 16 * 12, dtype=np.float32).reshape(12, 16)
+
+
+def test_compressed_images_are_read():
+    form, data = png(PICTURE, "rgb8")
+    assert (decode_compressed_colour(data, form) == PICTURE).all()
+    form, data = png(np.round(METRES * 1000).astype(np.uint16), "16UC1")
+    assert decode_compressed_depth(data, form) == pytest.approx(METRES, abs=0.001)
+    assert decode_compressed_depth(data[12:], "16UC1; png compressed ") == pytest.approx(METRES, abs=0.001)
+    far = METRES + 0.5
+    far[0, 0] = 0.0  # not known
+    form, data = png(far, "32FC1")
+    assert decode_compressed_depth(data, form) == pytest.approx(far, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("decode", "data", "form", "words"),
+    [
+        (decode_compressed_colour, b"no picture", "rgb8; jpeg compressed bgr8", "cannot be decoded"),
+        (decode_compressed_colour, b"", "rgb8; jpeg compressed bgr8", "cannot be decoded"),
+        (decode_compressed_depth, b"short", "16UC1; compressedDepth png", "5 bytes"),
+        (decode_compressed_depth, bytes(40), "16UC1; compressedDepth rvl", "republish"),
+        (decode_compressed_depth, png(PICTURE, "rgb8")[1], "16UC1; png compressed", "16 bits"),
+        (decode_compressed_depth, b"", "16UC1; jpeg compressed", "loses it"),
+    ],
+)
+def test_what_is_wrong_with_a_compressed_image_is_named(decode, data, form, words):
+    with pytest.raises(FrameError, match=words):
+        decode(data, form)
 
 
 def test_a_camera_that_speaks_again_is_no_longer_complained_of():
@@ -506,14 +572,63 @@ def test_the_way_between_two_images_in_steps():
     assert [state.stamp for state in history.between(1.0, 1.3)] == [1.1, 1.2]
 
 
+ARM, FINGERS = list(FR3.joint_names), list(FR3.gripper.joints)
+
+
 def test_missing_joints_are_named_and_time_that_goes_back_clears():
     history = JointHistory()
-    assert history.add(1.0, {"fr3_joint1": 0.0})[0] == "fr3_joint2"
+    assert history.problem == ""
+    history.add(1.0, {"fr3_joint1": 0.0, "wheel": 1.0})
+    assert history.problem.startswith("no position of fr3_joint2,") and "or fr3_finger_joint2" in history.problem
+    assert history.problem.endswith("(only of wheel)")
     assert len(history) == 0 and history.at(1.0) is None
     history.add(5.0, joints(0.5))
+    assert history.problem == ""
     history.add(1.0, joints(0.1))
     assert len(history) == 1
     assert history.at(1.0).joints == pytest.approx((0.1,) * 7)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [FINGERS, ARM],
+        [FINGERS[:1], FINGERS[1:], ARM],
+        [FINGERS, ARM[:3], ARM[3:]],
+        [FINGERS[:1], ARM],
+        [FINGERS[1:], ARM],
+    ],
+    ids=["arm and fingers", "each finger", "the arm, too", "a mimic joint", "the other finger"],
+)
+def test_joint_states_in_parts_are_one_state(parts):
+    history, every = JointHistory(), joints(0.2, 0.03)
+    for number in range(3):
+        for order, names in enumerate(parts):
+            history.add(number + 0.001 * order, {name: every[name] for name in names})
+    assert history.problem == "" and len(history) == 3
+    assert history.at(2.0 + 0.001 * (len(parts) - 1)).width == pytest.approx(0.03)
+
+
+def test_parts_that_are_not_of_one_time_are_no_state():
+    history, every = JointHistory(), joints(0.2)
+    history.add(1.0, every)
+    history.add(2.0, {name: every[name] for name in ARM[:3]})
+    assert len(history) == 1 and "fr3_joint4 is 1.00 s older" in history.problem
+    history.add(3.5, {name: every[name] for name in ARM})
+    assert len(history) == 1 and "finger_joint1 is 2.50 s older" in history.problem
+    history.add(3.5, {name: every[name] for name in FINGERS})
+    history.add(3.6, {name: every[name] for name in ARM})
+    assert len(history) == 2 and history.problem == ""
+
+
+def test_a_position_that_is_no_number_is_named_and_no_state():
+    history = JointHistory()
+    history.add(1.0, {**joints(0.2), "fr3_joint3": math.nan})
+    assert history.problem == "the position of fr3_joint3 is nan" and len(history) == 0
+    history.add(1.1, {**joints(0.2), FINGERS[1]: math.nan})
+    assert history.problem == "" and history.at(1.1).width == pytest.approx(0.02)
+    history.add(1.2, {**joints(0.2), **dict.fromkeys(FINGERS, math.inf)})
+    assert history.problem == f"the position of {FINGERS[0]} is inf" and len(history) == 1
 
 
 # supports

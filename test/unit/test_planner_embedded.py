@@ -178,8 +178,8 @@ def test_a_wheel_whose_settings_have_other_names_is_said(monkeypatch):
 
 def test_the_version_that_is_named_is_the_one_that_is_pinned():
     root = Path(__file__).parents[2]
-    wheel = f"xllamacpp=={embedded_module.TESTED}\n"
-    assert wheel in (root / "requirements" / "pins.txt").read_text(encoding="utf-8")
+    locked = (root / "requirements" / "lock" / "run.txt").read_text(encoding="utf-8")
+    assert f"xllamacpp=={embedded_module.TESTED} " in locked
 
 
 def test_without_the_weights_the_extra_is_named(monkeypatch):

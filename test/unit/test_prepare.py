@@ -1,5 +1,6 @@
 """tools/prepare.py beside a sourced ROS 2 that is pretended by small programs: nothing is installed or built."""
 
+import os
 import runpy
 import shutil
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from planweave.launcher.one_system import own_domain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +54,22 @@ def test_ros2_and_colcon_run_under_the_environments_python(prepare, venv, ros_bi
     assert said(venv / "bin" / "ros2").startswith("ros2 ")
 
 
+def test_ros2_looks_where_a_system_is_up_unless_a_domain_is_named(prepare, venv, ros_bin, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (ros_bin / "ros2").write_text("#!/bin/false\nimport os\nprint(os.environ.get('ROS_DOMAIN_ID'))\n")
+    prepare["write_tools"](venv)
+    ros2 = venv / "bin" / "ros2"
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    assert said(ros2, "topic", "list") == "0"
+    with own_domain("tabletop", lasting=True):
+        up = os.environ["ROS_DOMAIN_ID"]
+        monkeypatch.delenv("ROS_DOMAIN_ID")
+        assert said(ros2, "topic", "list") == up and said(ros2, "launch", "planweave") == "None"
+        monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+        assert said(ros2, "topic", "list") == "7"
+
+
 def test_a_colcon_that_pip_installed_stays(prepare, venv, ros_bin):
     (venv / "bin" / "colcon").write_text("#!/bin/sh\necho mine\n")
     prepare["write_tools"](venv)
@@ -63,35 +82,106 @@ def test_a_tool_that_is_not_there_is_left_out(prepare, venv, monkeypatch):
     assert not (venv / "bin" / "ros2").exists()
 
 
-@pytest.mark.parametrize(("version", "kept"), [("1.26.4", True), ("2.3.1", False), (None, False)])
-def test_numpy_stays_below_2_where_the_sourced_ros_has_1(prepare, venv, tmp_path, monkeypatch, version, kept):
+@pytest.mark.parametrize(("version", "folder"), [("1.26.4", "numpy1"), ("2.3.1", "lock"), (None, "lock")])
+def test_numpy_1_is_kept_where_the_sourced_ros_has_it(prepare, tmp_path, monkeypatch, version, folder):
     module = tmp_path / "dist-packages" / "numpy.py"
     module.parent.mkdir()
     module.write_text(f"__version__ = {version!r}\n" if version else "raise ImportError\n")
     monkeypatch.setenv("PYTHONPATH", str(module.parent))
-    arguments = prepare["numpy_constraint"](venv)
-    assert bool(arguments) == kept
-    if kept:
-        assert arguments[0] == "-c" and Path(arguments[1]).read_text() == "numpy<2\n"
+    monkeypatch.setattr(prepare["sys"], "version_info", (3, 12, 3))
+    assert prepare["lock_folder"](True).name == folder
+    assert prepare["lock_folder"](False).name == "lock"
+
+
+@pytest.fixture
+def run_pip(prepare, venv, monkeypatch):
+    """run_pip(exit code, stderr): what pip() was run with, and how prepare ends."""
+
+    def run(code, stderr=""):
+        given = {}
+
+        def double(command, env, **_):
+            given.update(command=command, env=env)
+            return subprocess.CompletedProcess(command, code, stderr=stderr)
+
+        monkeypatch.setattr(prepare["subprocess"], "run", double)
+        try:
+            prepare["pip"](venv, "something")
+        except SystemExit as end:
+            given["end"] = str(end)
+        return given
+
+    return run
 
 
 @pytest.mark.parametrize(("home", "cached"), [("there", True), ("missing", False)])
-def test_pip_keeps_no_cache_where_the_home_folder_cannot_be_written(prepare, venv, tmp_path, monkeypatch, home, cached):
+def test_pip_keeps_no_cache_where_the_home_folder_cannot_be_written(run_pip, tmp_path, monkeypatch, home, cached):
     (tmp_path / "there").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / home))
     for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    command = run_pip(0)["command"]
+    assert command[-1] == "something" and ("--no-cache-dir" not in command) == cached
+
+
+@pytest.mark.parametrize(
+    ("stderr", "remedy"),
+    [
+        (
+            "NewConnectionError(...): Failed to establish a new connection: [Errno 101] Network is unreachable",
+            "network",
+        ),
+        ("Could not fetch URL: SSLError(SSLCertVerificationError(1, 'CERTIFICATE_VERIFY_FAILED'))", "certificate"),
+        ("ERROR: No matching distribution found for ompl==2.0.1", "no ompl==2.0.1 for this Python"),
+        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "other files than the locked"),
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        ("  ERROR: Failed building wheel for eaik", "eaik did not build"),
+        ("Segmentation fault", "exit 3"),
+    ],
+)
+def test_a_failed_install_ends_with_the_remedy_and_goes_on_later(run_pip, stderr, remedy):
+    end = run_pip(3, f"noise\n{stderr}\n")["end"]
+    assert remedy in end and "run the same command again" in end and "\n" not in end
+
+
+def test_a_group_that_was_not_installed_whole_is_installed_again(prepare, venv, monkeypatch):
     given = []
-    monkeypatch.setitem(prepare["pip"].__globals__, "run", lambda *command: given.extend(command))
-    prepare["pip"](venv, "install", "something")
-    assert given[-1] == "something" and ("--no-cache-dir" not in given) == cached
+    monkeypatch.setitem(prepare["install"].__globals__, "pip", lambda venv, *arguments: given.append(arguments))
+    prepare["install"](venv, False, ["build", "run"], "packages")
+    prepare["install"](venv, False, ["build", "run"], "packages")
+    (lists,) = given
+    assert sum(part == "-r" for part in lists) == 2 and "--require-hashes" in lists and "--no-deps" in lists
+
+    def cut(venv, *arguments):
+        raise SystemExit("no network")
+
+    monkeypatch.setitem(prepare["install"].__globals__, "pip", cut)
+    (venv / "planweave-packages-run").write_text("of an older lock")
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            prepare["install"](venv, False, ["build", "run"], "packages")
+
+
+def test_an_extra_that_does_not_exist_is_refused_with_those_that_do(prepare, venv):
+    with pytest.raises(SystemExit, match=r"no extra visoin; there are: .*vision"):
+        prepare["install_packages"](venv, False, False, "visoin")
+
+
+@pytest.mark.parametrize("version", [(3, 9, 2), (3, 15, 0)])
+def test_another_python_is_refused_at_once_with_one_that_is_there(prepare, tmp_path, monkeypatch, version):
+    (tmp_path / "python3.12").write_text("#!/bin/sh\n")
+    (tmp_path / "python3.12").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(prepare["sys"], "version_info", version)
+    with pytest.raises(SystemExit, match=r"is not one of 3\.10 to 3\.14.*make PYTHON=python3\.12"):
+        prepare["check_machine"](False)
 
 
 @pytest.mark.parametrize("distro", ["humble", "galactic", "foxy"])
 def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
     monkeypatch.setenv("ROS_DISTRO", distro)
     monkeypatch.delenv("PLANWEAVE_ROS", raising=False)
-    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy or Kilted"):
+    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy, Kilted or Lyrical"):
         prepare["ros_is_sourced"]()
     monkeypatch.setenv("PLANWEAVE_ROS", "pypi")
     assert prepare["ros_is_sourced"]() is False

@@ -1,6 +1,7 @@
 """The launch files of the real robot and of Gazebo, and the files that they hand to other packages."""
 
 import math
+import os
 import runpy
 import sys
 import types
@@ -13,10 +14,12 @@ from doubles import launch_api
 
 from planweave.core.errors import ConfigError
 from planweave.core.paths import config_dir
+from planweave.launcher.one_system import RunningError, running
 from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec
+from planweave_ros import launch_files
 
 FR3 = load_robot()
 
@@ -34,7 +37,7 @@ def launch(monkeypatch):
     def run(name, **given):
         entities = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]().entities
         values, seen = dict(given), []
-        nodes, included, environment = [], {}, {}
+        nodes, included, environment, holding = [], {}, {}, None
         for entity in entities:
             if isinstance(entity, launch_api.DeclareLaunchArgument):
                 seen.append(entity.name)
@@ -51,13 +54,18 @@ def launch(monkeypatch):
                     }
             elif isinstance(entity, (launch_api.AppendEnvironmentVariable, launch_api.SetEnvironmentVariable)):
                 environment[entity.name] = launch_api.text(entity.value, values)
+            elif isinstance(entity, launch_api.OpaqueFunction):
+                held = entity.condition is None or entity.condition.holds(values)
+                holding = entity.function if held else None
             elif isinstance(entity, launch_api.RegisterEventHandler):
                 nodes.extend(entity.event_handler.on_exit)
                 assert entity.event_handler.target_action in nodes
             elif entity.condition is None or entity.condition.holds(values):
                 nodes.append(entity)
         assert not set(given) - set(seen), "an argument that nobody declares"
-        return types.SimpleNamespace(nodes=nodes, included=included, values=values, environment=environment)
+        return types.SimpleNamespace(
+            nodes=nodes, included=included, values=values, environment=environment, hold=holding
+        )
 
     return run
 
@@ -174,6 +182,18 @@ def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
     launch("tabletop")
 
 
+def test_ros2_launch_holds_the_domain_so_that_a_second_system_is_refused_by_name(launch, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    started = launch("tabletop", namespace="arm1")
+    with launch_files._held:
+        started.hold(launch_api.LaunchContext(started.values))
+        (one,) = running()
+        assert (one.name, one.namespace, one.process, one.lasting) == ("tabletop", "/arm1", os.getpid(), True)
+        with pytest.raises(RunningError, match=r"tabletop in ROS domain .* namespace /arm1"):
+            started.hold(launch_api.LaunchContext(started.values))
+    assert launch("franka", robot_ip="10.0.0.2", nodes="false").hold is None, "planweave up franka comes"
+
+
 @pytest.mark.parametrize("name", ["franka", "gazebo"])
 def test_our_nodes_can_be_left_to_the_console(launch, name):
     given = {"robot_ip": "a"} if name == "franka" else {}
@@ -244,15 +264,15 @@ def test_controllers_get_parameters_that_they_have(path):
     general = {name: entry for name, entry in manager.items() if not isinstance(entry, dict) or "type" not in entry}
     assert {key for key, _ in flattened(general)} <= set(FACTS["controller_manager_parameters"])
     kinds = {name: entry["type"] for name, entry in manager.items() if name not in general}
+    assert set(kinds.values()) <= set(FACTS["controller_types"])
     if path == "franka/controllers.yaml":
-        assert set(kinds.values()) <= set(FACTS["controller_types"])
         for name, value in FACTS["franka_bringup_controllers_yaml"].items():
             assert dict(flattened(general))[name] == value, f"{name} as in franka_bringup"
     assert {"fr3_arm_controller", "joint_state_broadcaster"} <= set(kinds)
     for name, parameters in nodes.items():
         if name not in kinds or kinds[name] not in FACTS["controller_parameters"]:
             continue
-        known = set(FACTS["controller_parameters"][kinds[name]])
+        known = set(FACTS["controller_parameters"][kinds[name]]) - set(FACTS["gone_in_lyrical"].get(kinds[name], []))
         for key, _ in flattened(parameters):
             general = ".".join("*" if part in FR3.joint_names else part for part in key.split("."))
             assert general in known, f"{path}: {name} has no parameter {key}"
@@ -315,6 +335,8 @@ def test_the_gazebo_robot_is_moved_by_its_controllers():
     plugin = root.find("gazebo/plugin")
     assert plugin.get("name") == "gz_ros2_control::GazeboSimROS2ControlPlugin"
     assert plugin.find("parameters").text == "$(arg controllers)"
+    # As elements: in the file of parameters they would reach the plugin's node only where it is the first in Gazebo
+    assert plugin.find("hold_joints").text == "true" and float(plugin.find("position_proportional_gain").text) > 0
 
 
 def test_the_gazebo_world_has_its_camera_where_perception_thinks_it_is():

@@ -140,6 +140,46 @@ def test_a_thing_remembered_where_the_hand_stands_does_not_hold_the_arm_up(bench
     fails(bench, "return_to_base()", Code.COLLISION)
 
 
+def test_fingers_that_measure_nothing_confirm_no_grasp(bench):
+    """As with gripper: none, where they read 70 mm whatever they are told; also with retries for it."""
+    bench.skills.body.settings = dataclasses.replace(
+        bench.skills.body.settings, retries=read_policies(["CONTROL_FAILED 2 back_off"])
+    )
+    bench.arm.width, closed = 0.07, []
+    bench.arm.grip = lambda width, force, wait=True: closed.append(width) or 0.07
+    message = fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
+    assert "not confirmed" in message and closed.count(0.0) == 2
+    assert "holding(red_cube)" not in {str(f) for f in bench.world.world().facts}
+
+
+@pytest.mark.parametrize(("wider", "held"), [(0.004, True), (0.012, False), (0.018, False)])
+def test_fingers_much_wider_than_the_thing_hold_it_not(bench, wider, held):
+    bench.arm.stops_at = 0.05 + wider
+    if held:
+        assert "holding(red_cube)" in run(bench, "grasp(red_cube)")
+        return
+    fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
+    assert "hand_empty()" in {str(f) for f in bench.world.world().facts} and bench.arm.grips[-1] == 0.08
+
+
+def test_an_arm_that_was_held_off_its_path_is_not_moved_again_by_itself(bench):
+    """retries: COLLISION 1 back_off is for motions that would collide, of which nothing was moved."""
+    bench.skills.body.settings = dataclasses.replace(
+        bench.skills.body.settings, retries=read_policies(["COLLISION 1 back_off"])
+    )
+    follow, tried = bench.arm.follow, []
+
+    def held(trajectory, watch=None):
+        tried.append(trajectory)
+        if len(tried) > 1:
+            raise SkillFailureError(Code.COLLISION, "the arm was held off its path", final=True)
+        follow(trajectory, watch)
+
+    bench.arm.follow = held
+    fails(bench, "grasp(red_cube)", Code.COLLISION)
+    assert len(tried) == 2
+
+
 def test_another_grasp_is_tried_where_retries_are_set(planning_scene):
     bench = Bench(planning_scene, retries=read_policies(["NO_GRASP 1 other_grasp"]))
     bench.world.show(cube("red_cube", 0.45, 0.0))
@@ -308,8 +348,11 @@ def test_following_ends_when_the_arm_is_there(arm):
 def test_an_arm_that_does_not_arrive(arm):
     thread, box = in_thread(arm.follow, MOTION)
     until(lambda: arm.sent)
-    arm.on_state(state(MOTION.duration + 2.0, HOME + 0.1))
-    thread.join(60.0)
+    stamp = MOTION.duration
+    while thread.is_alive():
+        stamp += 0.1
+        arm.on_state(state(stamp, HOME + 0.1))
+        time.sleep(0.001)
     assert (
         box["error"].code is Code.CONTROL_FAILED and "0.100 rad away" in box["error"].message and arm.sent[-1] is None
     )

@@ -100,9 +100,6 @@ class MotionPlanner:
         return None
 
     def _search(self, start: Array, goals: list[Array], margin: float, seconds: float) -> Array | None:
-        from ompl import base, geometric, util
-
-        util.setLogLevel(util.LogLevel.LOG_ERROR)
         scene, count = self.scene, self.scene.robot.count
         lower, upper = self.kinematics.lower, self.kinematics.upper
         if not scene.holding:  # VAMP's model of the hand knows of nothing in it
@@ -110,6 +107,15 @@ class MotionPlanner:
             within = proposed is not None and bool(np.all((lower <= proposed) & (proposed <= upper)))
             if proposed is not None and within and self._free(proposed, margin):
                 return self._shorten(proposed, margin)
+        try:
+            from ompl import base, geometric, util
+        except ModuleNotFoundError:
+            raise SkillFailureError(
+                Code.PLANNING_FAILED,
+                f"straight and raised motions are blocked by {self._blocker(start, goals[0], margin)}, and this Python "
+                "has no OMPL to search for another path (its wheels are for 3.10 to 3.13)",
+            ) from None
+        util.setLogLevel(util.LogLevel.LOG_ERROR)
         deadline = time.monotonic() + seconds
         # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
         for goal in cycle(goals[:3]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from planweave.core.errors import ConfigError
 from planweave.robots import RobotDescription
 
@@ -12,6 +14,15 @@ STAND_INS = ("simulation", "gazebo", "fake")
 def is_real(robot: str) -> bool:
     """Whether the parameter robot names a real arm."""
     return bool(robot) and robot not in STAND_INS
+
+
+def kind_of(robot: str, description: RobotDescription) -> Literal["simulation", "driver", "robot"]:
+    """What the parameter robot means for remedies, see RosNames.kind: /executor/recover is offered for a real arm whose
+    driver can be told.
+    """
+    if robot == "simulation":
+        return "simulation"
+    return "robot" if is_real(robot) and description.ros.driver else "driver"
 
 
 def check_robot(node: str, robot: str, arm: str, gripper: str, description: RobotDescription) -> None:

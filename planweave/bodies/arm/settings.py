@@ -24,7 +24,7 @@ class SkillSettings:
     approach_speed: float = 0.25
     grip_force: float = 20.0
     smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
-    not_closed: float = 0.02  # fingers that stay this much wider than the object expected did not close
+    not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
     retries: Mapping[Code, Policy] = field(default_factory=dict)  # what is tried again by itself, by failure code
     look_seconds: float = 5.0  # wait for a camera image

@@ -26,6 +26,7 @@ class UnseenGrip:
     to feel what they hold where they are too high to release it.
 
     ready(): waits until the gripper's controller is available. warn(text): logs a warning. let_go: name of the service.
+    driven: whether anything moves the fingers; else their opening says nothing.
     """
 
     def __init__(
@@ -37,10 +38,11 @@ class UnseenGrip:
         ready: Callable[[], object],
         warn: Callable[[str], object],
         let_go: str = RosNames().let_go,
+        driven: bool = True,
     ):
         self._arm, self._world, self._force, self._may_feel = arm, world, force, feel
         self._ready, self._warn, self._let_go = ready, warn, let_go
-        self._widest = arm.robot.gripper.opening
+        self._widest, self._driven = arm.robot.gripper.opening, driven
         self._begun = False
         self._known = threading.Event()
 
@@ -49,7 +51,7 @@ class UnseenGrip:
         if self._begun:
             return
         self._begun = True
-        if not _AJAR < state.width < self._widest - _AJAR:
+        if not self._driven or not _AJAR < state.width < self._widest - _AJAR:
             self._known.set()
             return
         self._world.gripped_unseen(state.width)
@@ -61,7 +63,7 @@ class UnseenGrip:
     def interrupted(self) -> None:
         """The fingers were stopped while they closed: what they stand around by now nobody has seen them take."""
         width = self._arm.wait_fingers()
-        if width is not None and self._world.held is None:
+        if self._driven and width is not None and self._world.held is None:
             self._world.gripped_unseen(width if _AJAR < width < self._widest - _AJAR else None)
 
     def wait(self) -> None:

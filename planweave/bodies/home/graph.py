@@ -157,7 +157,7 @@ def load_graph(scene: str) -> Graph:
         raise SceneError(f"{scene[:200]}: no such file; give the path of a VirtualHome graph, or a name like home_flat")
     path = find_config("scenes", scene, ".json")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SceneError(f"{path}: cannot be read: {error}") from None
     return read_graph(text, path.name)

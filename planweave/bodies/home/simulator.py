@@ -12,8 +12,9 @@ from planweave.bodies.home.script import read_line, write_line
 from planweave.bodies.home.vocabulary import DOMAIN, Vocabulary
 from planweave.core.errors import InvalidActionError, PlanweaveError, UnknownNameError
 from planweave.core.failure import Code
+from planweave.core.formula import Atom, Or, substitute
 from planweave.core.state import AtomKey, State
-from planweave.core.transition import Change, Transition
+from planweave.core.transition import Change, Transition, fixed_predicates
 from planweave.core.world import Action, Literal, World, WorldObject
 
 
@@ -77,7 +78,7 @@ class Simulator:
         except InvalidActionError as error:
             return Step(Code.INVALID_ACTION, self._when(str(error), action))
         if unmet:
-            return Step(Code.PRECONDITION_UNMET, self._when(self._say(action, unmet[0]), action), unmet)
+            return Step(Code.PRECONDITION_UNMET, self._when(self._say(action, unmet), action), unmet)
         change = self._transition.apply(self.state, action)
         if change.added or change.deleted:
             self._changes.append(change)
@@ -100,7 +101,7 @@ class Simulator:
             unmet = self._transition.unmet(self.state, action)
         except PlanweaveError as error:
             return str(error)
-        return self._say(action, unmet[0]) if unmet else ""
+        return self._say(action, unmet) if unmet else ""
 
     def holds(self, literal: Literal) -> bool:
         """Whether a literal holds now."""
@@ -119,11 +120,18 @@ class Simulator:
     def _when(self, cause: str, action: Action) -> str:
         return f'{cause} when executing "{write_line(action, self.graph, index=self.steps)}"'
 
-    def _say(self, action: Action, literal: Literal) -> str:
-        """VirtualHome's message for the first unmet literal, from the domain file."""
-        key = literal.predicate if literal.positive else f"not {literal.predicate}"
-        rows = self.vocabulary.wording
-        template = rows.get(action.name, {}).get(key) or rows["all"].get(key)
+    def _say(self, action: Action, unmet: tuple[Literal, ...]) -> str:
+        """VirtualHome's message for an unmet precondition, from the domain file: of alternatives it names what an
+        object is, before what the object is in or on.
+        """
+        domain, rows = self.vocabulary.domain, self.vocabulary.wording
+        wording = {**rows["all"], **rows.get(action.name, {})}
+        first = self._transition.failing(self.state, action)[0]
+        binding = domain.actions[action.name].binding(action.args)
+        atoms = (p for p in (first.parts if isinstance(first, Or) else ()) if isinstance(p, Atom))
+        known = (a for a in atoms if a.predicate in fixed_predicates(domain) and a.predicate in wording)
+        literal = next((Literal(a.predicate, substitute(a.terms, binding)) for a in known), unmet[0])
+        template = wording.get(literal.predicate if literal.positive else f"not {literal.predicate}")
         if template is None:
             return f"{literal} does not hold"
         room = next((self._tag(f[1]) for f in self.state.of("agent_in")), "nowhere")

@@ -57,7 +57,7 @@ class ReplayClient:
         self.model = ""
         self._count, self._choices = 0, False
         try:
-            lines = self._path.read_text(encoding="utf-8").splitlines()
+            lines = self._path.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 f"cannot read the cassette {self._path}: {error}; record one with the parameter 'record'"

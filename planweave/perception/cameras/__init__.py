@@ -12,6 +12,7 @@ from pathlib import Path
 
 from planweave.core.errors import ConfigError
 from planweave.perception.cameras import realsense, ros_bag
+from planweave.perception.cameras.content import BAG, SQLITE, is_of_realsense, magic
 from planweave.perception.cameras.frame import Camera
 from planweave.perception.cameras.threaded import LiveCamera, Recording
 
@@ -28,7 +29,7 @@ def open_realsense(stream: realsense.Stream, frame_id: str, arrived: Callable[[]
 
 
 def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]) -> Camera:
-    """A recording: a folder or .mcap file is a ROS 2 bag, a .db3 or .bag file RealSense's.
+    """A recording: a ROS bag, or one of RealSense, as its content says.
 
     Raises ConfigError for other files, MissingExtraError where the library is missing.
     """
@@ -36,13 +37,17 @@ def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str,
     if not name or not path.exists():
         found = f"there is no recording {name!r}" if name else "no recording is given"
         raise ConfigError(f"source bag: {found}; set the parameter bag.path")
-    if path.is_dir() or path.suffix == ".mcap":
-        source = partial(ros_bag.bag_frames, ros_bag.load_library(), path, topics)
-    elif path.suffix in (".db3", ".bag"):
+    try:
+        begins = magic(path)
+    except OSError as error:
+        raise ConfigError(f"source bag: {path}: {error.strerror}") from None
+    if begins in (SQLITE, BAG) and is_of_realsense(path):
         source = partial(realsense.recorded_frames, realsense.load_library(), path, frame_id)
+    elif begins or path.is_dir():
+        source = partial(ros_bag.bag_frames, ros_bag.load_library(), path, topics)
     else:
         raise ConfigError(
-            f"source bag: {path} is not a supported recording: the folder or .mcap file of a ROS 2 bag, or a .db3 or "
-            ".bag file of RealSense"
+            f"source bag: {path} is no recording by its content: expected a ROS 2 bag (folder, MCAP or SQLite), a ROS "
+            "1 bag, or a recording of RealSense's viewer or recorder"
         )
     return Recording(source, arrived, math.inf, loop)

@@ -1,19 +1,37 @@
-"""Recorded ROS bags through the library rosbags, without ROS: folders and .mcap files of ROS 2."""
+"""Recorded ROS bags through the library rosbags, without ROS: of ROS 2 (folder, MCAP, SQLite) and of ROS 1."""
 
 from __future__ import annotations
 
+import contextlib
 import math
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from planweave.core.errors import MissingExtraError
+from planweave.perception.cameras.content import ENDINGS, magic
 from planweave.perception.cameras.frame import CameraError, Frame
-from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from planweave.perception.cameras.ros_topics import (
+    COLOUR,
+    DEPTH,
+    INFO,
+    Message,
+    RawCompressed,
+    RawImage,
+    RawInfo,
+    RosTopicsCamera,
+    compressed_instead,
+)
 from planweave.perception.decoding import FrameError
 
-_TYPES = {COLOUR: "sensor_msgs/msg/Image", DEPTH: "sensor_msgs/msg/Image", INFO: "sensor_msgs/msg/CameraInfo"}
+_COMPRESSED = "sensor_msgs/msg/CompressedImage"
+_TYPES = {
+    COLOUR: ("sensor_msgs/msg/Image", _COMPRESSED),
+    DEPTH: ("sensor_msgs/msg/Image", _COMPRESSED),
+    INFO: ("sensor_msgs/msg/CameraInfo",),
+}
 
 
 def load_library() -> Any:
@@ -34,17 +52,17 @@ def bag_frames(
     found = False
     try:
         # Bags of Humble and earlier hold no message definitions; those of sensor_msgs have not changed since.
-        reader = highlevel.AnyReader([path], default_typestore=typesys.get_typestore(typesys.Stores.LATEST))
-        with reader:
+        store = typesys.get_typestore(typesys.Stores.LATEST)
+        with _named(path) as named, highlevel.AnyReader([named], default_typestore=store) as reader:
             kinds = _kinds(reader, path, topics)
             wanted = [c for c in reader.connections if c.topic in kinds]
             for connection, _, data in reader.messages(connections=wanted):
                 if ended.is_set():
                     return
                 message = reader.deserialize(data, connection.msgtype)
-                what = kinds[connection.topic]
+                what, compressed = kinds[connection.topic], connection.msgtype == _COMPRESSED
                 stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-                if not pairs.add(what, stamp, _raw(what, message), 0.0):
+                if not pairs.add(what, stamp, _raw(what, compressed, message), 0.0):
                     continue
                 found = True
                 try:
@@ -57,10 +75,10 @@ def bag_frames(
     except CameraError:
         raise
     except Exception as error:  # of the library, SQLite or the file system, depending on what is broken
-        raise CameraError(f"{path} cannot be read as a ROS 2 bag: {type(error).__name__}: {error}") from None
+        raise CameraError(f"{path} cannot be read as a ROS bag: {type(error).__name__}: {error}") from None
     if not found:
         raise CameraError(
-            f"{path}: colour, depth and camera info never have one stamp; record depth aligned to colour, with equal "
+            f"{path}: no colour and depth of one stamp with camera info; record depth aligned to colour, with equal "
             "stamps"
         )
 
@@ -69,19 +87,35 @@ def _kinds(reader: Any, path: Path, topics: dict[str, str]) -> dict[str, str]:
     """Message kind of each required topic; raises CameraError that lists the available topics."""
     there = {c.topic: c.msgtype for c in reader.connections}
     for what, topic in topics.items():
-        if there.get(topic) != _TYPES[what]:
+        if there.get(topic) not in _TYPES[what]:
             wrong = f"has {topic} as {there[topic]}" if topic in there else f"has no {topic}"
             listed = ", ".join(f"{name} ({kind})" for name, kind in sorted(there.items())) or "nothing"
             raise CameraError(
-                f"{path} {wrong}, where {what} is looked for as {_TYPES[what]}; set the parameters topics.*; "
-                f"it holds: {listed}"
+                f"{path} {wrong}, where {what} is looked for as {' or '.join(_TYPES[what])}; set the parameters "
+                f"topics.*; it holds: {listed}{compressed_instead(topics, there.__contains__)}"
             )
     return {topic: what for what, topic in topics.items()}
 
 
-def _raw(what: str, message: Any) -> RawImage | RawInfo:
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[Path]:
+    """The file by a name with the ending that the library tells the format by."""
+    ending = ENDINGS.get(magic(path), "")
+    if path.is_dir() or path.suffix == ending:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / f"bag{ending}"
+        link.symlink_to(path.absolute())
+        yield link
+
+
+def _raw(what: str, compressed: bool, message: Any) -> Message:
     if what == INFO:
-        return RawInfo(tuple(float(v) for v in message.k), message.height, message.width)
+        k = message.k if hasattr(message, "k") else message.K  # of ROS 1
+        return RawInfo(tuple(float(v) for v in k), message.height, message.width)
+    if compressed:
+        return RawCompressed(message.header.frame_id, message.format, memoryview(message.data))
     return RawImage(
         message.header.frame_id,
         message.height,

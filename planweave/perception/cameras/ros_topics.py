@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
 
 from planweave.perception.cameras.frame import Frame
-from planweave.perception.decoding import FrameError, decode_colour, decode_depth
+from planweave.perception.decoding import (
+    FrameError,
+    decode_colour,
+    decode_compressed_colour,
+    decode_compressed_depth,
+    decode_depth,
+)
 from planweave.perception.geometry import Intrinsics
 
 COLOUR, DEPTH, INFO = "colour", "depth", "camera info"
@@ -25,6 +35,53 @@ class RawImage:
     data: bytes | memoryview
     bigendian: bool = False
 
+    def colour(self) -> np.ndarray:
+        """RGB (height, width, 3) uint8; raises FrameError."""
+        return decode_colour(self.data, self.height, self.width, self.encoding, self.step)
+
+    def depth(self) -> np.ndarray:
+        """Metres (height, width) float32; raises FrameError."""
+        return decode_depth(self.data, self.height, self.width, self.encoding, self.step, self.bigendian)
+
+
+@dataclass(frozen=True)
+class RawCompressed:
+    """Fields used of a compressed image message."""
+
+    frame_id: str
+    format: str
+    data: bytes | memoryview
+
+    def colour(self) -> np.ndarray:
+        """RGB (height, width, 3) uint8; raises FrameError."""
+        return decode_compressed_colour(self.data, self.format)
+
+    def depth(self) -> np.ndarray:
+        """Metres (height, width) float32; raises FrameError."""
+        return decode_compressed_depth(self.data, self.format)
+
+
+_COMPRESSED = ("/compressed", "/compressedDepth")
+
+
+def is_compressed(topic: str) -> bool:
+    """Whether images come compressed on a topic, by its name as image_transport makes it."""
+    return topic.endswith(_COMPRESSED)
+
+
+def compressed_instead(topics: Mapping[str, str], there: Callable[[str], object]) -> str:
+    """What to do where images are there compressed alone, to follow an error message; else empty. there: whether a
+    topic is there.
+    """
+    names = {COLOUR: "colour", DEPTH: "depth"}
+    found = [
+        f"topics.{names[what]}: {topics[what]}{ending}"
+        for what in names
+        for ending in _COMPRESSED
+        if not there(topics[what]) and there(f"{topics[what]}{ending}")
+    ]
+    return f"; compressed images are there: set {', '.join(found)}" if found else ""
+
 
 @dataclass(frozen=True)
 class RawInfo:
@@ -35,15 +92,30 @@ class RawInfo:
     width: int
 
 
+Message: TypeAlias = RawImage | RawCompressed | RawInfo
+
+
+_IMAGES = (RawImage, RawCompressed)
+
+
+def _is_pair(parts: dict[str, Message]) -> bool:
+    return COLOUR in parts and DEPTH in parts
+
+
 class RosTopicsCamera:
-    """Keeps the newest complete set of messages. Thread-safe: `add` is called from callbacks and is cheap."""
+    """Keeps the newest colour and depth of one stamp, with the camera info of that stamp; where it has other stamps, or
+    came once, the newest one. Thread-safe: `add` is called from callbacks and is cheap.
+    """
 
     def __init__(self, topics: dict[str, str], silent_after: float, started: float):
         """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic."""
         self._topics, self._silent_after = topics, silent_after
         self._lock = threading.Lock()
-        self._waiting: dict[int, dict[str, RawImage | RawInfo]] = {}
-        self._ready: tuple[int, dict[str, RawImage | RawInfo]] | None = None
+        self._waiting: dict[int, dict[str, Message]] = {}
+        self._info: RawInfo | None = None  # the newest
+        self._in_step = True  # whether camera info has the stamps of the images
+        self._without: int | None = None  # stamp of the newest set, where it had no camera info of its own
+        self._ready: tuple[int, dict[str, Message | None]] | None = None
         self._heard = dict.fromkeys((COLOUR, DEPTH, INFO), started)
         self._ever = dict.fromkeys(self._heard, False)
         self._paired = started
@@ -59,13 +131,15 @@ class RosTopicsCamera:
     def close(self) -> None:
         """Does nothing; the subscriptions belong to the node."""
 
-    def add(self, what: str, stamp: int, value: RawImage | RawInfo, now: float) -> bool:
+    def add(self, what: str, stamp: int, value: Message, now: float) -> bool:
         """Add one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
         with self._lock:
             self._heard[what], self._ever[what] = now, True
+            if isinstance(value, RawInfo):
+                self._info, self._in_step = value, self._in_step or stamp == self._without
             parts = self._waiting.setdefault(stamp, {})
             parts[what] = value
-            if len(parts) < 3:
+            if not _is_pair(parts) or not (INFO in parts or self._does_without(stamp)):
                 while len(self._waiting) > _KEPT:
                     del self._waiting[next(iter(self._waiting))]
                 return False
@@ -75,8 +149,17 @@ class RosTopicsCamera:
             # Sets of older stamps cannot be wanted any more.
             for old in [s for s in self._waiting if s < stamp]:
                 del self._waiting[old]
-            self._ready, self._paired = (stamp, parts), now
+            self._without = None if INFO in parts else stamp
+            self._ready, self._paired = (stamp, {INFO: self._info, **parts}), now
             return True
+
+    def _does_without(self, stamp: int) -> bool:
+        """Whether a pair does not wait for the camera info of its stamp: none came for an older one either.
+
+        Requires the lock.
+        """
+        self._in_step = self._in_step and not any(s < stamp and _is_pair(parts) for s, parts in self._waiting.items())
+        return self._info is not None and not self._in_step
 
     def add_still(self, stamp: int, of: int, now: float) -> bool:
         """Add the notice that at `stamp` the camera would publish the image stamped `of` unchanged; True where that one
@@ -102,34 +185,26 @@ class RosTopicsCamera:
             self._last, self._same = frame, (frame.nanoseconds,)
         return frame
 
-    def _frame(self, stamp: int, parts: dict[str, RawImage | RawInfo]) -> Frame:
+    def _frame(self, stamp: int, parts: dict[str, Message | None]) -> Frame:
         colour, depth, info = parts[COLOUR], parts[DEPTH], parts[INFO]
-        assert isinstance(colour, RawImage) and isinstance(depth, RawImage) and isinstance(info, RawInfo)
-        if (colour.height, colour.width) != (depth.height, depth.width) or (info.height, info.width) != (
-            colour.height,
-            colour.width,
-        ):
-            raise FrameError(
-                f"sizes differ: colour {colour.width} x {colour.height}, depth {depth.width} x {depth.height}, "
-                "camera info "
-                f"{info.width} x {info.height}; all three must agree (publish depth aligned to colour)"
-            )
+        assert isinstance(colour, _IMAGES) and isinstance(depth, _IMAGES) and isinstance(info, RawInfo)
+        rgb, metres = colour.colour(), depth.depth()
+        sizes = [(array.shape[1], array.shape[0]) for array in (rgb, metres)] + [(info.width, info.height)]
+        if len(set(sizes)) > 1:
+            listed = ", ".join(f"{what} {w} x {h}" for what, (w, h) in zip((COLOUR, DEPTH, INFO), sizes))
+            raise FrameError(f"sizes differ: {listed}; all three must agree (publish depth aligned to colour)")
         try:
             intrinsics = Intrinsics.from_matrix(info.k, info.width, info.height)
         except ValueError as error:
             raise FrameError(str(error)) from None
-        return Frame(
-            stamp,
-            colour.frame_id,
-            decode_colour(colour.data, colour.height, colour.width, colour.encoding, colour.step),
-            decode_depth(depth.data, depth.height, depth.width, depth.encoding, depth.step, depth.bigendian),
-            intrinsics,
-        )
+        return Frame(stamp, colour.frame_id, rgb, metres, intrinsics)
 
     def complaint(self, now: float) -> str:
         """The missing messages at time `now`, with their topic; "" where none is missing."""
         with self._lock:
             silent = [what for what, at in self._heard.items() if now - at > self._silent_after]
+            if len(silent) < 3 and self._info is not None:  # which need not be repeated
+                silent = [what for what in silent if what != INFO]
             unpaired = not silent and now - self._paired > self._silent_after
             ever = dict(self._ever)
         if len(silent) == 3:
@@ -143,7 +218,14 @@ class RosTopicsCamera:
             return f"the camera gives no {listed} for {self._silent_after:g} s; check that this stream is switched on"
         if unpaired:
             return (
-                "colour, depth and camera info arrive, but never with one stamp; "
-                "publish depth aligned to colour with equal stamps"
+                f"colour and depth arrive, but never with one stamp{self._apart()}; publish depth aligned to colour "
+                "with equal stamps"
             )
         return ""
+
+    def _apart(self) -> str:
+        """How far the nearest stamps of colour and depth are apart, in words."""
+        with self._lock:
+            stamps = [[s for s, parts in self._waiting.items() if what in parts] for what in (COLOUR, DEPTH)]
+        apart = [abs(a - b) for a in stamps[0] for b in stamps[1]]
+        return f" (the nearest are {min(apart) * 1e-6:.3g} ms apart)" if apart else ""

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class ArmState:
     """Measured state: joint positions (n,) rad and velocities (n,) rad/s, finger opening m and its speed m/s, stamp in
-    s.
+    s. fingers: whether the opening is measured; else it is the last one known, or NaN.
     """
 
     stamp: float
@@ -27,6 +27,7 @@ class ArmState:
     velocities: Array
     width: float
     finger_speed: float = 0.0
+    fingers: bool = True
 
     @property
     def still(self) -> bool:
@@ -42,12 +43,13 @@ class Arm(Protocol):
     """An arm with a gripper. Calls block until done and raise SkillFailureError; all waits have deadlines."""
 
     def state(self) -> ArmState:
-        """The newest measured state; CONTROL_FAILED where it is stale."""
+        """The newest measured state; CONTROL_FAILED where it is stale. Reading it stops nothing."""
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Follow a trajectory that starts at the current position, and wait until the arm rests at its end.
 
-        Raises GRASP_LOST where `watch` reports it, CONTROL_FAILED where the arm does not reach the end, CANCELED or
+        Raises GRASP_LOST where `watch` reports it, COLLISION where the arm is held off its path, SAFETY_STOP where
+        somebody else moves it or the robot stopped itself, CONTROL_FAILED where it does not reach the end, CANCELED or
         TIMEOUT.
         """
 
@@ -63,14 +65,22 @@ class Arm(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a motion, as reported by a controller; message is empty for SUCCESS."""
+    """Result of a motion, as reported by a controller; message is empty for SUCCESS.
+
+    A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP:
+    the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION).
+    """
 
     code: Code
     message: str = ""
+    if_silent: str = ""
+    if_behind: str = ""
 
 
 Done = Callable[[Outcome], None]
 """Called once, from any thread, when a motion has ended."""
+Desired = Callable[[Array], None]
+"""Called from any thread with the joint positions (n,) rad that the controller wants at the moment."""
 
 
 class Follower(Protocol):
@@ -79,13 +89,23 @@ class Follower(Protocol):
     reports: bool
     """Whether `done` will be called; else the end of a motion is told by the measured states alone."""
     grace: float
-    """Seconds of the controller's time after the end of a trajectory until it must be over."""
+    """Seconds of the controller's time without progress along a trajectory after which it has failed."""
 
-    def start(self, trajectory: Trajectory, done: Done) -> None:
+    def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
         """Start following a trajectory."""
 
     def stop(self) -> str:
         """Stop and hold, regardless of what was sent before; returns why the stop cannot have arrived, else empty."""
+
+
+class OtherCommanders(Protocol):
+    """Who else may command the arm's controller."""
+
+    def named(self) -> str:
+        """The nodes that publish to the controller's topic or are clients of its action, as a list; empty for none."""
+
+    def moving(self) -> str:
+        """Why the arm is not free: a goal of another client is carried out; else empty."""
 
 
 class Gripper(Protocol):
@@ -107,8 +127,10 @@ class Gripper(Protocol):
 class GoalPort(Protocol):
     """A client of one ROS action. Calls do not block."""
 
-    def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
-        """Send a goal message; `done` is called once, from any thread, unless the server dies."""
+    def send(self, goal: Any, done: Callable[[ActionEnd], None], feedback: Callable[[Any], None] | None = None) -> None:
+        """Send a goal message; `done` is called once, from any thread, unless the server dies, and `feedback` with each
+        feedback message.
+        """
 
     def cancel(self) -> str:
         """Cancel all goals of the server, also those of other clients; returns why it was not reached, else empty."""

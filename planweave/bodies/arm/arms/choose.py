@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from planweave.bodies.arm.arms.base import Follower, GoalPort, Gripper
+from planweave.bodies.arm.arms.base import Follower, GoalPort, Gripper, OtherCommanders
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
@@ -20,7 +20,7 @@ from planweave.bodies.arm.timing import Trajectory
 from planweave.robots import RobotDescription
 
 ARMS = ("trajectory", "follow", "moveit")
-GRIPPERS = ("trajectory", "command", "franka", "none")
+GRIPPERS = ("trajectory", "command", "parallel", "franka", "none")
 HandMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
 __all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper", "make_planner"]
 
@@ -37,7 +37,7 @@ class Ports(Protocol):
     def follow(self) -> tuple[GoalPort, Callable[[Trajectory], Any]]:
         """The arm controller's action, and the conversion of a trajectory to its goal."""
 
-    def gripper_command(self) -> tuple[GoalPort, Callable[[float, float], Any]]:
+    def gripper_command(self, parallel: bool) -> tuple[GoalPort, Callable[[float, float], Any]]:
         """The finger controller's action, and the conversion of opening (m) and force (N) to its goal."""
 
     def hand_actions(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], HandMakers]:
@@ -55,17 +55,18 @@ def make_arm(
     process: MoveItProcess | None,
     names: RosNames,
     robot: RobotDescription,
+    others: OtherCommanders | None = None,
 ) -> ControlledArm:
-    """Create an arm of ARMS. silence: see ControlledArm. process: for "moveit". names: used in error messages."""
+    """Create an arm of ARMS. silence, names, others: see ControlledArm. process: for "moveit"."""
     follower: Follower
     if kind == "moveit":
         assert process is not None
-        follower = MoveItFollower(process, ports.cancel_arm())
+        follower = MoveItFollower(process, ports.cancel_arm(), names)
     elif kind == "follow":
-        follower = ActionFollower(*ports.follow(), names.how_to_recover)
+        follower = ActionFollower(*ports.follow(), robot.joint_names, names)
     else:
         follower = TopicFollower(ports.publish_arm)
-    return ControlledArm(follower, gripper, silence, robot)
+    return ControlledArm(follower, gripper, silence, robot, names, others)
 
 
 def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
@@ -73,8 +74,8 @@ def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
     if kind == "franka":
         actions, goals = ports.hand_actions()
         return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
-    if kind == "command":
-        return CommandGripper(*ports.gripper_command())
+    if kind in ("command", "parallel"):
+        return CommandGripper(*ports.gripper_command(parallel=kind == "parallel"))
     return NoGripper() if kind == "none" else TopicGripper(ports.publish_gripper)
 
 

@@ -9,11 +9,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from planweave.bodies.arm.arms.base import ArmState, Done, Follower, Gripper, Outcome, Watch
+from planweave.bodies.arm.arms.base import (
+    ArmState,
+    Array,
+    Desired,
+    Done,
+    Follower,
+    Gripper,
+    OtherCommanders,
+    Outcome,
+    Watch,
+)
+from planweave.bodies.arm.arms.path_watch import PathWatch
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.failure import Code
 from planweave.robots import RobotDescription, load_robot
@@ -24,34 +38,67 @@ _GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
 _GRIP_REACHED = 0.001  # m
 _FINGERS_REST = 1.0  # s of wall time within which fingers rest after a stop
 _STOPPING = 0.1  # s of the controller's time within which a stop is at work
+_FRESH = 1.0  # s of wall time for which a measured state says that the arm stands
 _STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
 AWAY = 0.03
 """rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
 MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
 """
+OFF = 0.05
+"""rad by which a joint, measured or as the controller wants it, may be off the path of a motion. Above the tolerance of
+the controllers (0.04 in config/), which tell a contact by their own error; at a start AWAY is within it.
+"""
+_HELD = 0.03  # rad behind the timed path at which an arm whose controller gives no reason was held
+_GOES_ON = 0.2  # s after a stop at which joint states of a living driver come
 _JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the speed limits, that two states in a row may be apart
 
 
+_Found = TypeVar("_Found")
+
+
 class _Report:
-    """A controller's report of one motion, with stamp and finger opening of the newest state at that time."""
+    """A controller's report of one motion, with stamp and finger opening of the newest state at that time; and the
+    joint positions that the controller wanted last.
+    """
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
         self.stamp = self.width = 0.0
+        self.desired: Array | None = None
+
+
+class Alone:
+    """Nobody else commands the arm; see OtherCommanders."""
+
+    def named(self) -> str:
+        """Nobody."""
+        return ""
+
+    def moving(self) -> str:
+        """Nobody."""
+        return ""
 
 
 class ControlledArm:
     """See `planweave.bodies.arm.arms.base.Arm`.
 
-    silence: wall seconds without a measured state after which the controller counts as dead; nothing waits for it until
-    states arrive again. robot: by default the default one.
+    Stops only what it moves itself. silence: wall seconds without a measured state after which the controller counts as
+    dead; nothing waits for it until states arrive again. robot: by default the default one. names: for remedies in
+    messages. others: who else may command the arm.
     """
 
     def __init__(
-        self, follower: Follower, gripper: Gripper, silence: float = 3.0, robot: RobotDescription | None = None
+        self,
+        follower: Follower,
+        gripper: Gripper,
+        silence: float = 3.0,
+        robot: RobotDescription | None = None,
+        names: RosNames | None = None,
+        others: OtherCommanders | None = None,
     ):
         self.robot = robot or load_robot()
         self._follower, self._gripper, self._silence = follower, gripper, silence
+        self._names, self._others = names or RosNames(), others or Alone()
         self._changed = threading.Condition()
         self._state: ArmState | None = None
         self._arrived_at = time.monotonic()
@@ -62,6 +109,7 @@ class ControlledArm:
         self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
         self._unreached = ""  # why the last stop reached nobody
         self._following = False
+        self._moves_arm = self._moves_fingers = False  # was sent, and is not known to have ended
 
     # ---- from other threads -------------------------------------------------------------------------------------
 
@@ -81,8 +129,15 @@ class ControlledArm:
         with self._changed:
             self._aborted, self._deadline, self._gripping = None, deadline, None
 
+    def intruded(self, message: str) -> None:
+        """Process a command of another client to the arm's controller: it ends a motion that goes on."""
+        with self._changed:
+            following = self._following
+        if following:
+            self.abort(Code.SAFETY_STOP, f"{message} during a motion; the arm was stopped")
+
     def abort(self, code: Code, message: str) -> None:
-        """Stop the arm and end the running skill, from any thread; the first reason is kept."""
+        """Stop what moves and end the running skill, from any thread; the first reason is kept."""
         with self._changed:
             self._stop()
             if self._aborted is None:
@@ -94,7 +149,7 @@ class ControlledArm:
         not.
         """
         with self._changed:
-            return self._wait_still() if self._state is not None else ""
+            return self._wait_still() if self._state is not None and self._moves_arm else ""
 
     def wait_fingers(self) -> float | None:
         """Opening of the fingers (m) once they rest after `abort`, or a second later; None without a measured state."""
@@ -108,6 +163,11 @@ class ControlledArm:
                 self._changed.wait(_STOPPING / 2)
             return state.width if state is not None else None
 
+    @property
+    def moves(self) -> bool:
+        """Whether a motion of the arm was sent and is not known to have ended."""
+        return self._moves_arm
+
     # ---- for the skill ------------------------------------------------------------------------------------------
 
     def check(self) -> None:
@@ -116,14 +176,22 @@ class ControlledArm:
             self._raise_if_over()
 
     def state(self) -> ArmState:
-        """The newest measured state."""
+        """The newest measured state. Waits for one where it is stale; stops nothing."""
+        begun = time.monotonic()
         with self._changed:
-            self._wait(lambda: self._state is not None and time.monotonic() - self._arrived_at < self._silence)
-            assert self._state is not None
+            while self._state is None or time.monotonic() - self._arrived_at >= self._silence:
+                left = begun + self._silence - time.monotonic()
+                if self._silent or left <= 0:
+                    self._silent = True
+                    raise self._silence_failure()
+                self._changed.wait(left)
+            if not self._state.fingers:
+                raise self._silence_failure()
             return self._state
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Start a trajectory and wait for its end."""
+        self.check()
         start = self.state()
         away = np.abs(trajectory.positions[0] - start.positions)
         if away.max() > AWAY:
@@ -134,50 +202,20 @@ class ControlledArm:
                 f"(at most {AWAY:g}): something moved the arm since it was planned, or its joint states are old; "
                 "nothing was moved",
             )
-        goal, report, follower = trajectory.end, _Report(), self._follower
-        lost = ""
-
-        def finished() -> bool:
-            nonlocal lost
-            state = self._state
-            assert state is not None
-            lost = watch(state) if watch is not None else ""
-            if lost or (report.outcome is not None and report.outcome.code is not Code.SUCCESS):
-                return True
-            late = state.stamp - start.stamp - trajectory.duration
-            near = float(np.abs(state.positions - goal).max()) < _ARRIVED
-            told = report.outcome is not None or not follower.reports
-            return (near and state.still and late >= -0.05 and told) or late > follower.grace
-
+        if foreign := self._others.moving():
+            raise SkillFailureError(Code.SAFETY_STOP, f"{foreign}; nothing was moved")
+        report, path = _Report(), PathWatch(trajectory, start.stamp)
         with self._changed:
             self._raise_if_over()
-            self._following = True
+            self._following = self._moves_arm = True
             try:
-                follower.start(trajectory, self._listener(report))
-                self._wait(finished)
+                self._follower.start(trajectory, self._listener(report), self._desired(report))
+                outcome = self._wait(lambda: self._end_of(trajectory, report, path, watch))
             finally:
                 self._following = False
-            if lost:
-                self._fail(Code.GRASP_LOST, lost)
-            if report.outcome is not None and report.outcome.code is not Code.SUCCESS:
-                self._fail(report.outcome.code, report.outcome.message)
-            state = self._state
-            assert state is not None
-            error = np.abs(state.positions - goal)
-            if error.max() >= _ARRIVED:
-                joint = int(error.argmax())
-                self._fail(
-                    Code.CONTROL_FAILED,
-                    f"the arm did not reach the end of its motion: {self.robot.joint_names[joint]} is "
-                    f"{error[joint]:.3f} rad away {follower.grace:g} s after the motion should have ended "
-                    "(something may block it); it was stopped",
-                )
-            if report.outcome is None and follower.reports:
-                self._fail(
-                    Code.CONTROL_FAILED,
-                    f"the arm's controller did not report the end of the motion within {follower.grace:g} s "
-                    "(has it ended?); the arm was stopped",
-                )
+            if outcome.code is not Code.SUCCESS:
+                self._fail(outcome, path)
+            self._moves_arm = False
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:
         """Start a finger motion; wait until the fingers reach the opening or have stopped against an object."""
@@ -185,11 +223,13 @@ class ControlledArm:
         with self._changed:
             if self._gripping is not None and gripper.reports:  # one movement at a time
                 self._finish_grip(self._gripping, width=None)
+        self.check()
         start = self.state()
         with self._changed:
             self._raise_if_over()
             report = self._gripping = _Report()
             report.stamp, report.width = start.stamp, start.width
+            self._moves_fingers = True
             gripper.start(width, force, self._listener(report))
             if wait:
                 self._finish_grip(report, width)
@@ -197,6 +237,58 @@ class ControlledArm:
             return self._state.width
 
     # ---- the lock is held ---------------------------------------------------------------------------------------
+
+    def _end_of(self, trajectory: Trajectory, report: _Report, path: PathWatch, watch: Watch | None) -> Outcome | None:
+        """How a motion has ended, or must end; None while it goes on."""
+        state, follower, names = self._state, self._follower, self.robot.joint_names
+        assert state is not None
+        lost = watch(state) if watch is not None else ""
+        if lost:
+            return Outcome(Code.GRASP_LOST, lost)
+        reported = report.outcome
+        if reported is not None and reported.code is not Code.SUCCESS:
+            foreign = reported.code is Code.SAFETY_STOP and not reported.if_silent
+            return replace(reported, message=reported.message + self._by_whom()) if foreign else reported
+        wanted = path.off(report.desired, state.stamp) if report.desired is not None else (0.0, 0)
+        if wanted[0] > OFF:
+            return Outcome(
+                Code.SAFETY_STOP,
+                f"the controller follows another trajectory than the one sent: it wants {names[wanted[1]]} "
+                f"{wanted[0]:.3f} rad off its path{self._by_whom()}; the arm was stopped",
+            )
+        off, joint = path.off(state.positions, state.stamp)
+        if off > OFF:
+            others = self._by_whom()
+            return Outcome(
+                Code.SAFETY_STOP if others else Code.COLLISION,
+                f"{names[joint]} is {off:.3f} rad off the path of the motion (at most {OFF:g}): something blocks or "
+                f"pushes the arm, or somebody else moves it{others}; it was stopped",
+            )
+        error = np.abs(state.positions - trajectory.end)
+        joint, near = int(error.argmax()), float(error.max()) < _ARRIVED
+        told = report.outcome is not None or not follower.reports
+        timely = state.stamp - path.begun - trajectory.duration >= -0.05
+        overdue = path.idle(state.stamp) > follower.grace
+        if near and told and (overdue or (state.still and timely)):
+            return Outcome(Code.SUCCESS)
+        if not overdue:
+            return None
+        if not near:
+            return Outcome(
+                Code.CONTROL_FAILED,
+                f"the arm did not reach the end of its motion: {names[joint]} is {error[joint]:.3f} rad away, and "
+                f"nothing has moved along the path for {follower.grace:g} s (something may block it); it was stopped",
+            )
+        return Outcome(
+            Code.CONTROL_FAILED,
+            f"the arm's controller did not report the end of the motion within {follower.grace:g} s "
+            "(has it ended?); the arm was stopped",
+        )
+
+    def _by_whom(self) -> str:
+        """Who else may command the arm, to follow a suspicion; empty for nobody."""
+        named = self._others.named()
+        return f" (it also takes commands of {named})" if named else ""
 
     def _finish_grip(self, report: _Report, width: float | None) -> None:
         gripper, begun = self._gripper, report.stamp
@@ -216,7 +308,7 @@ class ControlledArm:
             return (elapsed > 0 and (there or stopped)) or elapsed > gripper.grace
 
         self._wait(finished)
-        self._gripping = None
+        self._gripping, self._moves_fingers = None, False
         outcome = report.outcome
         if outcome is None and gripper.reports:
             gripper.stop()
@@ -237,37 +329,74 @@ class ControlledArm:
 
         return done
 
-    def _fail(self, code: Code, message: str) -> None:
+    def _desired(self, report: _Report) -> Desired:
+        def desired(positions: Array) -> None:
+            with self._changed:
+                report.desired = positions
+                self._changed.notify_all()
+
+        return desired
+
+    def _fail(self, outcome: Outcome, path: PathWatch) -> None:
+        """Stop, and raise the failure of a motion, with what the measured states add to it. A contact is not tried
+        again: nothing moves on by itself into what blocks it.
+        """
+        code, message, state = outcome.code, outcome.message, self._state
+        assert state is not None
+        behind = path.behind(state.positions, state.stamp)
         self._stop()
-        raise SkillFailureError(code, _with(message, self._wait_still()))
+        standing = self._wait_still()
+        if outcome.if_silent and not self._goes_on():
+            code, message = Code.SAFETY_STOP, outcome.if_silent
+        elif outcome.if_behind and behind > _HELD:
+            code, message = Code.COLLISION, outcome.if_behind
+        raise SkillFailureError(code, _with(message, standing), final=code is Code.COLLISION)
+
+    def _goes_on(self) -> bool:
+        """Whether joint states come a moment after the stop."""
+        end = time.monotonic() + max(self._silence, _GOES_ON)
+        while (left := end - time.monotonic()) > 0:
+            if self._state is not None and self._state.stamp >= self._stopped + _GOES_ON:
+                return True
+            self._changed.wait(left)
+        return False
 
     def _stop(self) -> None:
+        """Stop what was sent and has not ended: what others move is theirs."""
         self._stopped = self._state.stamp if self._state is not None else 0.0
-        self._unreached = self._follower.stop()
-        self._gripper.stop()
+        if self._moves_arm:
+            self._unreached = self._follower.stop()
+        if self._moves_fingers:
+            self._gripper.stop()
 
-    def _wait(self, ready: Callable[[], bool]) -> None:
-        """Wait for a condition on the measured state; raises when aborted, out of time, or when states stop
-        arriving.
+    def _silence_failure(self) -> SkillFailureError:
+        if self._state is not None and not self._state.fingers and time.monotonic() - self._arrived_at < self._silence:
+            return SkillFailureError(
+                Code.CONTROL_FAILED, f"no joint states of the fingers: {self._names.fingers_silent}"
+            )
+        return SkillFailureError(
+            Code.CONTROL_FAILED, f"no joint states for {self._silence:g} s: {self._names.arm_silent}"
+        )
+
+    def _wait(self, ready: Callable[[], _Found | None]) -> _Found:
+        """Wait for a condition on the measured state, and return what it found; raises when aborted, out of time, or
+        when states of arm or fingers stop arriving.
         """
         begun = time.monotonic()
         while True:
             self._raise_if_over()
-            if ready():
-                return
+            if found := ready():
+                return found
             now = time.monotonic()
             silent_at = max(self._arrived_at, begun) + self._silence
-            if now >= silent_at or self._silent:
-                self._silent = True
+            silent = now >= silent_at or self._silent
+            if silent or (self._state is not None and not self._state.fingers):
+                self._silent = silent
+                failure, moved = self._silence_failure(), self._moves_arm
                 self._stop()
-                raise SkillFailureError(
-                    Code.CONTROL_FAILED,
-                    _with(
-                        f"no joint states for {self._silence:g} s: "
-                        "is the arm's controller (or simulation_node) running?",
-                        self._unreached,
-                    ),
-                )
+                if moved:
+                    failure.message = _with(failure.message, self._unreached or self._wait_still())
+                raise failure
             self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
 
     def _wait_still(self) -> str:
@@ -280,13 +409,15 @@ class ControlledArm:
             state = self._state
             if state is not None and state.still:
                 later = state.stamp >= self._stopped + _STOPPING
-                if later or time.monotonic() >= begun + 2 * _STOPPING:
+                now = time.monotonic()
+                if later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH):
+                    self._moves_arm = False
                     return ""
             self._changed.wait(_STOPPING / 2)
         silent = time.monotonic() - self._arrived_at
         seen = (
             f"no joint states for {silent:.1f} s, so it is unknown whether the arm stands"
-            if silent > 1.0
+            if silent > _FRESH
             else f"the arm still moves {_STANDING:g} s after the stop command"
         )
         return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
@@ -296,7 +427,8 @@ class ControlledArm:
             self._stop()
             self._aborted = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
         if self._aborted is not None:
-            self._aborted.message = _with(self._aborted.message, self._wait_still())
+            if self._moves_arm:
+                self._aborted.message = _with(self._aborted.message, self._wait_still())
             raise self._aborted
 
 

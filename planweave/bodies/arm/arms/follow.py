@@ -5,51 +5,70 @@ The numbers are those of control_msgs/action/FollowJointTrajectory (control_msgs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from planweave.bodies.arm.arms.base import Done, GoalPort, Outcome
+import numpy as np
+
+from planweave.bodies.arm.arms.base import Desired, Done, GoalPort, Outcome
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.action_end import ActionEnd, End
 from planweave.core.failure import Code
 
+HELD = "the arm was held off its path: something blocks it"
 ERRORS: dict[int, tuple[Code, str]] = {
-    -1: (Code.CONTROL_FAILED, "the controller calls the trajectory invalid"),
+    -1: (Code.SAFETY_STOP, "the controller was deactivated during the motion"),
     -2: (Code.CONTROL_FAILED, "the controller moves other joints than the trajectory names"),
     -3: (
         Code.CONTROL_FAILED,
         "the trajectory is in the controller's past: do all nodes use the same clock (use_sim_time)?",
     ),
-    -4: (Code.COLLISION, "the arm was held off its path: something blocks it"),
+    -4: (Code.COLLISION, HELD),
     -5: (Code.CONTROL_FAILED, "the arm did not come to rest at the end of its path"),
 }
-"""Failure and text by error_code of a result."""
+"""Failure and text by error_code of a result. A trajectory that is invalid is refused before; of one that was accepted
+the controller says -1 where it is deactivated, or where another goal takes its place (see `outcome_of`).
+"""
 
 
 class ActionFollower:
     """Sends each trajectory as a goal.
 
-    to_goal: converts a trajectory to a goal message. recover: remedy in error messages.
+    to_goal: converts a trajectory to a goal message. joints: names of the arm's, in order. names: for remedies in
+    messages.
     """
 
     reports = True
     grace = 3.0
 
-    def __init__(self, port: GoalPort, to_goal: Callable[[Trajectory], Any], recover: str = RosNames().how_to_recover):
-        self._port, self._to_goal, self._recover = port, to_goal, recover
+    def __init__(
+        self,
+        port: GoalPort,
+        to_goal: Callable[[Trajectory], Any],
+        joints: Sequence[str] = (),
+        names: RosNames | None = None,
+    ):
+        self._port, self._to_goal, self._joints, self._names = port, to_goal, list(joints), names or RosNames()
 
-    def start(self, trajectory: Trajectory, done: Done) -> None:
+    def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
         """Send the goal."""
-        self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended, self._recover)))
+
+        def heard(feedback: Any) -> None:
+            wanted = dict(zip(feedback.joint_names, feedback.desired.positions))
+            if wanted.keys() >= set(self._joints):
+                desired(np.array([wanted[name] for name in self._joints], dtype=float))
+
+        self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended, self._names)), heard)
 
     def stop(self) -> str:
         """Cancel the goal: the controller then brakes and holds."""
         return self._port.cancel()
 
 
-def outcome_of(ended: ActionEnd, recover: str) -> Outcome:
+def outcome_of(ended: ActionEnd, names: RosNames) -> Outcome:
     """Convert the result of a FollowJointTrajectory goal to a failure code."""
+    recover = names.how_to_recover
     if ended.end is End.ABSENT:
         return Outcome(
             Code.CONTROL_FAILED,
@@ -60,11 +79,25 @@ def outcome_of(ended: ActionEnd, recover: str) -> Outcome:
             Code.CONTROL_FAILED,
             f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {recover}",
         )
-    if ended.end is End.CANCELED:
-        return Outcome(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
     number = int(getattr(ended.result, "error_code", 0))
     said = str(getattr(ended.result, "error_string", "") or "")
     if ended.end is End.SUCCEEDED and number == 0:
         return Outcome(Code.SUCCESS)
+    # Older controllers end the goal as cancelled when they are deactivated, too (ros2_controllers before #1517).
+    if ended.end is End.CANCELED and "deactivat" not in said:
+        if number == -1:
+            return Outcome(
+                Code.SAFETY_STOP,
+                f"another client of {ended.action} sent a goal of its own, which ended the motion ({said}); "
+                "the arm was stopped: end that client, or wait for it",
+            )
+        return Outcome(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
     code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {recover}"))
-    return Outcome(code, f"{text}{f' ({said})' if said else ''}; the arm was stopped")
+    said = f" ({said})" if said else ""
+    if number == -1:
+        return Outcome(
+            code,
+            f"{text}{said}: somebody switched controllers; when the arm is free again: {recover}",
+            if_silent=f"{text}{said}, and the joint states ended with it: {names.arm_silent}",
+        )
+    return Outcome(code, f"{text}{said}; the arm was stopped")

@@ -88,7 +88,9 @@ class FrankaGripper:
 
 
 class CommandGripper:
-    """Fingers behind control_msgs/action/GripperCommand. to_goal: converts opening (m) and force (N) to a goal message.
+    """Fingers behind control_msgs/action/GripperCommand or ParallelGripperCommand, whose results tell the same.
+
+    to_goal: converts opening (m) and force (N) to a goal message.
 
     Depending on its configuration a controller ends with success or abort when the fingers stall; both are accepted,
     and the opening tells what is held.

@@ -26,8 +26,8 @@ class JointStates:
     ) -> ArmState | None:
         """Add one message (s, rad or m, and per second); velocities may be empty.
 
-        Returns the state where the message contains the arm's joints and finger states are recent; else None, also
-        where a number is missing or not finite.
+        Returns the state where the message contains the arm's joints; else None, also where a number is missing or not
+        finite. Where the fingers' states are old or missing, the state says so.
         """
         if len(positions) != len(names) or len(velocities) not in (0, len(names)):
             return None
@@ -38,15 +38,12 @@ class JointStates:
             self._joints[name] = (stamp, float(positions[index]), float(speed))
         if self._robot.joint_names[0] not in names:
             return None
-        try:
-            arm = np.array([self._joints[name] for name in self._robot.joint_names])
-            fingers = np.array([self._joints[name] for name in self._robot.gripper.joints])
-        except KeyError:
+        nothing = (-np.inf, np.nan, np.nan)
+        arm = np.array([self._joints.get(name, nothing) for name in self._robot.joint_names])
+        if not np.isfinite(arm).all() or (arm[:, 0] != stamp).any():
             return None
-        if not (np.isfinite(arm).all() and np.isfinite(fingers).all()) or (arm[:, 0] != stamp).any():
-            return None
-        if stamp - float(fingers[:, 0].min()) > _STALE:
-            return None
+        fingers = np.array([self._joints.get(name, nothing) for name in self._robot.gripper.joints])
         gripper = self._robot.gripper
         speed = gripper.width(fingers[:, 2].tolist()) - gripper.width([0.0] * len(fingers))
-        return ArmState(stamp, arm[:, 1], arm[:, 2], gripper.width(fingers[:, 1].tolist()), speed)
+        recent = bool(np.isfinite(fingers).all()) and stamp - float(fingers[:, 0].min()) <= _STALE
+        return ArmState(stamp, arm[:, 1], arm[:, 2], gripper.width(fingers[:, 1].tolist()), speed, recent)

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.arms.base import Done, Outcome
+from planweave.bodies.arm.arms.base import Desired, Done, Outcome
+from planweave.bodies.arm.arms.follow import HELD
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import quaternion
+from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.failure import Code
@@ -67,7 +69,7 @@ STATUSES: dict[str, tuple[Code, str]] = {
     "SUCCEEDED": (Code.SUCCESS, ""),
     "PREEMPTED": (Code.CANCELED, "the motion was cancelled; the arm was stopped"),
     "TIMED_OUT": (Code.CONTROL_FAILED, "the controller took too long for the motion; MoveIt stopped the arm"),
-    "ABORTED": (Code.CONTROL_FAILED, "MoveIt's execution was aborted: is the arm's controller active?"),
+    "ABORTED": (Code.CONTROL_FAILED, "the controller aborted the motion, and MoveIt does not pass on why"),
     "FAILED": (Code.CONTROL_FAILED, "the controller failed; MoveIt stopped the arm"),
 }
 """Outcome by status of moveit_controller_manager::ExecutionStatus."""
@@ -124,15 +126,17 @@ class MoveItPlanner(MotionPlanner):
 
 
 class MoveItFollower:
-    """Executes trajectories through MoveIt. cancel: cancels the controller's goals directly, without MoveIt."""
+    """Executes trajectories through MoveIt. cancel: cancels the controller's goals directly, without MoveIt. names: for
+    remedies in messages.
+    """
 
     reports = True
     grace = 5.0
 
-    def __init__(self, process: MoveItProcess, cancel: Callable[[], str]):
-        self._process, self._cancel = process, cancel
+    def __init__(self, process: MoveItProcess, cancel: Callable[[], str], names: RosNames | None = None):
+        self._process, self._cancel, self._names = process, cancel, names or RosNames()
 
-    def start(self, trajectory: Trajectory, done: Done) -> None:
+    def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
         """Execute the trajectory."""
 
         def take(answer: dict[str, Any]) -> None:
@@ -145,6 +149,16 @@ class MoveItFollower:
             code, text = STATUSES.get(
                 status, (Code.CONTROL_FAILED, f"MoveIt's execution ended as {status}: {answer.get('text', '')}")
             )
+            if status == "ABORTED":
+                done(
+                    Outcome(
+                        code,
+                        f"{text}; {self._names.how_to_recover}",
+                        if_silent=f"{text}; the joint states ended with it: {self._names.arm_silent}",
+                        if_behind=f"{HELD} (MoveIt: aborted by the controller); the arm was stopped",
+                    )
+                )
+                return
             done(Outcome(code, text))
 
         self._process.send(

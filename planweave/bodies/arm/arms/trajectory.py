@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planweave.bodies.arm.arms.base import Done
+from planweave.bodies.arm.arms.base import Desired, Done
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.timing import Trajectory
 
@@ -23,7 +23,7 @@ class TopicFollower:
     def __init__(self, send: Callable[[Trajectory | None], None]):
         self._send = send
 
-    def start(self, trajectory: Trajectory, done: Done) -> None:
+    def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
         """Publish the trajectory."""
         self._send(trajectory)
 

@@ -12,6 +12,8 @@ from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.push import push
 from planweave.core.failure import Code
 
+_CLOSED_BY = 0.001  # m by which fingers that close come together; less is no evidence that they take anything
+
 
 def grasp(body: SkillContext, name: str) -> None:
     """Grasp an item and lift it. After a failed grasp the hand is open and out of the camera's view."""
@@ -85,10 +87,19 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
         mover.grip(approach.opening)
     mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
     mover.phase("closing", 0.6)
+    opened = body.arm.state().width
     state = mover.grip(0.0)
     if state.width > grasp.width + settings.not_closed:  # a command may have been lost
         state = mover.grip(0.0)
     width = state.width
+    if opened - width < _CLOSED_BY:
+        _let_go(body, approach, thing)
+        raise SkillFailureError(
+            Code.CONTROL_FAILED,
+            f"the grasp of {thing.name} is not confirmed: the fingers did not move, they read {width * 1000:.0f} mm "
+            "before and after (gripper: none moves and measures nothing)",
+            final=True,
+        )
     if width > grasp.width + settings.not_closed:
         # An open hand would go on as if it carried something, and only the camera would tell.
         _let_go(body, approach, thing)

@@ -191,7 +191,7 @@ def _lower(body: SkillContext, name: str, approach: Approach, where: str) -> Non
     except SkillFailureError as error:
         if error.code is Code.GRASP_LOST:
             body.draw_back()
-        if error.code is not Code.CONTROL_FAILED or body.is_far(approach.line[-1]):
+        if error.code not in (Code.CONTROL_FAILED, Code.COLLISION) or body.is_far(approach.line[-1]):
             raise
         # It has touched down a little earlier than was expected.
     _release(body, approach, held)

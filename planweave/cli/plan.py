@@ -1,0 +1,89 @@
+"""Plan a PDDL problem, and print the plan as planners write it: one action in brackets a line.
+
+Every plan is checked before it is printed. Costs are reported where the domain has them; the plan is one with few
+actions, not the cheapest one.
+
+examples:
+  planweave plan domain.pddl problem.pddl
+  planweave plan domain.pddl problem.pddl > problem.plan && planweave check domain.pddl problem.pddl problem.plan
+  planweave plan --timeout 60 --json domain.pddl problem.pddl
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+from planweave.core.classical import NoPlanError
+from planweave.core.errors import ConfigError
+from planweave.core.problem import Problem
+from planweave.core.transition import cost_of
+from planweave.core.world import Action
+
+NEEDS_ROS = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    add_problem(parser)
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for all of it (default: 30)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """The arguments that name a domain and a problem."""
+    parser.add_argument("domain", metavar="DOMAIN", help="a PDDL file, or the name of a domain, e.g. tabletop")
+    parser.add_argument("problem", metavar="PROBLEM", help="a PDDL file")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb; 1 where there is no plan."""
+    from planweave.core.classical import solve
+
+    if not 0 < options.timeout <= 86_400:
+        raise ConfigError(f"--timeout {options.timeout:g}: give seconds, above 0 and at most 86400")
+    problem = loaded(options)
+    before = time.monotonic()
+    found: dict[str, Any] = {"success": False}
+    try:
+        plan = solve(problem.domain, problem.world, problem.goal, options.timeout)
+    except NoPlanError as error:
+        if not options.json:
+            raise
+        found |= {"error": "NoPlanError", "message": str(error), "proved": error.proved}
+    else:
+        cost = cost_of(problem.domain, problem.world, plan)
+        found |= {"success": True, "plan": list(map(written, plan)), "steps": len(plan), "cost": cost}
+        if not options.json:
+            end = f"{count(len(plan), 'step')}{'' if cost is None else f', cost {cost:g}'}"
+            print("\n".join((*found["plan"], f"; {end}")))
+    if options.json:
+        print(json.dumps({**found, "seconds": round(time.monotonic() - before, 3), "remarks": remarks(problem)}))
+    return 0 if found["success"] else 1
+
+
+def loaded(options: argparse.Namespace) -> Problem:
+    """The problem; what its files have in another form than the standard asks for is printed on standard error."""
+    problem = Problem.load(options.domain, options.problem)
+    if not options.json:
+        for remark in remarks(problem):
+            print(f"note: {remark}", file=sys.stderr)
+    return problem
+
+
+def remarks(problem: Problem) -> list[str]:
+    """Remarks on the domain and on the problem."""
+    return [*problem.domain.remarks, *problem.remarks]
+
+
+def written(action: Action) -> str:
+    """An action as planners write it."""
+    return f"({' '.join((action.name, *action.args))})"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,148 @@
+"""PDDL for the classical planner, written from the compiled domain, its rules and a world.
+
+The planner folds case and reserves words, so that a name which it would not give back is written with a prefix;
+`planned_step` reverses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from planweave.core.domain import ActionSchema, Domain
+from planweave.core.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
+from planweave.core.rule_conditions import rule_conditions, rule_facts, rule_predicates
+from planweave.core.world import Action, Literal, World
+from planweave.core.written import formula_of
+
+_PREFIX, _OUTCOME = "x--", "outcome--"
+_SAFE = re.compile(rf"(?!{_PREFIX}|{_OUTCOME})[a-zA-Z][\w-]*\Z")
+_OUTCOME_OF = re.compile(rf"{_OUTCOME}(\d+)--")
+_RESERVED = frozenset(
+    ("and", "or", "not", "imply", "forall", "exists", "when", "either", "object", "number", "preference")
+    + ("increase", "decrease", "assign", "scale-up", "scale-down")
+)
+_REQUIREMENTS = "(:requirements :adl :derived-predicates)"
+
+
+@lru_cache(maxsize=16)
+def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
+    """The domain with what its rules forbid. all_outcomes: with one more action for each uncertain effect, of the same
+    precondition (all-outcomes determinisation, FF-Replan).
+    """
+    predicates = {**{name: p.parameters for name, p in domain.predicates.items()}, **rule_predicates(domain)}
+    types = " ".join(f"{_name(t)} - {_type_name(parent)}" for t, parent in domain.types.items())
+    constants = " ".join(f"{_name(c.name)} - {_type_name(c.type)}" for c in domain.constants)
+    declared = " ".join(f"({_name(name)}{_variables(parameters)})" for name, parameters in predicates.items())
+    rows = [f"(define (domain {_name(domain.name)}) {_REQUIREMENTS}", f"(:types {types})", f"(:constants {constants})"]
+    rows.append(f"(:predicates {declared})")
+    for axiom in domain.axioms:
+        head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
+        rows.append(f"(:derived {head} {formula_pddl(And((*_narrower(domain, axiom), axiom.condition)))})")
+    for schema in domain.actions.values():
+        rows.append(_action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects))))
+        for k, (atom, positive) in enumerate(schema.possibly if all_outcomes else ()):
+            effect = formula_pddl(atom if positive else Not(atom))
+            rows.append(_action(domain, schema, f"{_OUTCOME}{k}--{_name(schema.name)}", effect))
+    return "\n".join((*rows, ")\n"))
+
+
+def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula) -> str:
+    """The problem of a world and a goal. Facts of predicates that the domain does not have are left out."""
+    constants = {thing.name for thing in domain.constants}
+    things = (o for o in world.objects if o.name not in constants)
+    objects = " ".join(f"{_name(o.name)} - {_type_name(o.type if o.type in domain.types else '')}" for o in things)
+    known = domain.predicates.keys() - domain.derived
+    facts = ((f.predicate, *f.args) for f in sorted(world.facts) if f.predicate in known)
+    init = " ".join(f"({' '.join(map(_name, fact))})" for fact in (*facts, *rule_facts(domain, world)))
+    wanted = formula_pddl(goal if isinstance(goal, Formula) else formula_of(goal))
+    return (
+        f"(define (problem task) (:domain {_name(domain.name)})\n (:objects {objects})\n (:init {init})\n"
+        f" (:goal {wanted}))\n"
+    )
+
+
+def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -> tuple[Action, int | None]:
+    """The action of a step of the planner's plan, with the names that domain and world have, and which of its uncertain
+    effects (`ActionSchema.possibly`) it has; None for the certain ones.
+    """
+    outcome = _OUTCOME_OF.match(name)
+    own = name[outcome.end() if outcome else 0 :].removeprefix(_PREFIX)
+    action = domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
+    return action, int(outcome[1]) if outcome else None
+
+
+def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:
+    """The types of an axiom's parameters that its predicate does not declare, as conditions: the planner reads the
+    predicate's types only.
+    """
+    for one, declared in zip(axiom.parameters, domain.predicates[axiom.predicate].parameters):
+        if one.types != declared.types and one.types:
+            same = Parameter(f"{one.name}--same", one.types)
+            yield Quantified(False, (same,), Equal(same.name, one.name))
+
+
+def _name(name: str) -> str:
+    return name if _SAFE.match(name) and name.lower() not in _RESERVED else f"{_PREFIX}{name}"
+
+
+def _type_name(name: str) -> str:
+    return _name(name) if name not in ("", "object") else "object"
+
+
+def _variables(parameters: Iterable[Parameter]) -> str:
+    return "".join(f" {p.name}{_types(p)}" for p in parameters)
+
+
+def _types(parameter: Parameter) -> str:
+    names = sorted(map(_name, parameter.types))
+    if len(names) > 1:
+        return f" - (either {' '.join(names)})"
+    return f" - {names[0] if names else 'object'}"  # an untyped one would take the type of the next
+
+
+def _action(domain: Domain, schema: ActionSchema, name: str, effect: str) -> str:
+    condition = And((schema.precondition, *rule_conditions(domain, schema)))
+    return (
+        f"(:action {name} :parameters ({_variables(schema.parameters)})\n :precondition {formula_pddl(condition)}\n"
+        f" :effect (and {effect}))"
+    )
+
+
+def _effect(effect: Effect) -> str:
+    literals: tuple[Formula, ...] = (*map(Not, effect.delete), *effect.add)
+    text = f"(and {' '.join(map(formula_pddl, literals))})"
+    if effect.condition.parts:
+        text = f"(when {formula_pddl(effect.condition)} {text})"
+    return f"(forall ({_variables(effect.variables)}) {text})" if effect.variables else text
+
+
+def formula_pddl(formula: Formula) -> str:
+    """A formula as the planner reads it."""
+    return "".join(_pieces(formula))
+
+
+def _pieces(formula: Formula) -> Iterator[str]:
+    if isinstance(formula, Atom):
+        yield f"({' '.join((_name(formula.predicate), *map(_term, formula.terms)))})"
+    elif isinstance(formula, Equal):
+        yield f"(= {_term(formula.left)} {_term(formula.right)})"
+    elif isinstance(formula, Not):
+        yield "(not "
+        yield from _pieces(formula.part)
+        yield ")"
+    elif isinstance(formula, Quantified):
+        yield f"({'forall' if formula.every else 'exists'} ({_variables(formula.variables).strip()}) "
+        yield from _pieces(formula.part)
+        yield ")"
+    else:
+        yield "(and" if isinstance(formula, And) else "(or"
+        for part in formula.parts:
+            yield " "
+            yield from _pieces(part)
+        yield ")"
+
+
+def _term(term: str) -> str:
+    return term if term.startswith("?") else _name(term)

@@ -1,0 +1,269 @@
+"""An arm behind a controller as ros2_control's: what it measures and hears while it moves, and what it leaves alone."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from doubles.trajectory_controller import FR3, TICK, TrajectoryController
+
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.arms.follow import ActionFollower
+from planweave.bodies.arm.arms.grippers import NoGripper
+from planweave.bodies.arm.arms.moveit import MoveItFollower
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.timing import Limits, time_path
+from planweave.core.action_end import End
+from planweave.core.failure import Code
+
+HOME = np.array(FR3.home)
+SLOW = Limits().scaled(0.15, 0.25)
+
+
+def path_to(*offsets):
+    return time_path(HOME + np.array([np.zeros(7), np.array(offsets)]), SLOW)
+
+
+MOTION = path_to(0.3, 0.2, -0.3, 0.2, 0.4, -0.2, 0.5)
+ELSEWHERE = path_to(-0.5, -0.3, 0.4, 0.0, -0.3, 0.5, -0.4)
+
+
+class Bench:
+    """An arm with its controller. through: the follower that reaches it."""
+
+    def __init__(self, through=None, silence=0.3, **names):
+        self.controller = TrajectoryController(lambda state: self.arm.on_state(state))
+        names = RosNames(**names)
+        follower = (through or ActionFollower)(self.controller, lambda t: t, FR3.joint_names, names)
+        self.arm = ControlledArm(follower, NoGripper(), silence, FR3, names, self.controller)
+
+    def moves(self, trajectory=MOTION):
+        self.arm.begin(time.monotonic() + 60.0)
+        self.arm.follow(trajectory)
+
+    def fails(self, trajectory=MOTION):
+        with pytest.raises(SkillFailureError) as caught:
+            self.moves(trajectory)
+        return caught.value
+
+    def wait(self, condition):
+        end = time.monotonic() + 30.0
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.001)
+
+
+@pytest.fixture
+def bench():
+    bench = Bench()
+    with bench.controller:
+        yield bench
+
+
+class Status(MoveItFollower):
+    """MoveIt's follower, whose process is this: it passes on the status of a goal and nothing else of it."""
+
+    def __init__(self, controller, to_goal, joints, names):
+        self.stop_process = lambda: None
+        super().__init__(self, controller.cancel, names)
+        self._controller = controller
+
+    def send(self, message, take):
+        goal = time_path(np.array(message["positions"])[[0, -1]], SLOW)
+        words = {End.SUCCEEDED: "SUCCEEDED", End.ABORTED: "ABORTED", End.CANCELED: "PREEMPTED"}
+        self._controller.send(goal, lambda ended: take({"status": words[ended.end]}))
+
+    def stop(self):
+        return self._cancel() if hasattr(self, "_cancel") else ""
+
+
+# ---- nothing is stopped that is not its own -------------------------------------------------------------------------
+
+
+def test_reading_a_state_stops_nobody_long_after_an_action(bench):
+    """As /plan_motions does: the deadline of the last action is over, and somebody else moves the arm."""
+    bench.moves()
+    bench.arm.begin(time.monotonic() - 1.0)  # an action whose time ran out
+    before = bench.controller.canceled
+    bench.controller.preempt(ELSEWHERE)
+    stamp = bench.arm.state().stamp
+    bench.wait(lambda: bench.arm.state().stamp > stamp + 10 * TICK)
+    assert bench.controller.canceled == before and bench.controller.foreign_goals
+
+
+def test_after_a_cancel_a_state_is_still_read(bench):
+    bench.arm.begin(time.monotonic() + 60.0)
+    bench.arm.abort(Code.CANCELED, "the action was cancelled")
+    assert bench.arm.state().positions is not None
+
+
+def test_a_stop_while_nothing_of_ours_moves_leaves_the_motion_of_another_alone(bench):
+    bench.controller.preempt(ELSEWHERE)
+    bench.arm.abort(Code.SAFETY_STOP, "executor_node was deactivated")
+    assert bench.arm.wait_standing() == "" and not bench.controller.canceled
+    assert bench.controller.foreign_goals
+
+
+def test_silence_while_reading_stops_nobody(bench):
+    bench.controller.publishes = False
+    bench.controller.preempt(ELSEWHERE)
+    with pytest.raises(SkillFailureError) as caught:
+        while True:
+            bench.arm.state()
+            time.sleep(0.01)
+    assert caught.value.code is Code.CONTROL_FAILED and not bench.controller.canceled
+
+
+def test_the_motion_of_another_client_keeps_ours_from_beginning(bench):
+    bench.controller.foreign_goals.append(ELSEWHERE)
+    error = bench.fails()
+    assert error.code is Code.SAFETY_STOP and not bench.controller.goals
+
+
+# ---- whose motion it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+@pytest.mark.parametrize("names", ["", "/teleop, /moveit"])
+def test_a_trajectory_of_another_publisher_ends_ours_within_a_small_way(bench, feedback, names):
+    controller = bench.controller
+    controller.feedback, controller.names = feedback, names
+    moved = []
+
+    def intrude():
+        moved.append(controller.travelled)
+        controller.publish(path_to(-0.4, 0.5, 0.4, -0.4, -0.4, 0.4, -0.4))
+
+    controller.at[0.3] = intrude
+    error = bench.fails()
+    assert error.code is (Code.SAFETY_STOP if feedback or names else Code.COLLISION)
+    assert controller.canceled and (names in error.message)
+
+
+def test_an_intruder_that_is_heard_ends_the_motion_at_once(bench):
+    controller = bench.controller
+    controller.at[0.3] = lambda: threading.Thread(
+        target=bench.arm.intruded, args=("/teleop published a trajectory on /fr3_arm_controller/joint_trajectory",)
+    ).start()
+    error = bench.fails()
+    assert error.code is Code.SAFETY_STOP and "/teleop" in error.message and controller.canceled
+    bench.arm.intruded("/teleop published a trajectory")  # nothing moves any more
+    assert controller.canceled == 1
+
+
+def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench):
+    bench.controller.names = "/other_client"
+    bench.controller.at[0.3] = lambda: bench.controller.preempt(ELSEWHERE)
+    error = bench.fails()
+    assert error.code is Code.SAFETY_STOP and "/other_client" in error.message
+    assert bench.controller.canceled
+    bench.wait(lambda: not bench.controller.foreign_goals)
+
+
+def test_a_cancel_by_another_client_is_no_error_of_the_controller(bench):
+    bench.controller.at[0.3] = bench.controller.cancel
+    assert bench.fails().code is Code.CANCELED
+
+
+# ---- what ended it --------------------------------------------------------------------------------------------------
+
+
+def test_a_controller_that_is_deactivated_by_somebody_is_told(bench):
+    bench.controller.at[0.3] = bench.controller.deactivate
+    error = bench.fails()
+    assert error.code is Code.SAFETY_STOP and "somebody switched controllers" in error.message
+    assert "/executor/recover" in error.message and "use the stop at the robot" not in error.message
+    again = bench.fails(time_path(np.array([bench.controller.q, HOME]), SLOW))
+    assert again.code is Code.CONTROL_FAILED and "/executor/recover" in again.message
+
+
+def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the_robot(bench):
+    bench.controller.at[0.3] = bench.controller.fail_hardware
+    error = bench.fails()
+    assert error.code is Code.SAFETY_STOP and "the joint states ended with it" in error.message
+    assert "/executor/recover" in error.message and "use the stop at the robot" in error.message
+    with pytest.raises(SkillFailureError) as caught:
+        bench.arm.state()
+    assert "/executor/recover" in caught.value.message and "simulation_node" not in caught.value.message
+
+
+def test_silence_of_the_arm_during_a_motion_asks_for_the_stop_at_the_robot(bench):
+    def silence():
+        bench.controller.publishes = False
+
+    bench.controller.at[0.3] = silence
+    error = bench.fails()
+    assert error.code is Code.CONTROL_FAILED and "use the stop at the robot" in error.message
+    assert bench.controller.canceled
+
+
+@pytest.mark.parametrize(("kind", "there"), [("simulation", "simulation_node"), ("driver", "list_controllers")])
+def test_silence_names_what_runs_there(kind, there):
+    bench = Bench(kind=kind)
+    with bench.controller:
+        bench.controller.publishes = False
+        with pytest.raises(SkillFailureError) as caught:
+            while True:
+                bench.arm.state()
+    assert there in caught.value.message and "recover" not in caught.value.message
+
+
+def test_silence_of_the_fingers_alone_is_not_that_of_the_arm(bench):
+    def lose():
+        bench.controller.fingers = False
+
+    bench.controller.at[0.3] = lose
+    error = bench.fails()
+    assert error.code is Code.CONTROL_FAILED and "of the fingers" in error.message and bench.controller.canceled
+    assert "unknown whether the arm stands" not in error.message
+    with pytest.raises(SkillFailureError) as caught:
+        bench.arm.state()
+    assert "of the fingers" in caught.value.message
+
+
+# ---- speed scaling, contacts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", [0.3, 0.05])
+@pytest.mark.parametrize("feedback", [True, False])
+def test_a_speed_that_is_scaled_down_makes_a_motion_longer_and_no_failure(bench, scaling, feedback):
+    bench.controller.scaling, bench.controller.feedback = scaling, feedback
+    bench.moves()
+    assert np.abs(bench.controller.q - MOTION.end).max() < 0.02 and not bench.controller.canceled
+
+
+def test_a_speed_scaled_to_nothing_ends_after_the_grace(bench):
+    def halt():
+        bench.controller.scaling = 0.0
+
+    bench.controller.at[0.3] = halt
+    error = bench.fails()
+    assert error.code is Code.CONTROL_FAILED and bench.controller.canceled
+
+
+@pytest.mark.parametrize("through", [None, Status])
+@pytest.mark.parametrize("blocked", [[1], list(range(7))])
+def test_a_blocked_joint_is_a_contact_and_final(through, blocked):
+    bench = Bench(through)
+    with bench.controller:
+        bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(blocked)
+        error = bench.fails()
+    assert error.code is Code.COLLISION and error.final
+
+
+def test_a_contact_that_the_controller_tolerates_is_seen_by_what_is_measured(bench):
+    bench.controller.tolerances = False
+    bench.controller.at[0.5] = lambda: bench.controller.blocked.append(4)
+    error = bench.fails()
+    assert error.code is Code.COLLISION and error.final and "fr3_joint5" in error.message
+
+
+@pytest.mark.parametrize("how", ["deactivate", "fail_hardware"])
+def test_through_moveit_a_controller_that_ends_is_no_contact(how):
+    bench = Bench(Status)
+    with bench.controller:
+        bench.controller.at[1.0] = getattr(bench.controller, how)
+        error = bench.fails()
+    assert error.code is (Code.CONTROL_FAILED if how == "deactivate" else Code.SAFETY_STOP)
+    assert "/executor/recover" in error.message
