@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified, renamed
+from planweave.core.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
 from planweave.core.rule_conditions import rule_conditions, rule_facts, rule_predicates
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import formula_of
@@ -37,7 +37,7 @@ def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
     declared = " ".join(f"({_name(name)}{_variables(parameters)})" for name, parameters in predicates.items())
     rows = [f"(define (domain {_name(domain.name)}) {_REQUIREMENTS}", f"(:types {types})", f"(:constants {constants})"]
     rows.append(f"(:predicates {declared})")
-    for axiom in map(_unshadowed, domain.axioms):
+    for axiom in domain.axioms:
         head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
         rows.append(f"(:derived {head} {formula_pddl(And((*_narrower(domain, axiom), axiom.condition)))})")
     for schema in domain.actions.values():
@@ -71,13 +71,6 @@ def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -
     own = name[outcome.end() if outcome else 0 :].removeprefix(_PREFIX)
     action = domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
     return action, int(outcome[1]) if outcome else None
-
-
-def _unshadowed(axiom: Axiom) -> Axiom:
-    """The axiom with parameters that no quantifier in it shadows, which kairos 1.0.6 misreads."""
-    names = {p.name: f"{p.name}--axiom" for p in axiom.parameters}
-    parameters = tuple(Parameter(names[p.name], p.types) for p in axiom.parameters)
-    return Axiom(axiom.predicate, parameters, renamed(axiom.condition, names))
 
 
 def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:

@@ -283,15 +283,3 @@ def test_the_deadline_ends_the_elimination_of_actions(monkeypatch):
     transition = Transition(domain, world)
     goals = [pw.Literal.parse(goal).negated()]
     assert classical._needed(transition, goals, plan, classical._Clock(5.0)) == plan
-
-
-def test_a_quantifier_that_shadows_a_parameter_of_a_derived_predicate_is_planned_as_it_is_checked():
-    domain = pw.Domain.load(
-        """(define (domain shadow) (:requirements :adl :derived-predicates) (:types t)
- (:predicates (q ?x - t) (d ?x ?y - t) (done ?x - t))
- (:derived (d ?x ?y - t) (exists (?x - t) (q ?y)))
- (:action finish :parameters (?x - t) :precondition (d ?x ?x) :effect (done ?x)))""",
-        replace=True,
-    )
-    world = domain.world("a, b, c: t", ["q(b)"])
-    assert [str(a) for a in pw.plan(domain, world, "done(b)")] == ["finish(b)"]
