@@ -318,12 +318,11 @@ def _mutant(rng: random.Random, plan: Sequence[tuple[str, ...]], problem: Proble
 def _unified_planning() -> Callable[[Path, Path], Callable[[Sequence[tuple[str, ...]]], bool | None] | None] | None:
     """The validator of unified-planning; None where it is not installed."""
     try:
-        import unified_planning.shortcuts as up
+        from unified_planning.engines import SequentialPlanValidator
         from unified_planning.engines.results import ValidationResultStatus
         from unified_planning.io import PDDLReader
     except ImportError:
         return None
-    up.get_environment().credits_stream = None
 
     def reader(domain: Path, path: Path) -> Callable[[Sequence[tuple[str, ...]]], bool | None] | None:
         try:
@@ -335,8 +334,8 @@ def _unified_planning() -> Callable[[Path, Path], Callable[[Sequence[tuple[str, 
         def verdict(plan: Sequence[tuple[str, ...]]) -> bool | None:
             try:
                 parsed = reading.parse_plan_string(problem, "\n".join(map(written, plan)))
-                with up.SequentialPlanValidator() as validator:
-                    return bool(validator.validate(problem, parsed).status == ValidationResultStatus.VALID)
+                found = SequentialPlanValidator().validate(problem, parsed)
+                return bool(found.status == ValidationResultStatus.VALID)
             except Exception:
                 return None
 

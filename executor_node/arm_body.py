@@ -13,6 +13,7 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.arms.controlled import AWAY, ControlledArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.fresh_look import fresh_look
+from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.world_model import WorldModel
@@ -32,9 +33,9 @@ Nothing moves meanwhile.
 class ArmBody:
     """Keeps planweave.core.workflow.ports.StoppableBody.
 
-    newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
-    images come by. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move
-    the arm is not there or not ready.
+    newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
+    make_ready: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin: called when
+    an action begins.
     """
 
     def __init__(
@@ -47,14 +48,14 @@ class ArmBody:
         permission: Permission | None,
         make_ready: Callable[[], None],
         newest: Callable[[], tuple[int, float]],
-        detections: str,
+        names: RosNames,
         log: Any,
         on_begin: Callable[[], object] = lambda: None,
     ) -> None:
         self.skills = skills
         self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
         self._permission, self._make_ready, self._newest = permission, make_ready, newest
-        self._detections, self._log, self._on_begin = detections, log, on_begin
+        self._names, self._log, self._on_begin = names, log, on_begin
         self._phase = ""  # of the action that runs
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
@@ -64,7 +65,7 @@ class ArmBody:
 
     def look(self, seconds: float) -> Look:
         """The world with an image taken from now on; it tells where the arm was moved by something else."""
-        fresh, message = fresh_look(self._world, self._newest, seconds, self._detections)
+        fresh, message = fresh_look(self._world, self._newest, seconds, self._names)
         return Look(self._world.world(), fresh, message or self._moved_by_hand())
 
     def _moved_by_hand(self) -> str:

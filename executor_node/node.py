@@ -121,8 +121,8 @@ class ExecutorNode(ManagedNode):
         if self._moveit is not None:
             self._moveit.start()
         self._watch: StopWatch | None = None
-        if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
-            # the arm, which may be another's
+        if values["arm"] != "trajectory":
+            # Nothing is refused from here on: the watch of a node that went would stop the arm, which may be another's.
             self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
         self._served = self._serve(worlds)
         self._preview_motions(self._served)
@@ -223,7 +223,7 @@ class ExecutorNode(ManagedNode):
             Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
             lambda: (self._sent[0], self._stamp),
-            self._names.detections,
+            self._names,
             self.get_logger(),
             lambda: self._watch.beat() if self._watch is not None else None,
         )

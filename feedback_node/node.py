@@ -48,7 +48,7 @@ from planweave_ros.parameters import Parameter, declare
 from planweave_ros.plan_task import PlanTaskServer
 from planweave_ros.planner_port import RosPlanner
 from planweave_ros.ports import RosBody, RosEyes
-from planweave_ros.presence import TASKS, show_presence
+from planweave_ros.presence import TASKS, show_own_presence
 from planweave_ros.previews import Previews
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
@@ -164,7 +164,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
-        self._key = show_presence(self, TASKS)
+        self._key = show_own_presence(self, TASKS)
         self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
         for rule in in_force:
             self.get_logger().info(f"rule in force for {rule}")

@@ -511,7 +511,7 @@ class Client(TaskCalls):
                 file.unlink(missing_ok=True)
         return self._record(RecordVideo.Request(start=False, path=path), timeout)
 
-    def _record(self, request: Any, timeout: float = 10.0) -> int:
+    def _record(self, request: Any, timeout: float = 30.0) -> int:
         response = self._call("simulation/record", request, "simulation_node", timeout)
         if not response.success:
             raise PlanweaveError(response.message)
@@ -536,7 +536,7 @@ class Client(TaskCalls):
 
     # Waiting
 
-    def _call(self, name: str, request: Any, who: str, timeout: float = 10.0) -> Any:
+    def _call(self, name: str, request: Any, who: str, timeout: float = 30.0) -> Any:
         client = self._services[name]
         if not client.wait_for_service(timeout_sec=5.0):
             raise SystemDownError(

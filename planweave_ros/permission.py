@@ -35,7 +35,7 @@ class Binding:
     def problem(self, sender: str) -> str:
         """Why this body carries out no action of a sender; "" where it does. Waits where the one before may have died.
 
-        sender: key of a feedback_node's announcement (`show_presence`), in hexadecimal digits; empty for other clients.
+        sender: key of a feedback_node's announcement (`show_own_presence`), in hexadecimal digits; empty for others.
         """
         if not sender or until(lambda: self._obeys(sender), _DEATH):
             return ""

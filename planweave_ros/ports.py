@@ -36,7 +36,7 @@ class RosBody:
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
     world; on_domain: called with the domain of the first world that is heard, and where it changes;
-    sender: key of the feedback_node that this is part of (`planweave_ros.presence.show_presence`).
+    sender: key of the feedback_node that this is part of (`planweave_ros.presence.show_own_presence`).
     """
 
     def __init__(

@@ -37,17 +37,19 @@ def _qos() -> QoSProfile:
     return QoSProfile(depth=1, liveliness=LivelinessPolicy.AUTOMATIC, liveliness_lease_duration=Duration(seconds=LEASE))
 
 
-def show_presence(node: Node, part: str) -> bytes:
-    """Announce this part until the node's end; returns the key of the announcement, empty where it cannot be told.
+def show_presence(node: Node, part: str) -> Publisher:
+    """Announce this part until the node's end; returns the publisher whose life is watched.
 
     Call once all its servers exist, as the graph may still list those of a dead one.
     """
+    return node.create_publisher(
+        Empty, f"{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
+    )
 
-    def announce() -> Publisher:
-        events = PublisherEventCallbacks(use_default_callbacks=False)
-        return node.create_publisher(Empty, f"{part}/alive", _qos(), event_callbacks=events)
 
-    return own_publisher(node, announce, f"{part}/alive")[1]
+def show_own_presence(node: Node, part: str) -> bytes:
+    """The same; returns the key by which others know it from equal parts, empty where that cannot be told."""
+    return own_publisher(node, lambda: show_presence(node, part), f"{part}/alive")[1]
 
 
 class Presence:

@@ -37,14 +37,14 @@ class TaskCalls:
 
     _node: Any
 
-    def _call(self, name: str, request: Any, who: str, timeout: float = 10.0) -> Any:
+    def _call(self, name: str, request: Any, who: str, timeout: float = 30.0) -> Any:
         raise NotImplementedError
 
     def _drop(self, subscription: Any) -> None:
         raise NotImplementedError
 
     def _told(
-        self, name: str, request: Any, timeout: float = 10.0, error: type[PlanweaveError] = PlanweaveError
+        self, name: str, request: Any, timeout: float = 30.0, error: type[PlanweaveError] = PlanweaveError
     ) -> str:
         response = self._call(name, request, "feedback_node", timeout)
         if not response.success:

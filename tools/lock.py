@@ -22,9 +22,9 @@ from pathlib import Path
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-if sys.version_info >= (3, 11):
+try:
     import tomllib
-else:
+except ModuleNotFoundError:
     sys.exit("planweave: make lock needs Python 3.11 or newer: make PYTHON=python3.12 lock")
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,7 +94,7 @@ def resolve(
         own = [line for line in found if group in ("ros", "build", "cmake", "run") or line not in lines["run"]]
         text = [f"# {group}: made by `make lock`\n"]
         for line in own:
-            name, version = re.match(r"([A-Za-z0-9._-]+)==([^ ;]+)", line).groups()
+            name, _, version = line.split(" ")[0].partition("==")
             if canonicalize_name(name) in UNHASHED:
                 text.append(f"# and {name}: requirements/{name}.txt\n")
                 continue

@@ -80,7 +80,7 @@ def try_python(python, base, only, limit):
     clone = base / f"python-{name}"
     shutil.rmtree(clone, ignore_errors=True)
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    row = {"python": name, "failures": []}
+    row: dict = {"python": name, "failures": []}
     if only != "test":
         text, row["demo cold s"] = make(clone, python, "demo", limit, row)
         reached = re.findall(r"(\d+) of (\d+) tasks", text)
@@ -116,13 +116,13 @@ def make(clone, python, target, limit, row):
             start_new_session=True,
         )
         try:
-            code = process.wait(limit)
+            ended = f"exit code {code}" if (code := process.wait(limit)) else ""
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
-            code = f"no end after {limit / 60:g} min"
-    if code:
-        row["failures"].append(f"make {target}: {code}")
+            ended = f"no end after {limit / 60:g} min"
+    if ended:
+        row["failures"].append(f"make {target}: {ended}")
     return log.read_text(errors="replace"), round(time.monotonic() - begun)
 
 

@@ -161,7 +161,7 @@ class WebNode(GuardedNode):
 
     def _on_joints(self, msg: JointState) -> None:
         state = self._joints.add(0.0, msg.name, msg.position, msg.velocity)
-        if state is None:
+        if state is None or not np.isfinite(state.width):
             return
         self._state = state
         self._moments.state(state.positions, state.width)

@@ -25,7 +25,7 @@ MAX_STEPS = 1000
 MAX_LITERALS = 100
 MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
-_MAX_TRIES = 2000  # brackets in one reply at which JSON could begin and does not
+_MAX_TRIES = 200  # brackets in one reply at which JSON could begin and does not
 _END = {"end", "done", "stop", "finish", "finished"}
 _DONE = r"(?:end|done|stop|finished?|none|task (?:is )?complete[d]?)"
 _OVER = re.compile(rf"\A\W*{_DONE}\W*\Z", re.IGNORECASE)
@@ -45,7 +45,7 @@ _BETWEEN = re.compile(r"\A(?:[\W_]|\b(?:and|then|not)\b)*\Z", re.IGNORECASE)
 _REMARK = re.compile(r"\A\s{0,9}(?:[-–—#/();:,.]|\Z)")
 _DENIAL = re.compile(r"(?:\bnot\s*|¬|!|~)\s*\(?\s*\Z", re.IGNORECASE)  # before a call
 _DENIES = re.compile(r"\b(?:not|never|cannot|instead|no)\b|n't", re.IGNORECASE)
-_JSON = re.compile(r'\{\s{0,99}["}]|\[\s{0,99}["\[{\]]')
+_JSON = re.compile(r'\{\s{0,99}["}]|\[\s{0,99}["{\]]')
 _LEADING = re.compile(r"\A[(\[]?([A-Za-z]{1,2})(?:[)\].:,]{1,2}(?:\s|\Z)|\Z)")
 _CHOSEN = re.compile(
     r"(?i:option|choice|answer|choose|take|pick|select|best)"

@@ -183,7 +183,6 @@ def echoes(status, shown):
     return always(status, {"error": {"message": f"Incorrect API key provided: {shown}", "code": "invalid_api_key"}})
 
 
-KINDS = ("goal", "plans", "choice", "step", "program", "condition", "picture")
 RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.01s"}
 GOOGLE_LIMIT = {"code": 429, "message": "Check your plan and billing.", "status": "RESOURCE_EXHAUSTED"}
 GOOGLE_KEY = {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}

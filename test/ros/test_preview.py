@@ -116,6 +116,18 @@ def way(path):
     return np.array([list(point.positions)[:7] for point in path.points])
 
 
+def test_a_preview_after_a_cancelled_action_stops_nobody(system):
+    """The deadline of that action is long over, and somebody else may move the arm meanwhile."""
+    table = system()
+    arm = table.executor._arm
+    arm.begin(0.0)
+    arm.abort(Code.CANCELED, "the action was cancelled")
+    table.commands.clear()
+    found = table.motions(Action.parse("grasp(red_cube)"))
+    assert found.success, found.message
+    assert not table.commands
+
+
 def test_a_planned_task_moves_nothing_and_tells_all_motions(system, spin_until):
     table = system()
     spin_until(lambda: table.states, 60, "where the arm is")

@@ -142,3 +142,18 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     robot.executor.destroy_node()
     monkeypatch.setattr(robot.executor, "destroy_node", lambda: None)  # the fixture would do it again
     assert child.wait(60.0) is not None
+
+
+def test_a_trajectory_of_another_publisher_stops_the_motion_and_names_it(make_robot):
+    from trajectory_msgs.msg import JointTrajectory
+
+    robot = make_robot(arm="follow", gripper="franka", home_gripper=False)
+    publisher = robot.make("teleop").create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+    robot.until(lambda: publisher.get_subscription_count() >= 2, 20, "controller and body to listen")
+    handle = robot.send("grasp(red_cube)")
+    robot.until(lambda: robot.executor._arm._following, 60, "a motion")
+    publisher.publish(JointTrajectory(joint_names=["fr3_joint1"]))
+    result = robot.end(handle)
+    assert result.code == Code.SAFETY_STOP and "/teleop published a trajectory" in result.message
+    publisher.publish(JointTrajectory(joint_names=["fr3_joint1"]))  # of no concern while nothing moves
+    assert robot.do("return_to_base()").code == Code.SUCCESS

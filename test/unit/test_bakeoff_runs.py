@@ -20,6 +20,7 @@ from planweave.bench.suites import SUITES
 from planweave.bench.task_files import ids_of
 from planweave.cli.main import main as planweave
 from planweave.core.base.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
+from planweave.llm.clients.base import Capabilities
 
 TASKS = ("switch_on_the_radio", "light_the_candle", "turn_off_light")
 CONFIG = Config("home", TASKS, ("iterative", "base_llm", "classical"), ("simulated:0.3",), repeat=2)
@@ -157,7 +158,7 @@ def test_a_model_that_refuses_is_given_up_and_its_episodes_are_void(tmp_path, mo
     config = Config("home", TASKS, ("base_llm", "lang_prompt"), ("embedded", "simulated:0"), repeat=1)
 
     class Refusing:
-        endpoint, model, capabilities = "http://x", "m", None
+        endpoint, model, capabilities = "http://x", "m", Capabilities()
 
         def complete(self, request):
             raise ModelError("429: slow down")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from doubles import ros_messages
 
-from planweave.bodies.arm.arms.follow import ERRORS
+from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
 from planweave.core.base.errors import ConfigError
 from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros import controllers
@@ -25,6 +25,19 @@ def test_a_trajectory_goal(messages):
     points = goal.trajectory.points
     assert list(points[1].positions) == list(q[1]) and points[1].velocities[6] == 1.3
     assert (points[1].time_from_start.sec, points[1].time_from_start.nanosec) == (1, 250_000_000)
+
+
+def test_the_feedback_of_a_trajectory_tells_what_the_controller_wants_by_the_names_of_joints(messages):
+    from control_msgs.action import FollowJointTrajectory
+    from trajectory_msgs.msg import JointTrajectoryPoint
+
+    wanted, names = [], [f"joint{i}" for i in range(3)]
+    sent = types.SimpleNamespace(send=lambda goal, done, feedback: sent.__dict__.update(feedback=feedback))
+    ActionFollower(sent, lambda t: t, names).start(None, print, wanted.append)
+    point = JointTrajectoryPoint(positions=[2.0, 1.0, 0.0])
+    sent.feedback(FollowJointTrajectory.Feedback(joint_names=names[::-1], desired=point))
+    sent.feedback(FollowJointTrajectory.Feedback(joint_names=names[:1], desired=point))  # of other joints
+    assert [list(row) for row in wanted] == [[0.0, 1.0, 2.0]]
 
 
 def test_goals_of_the_grippers(messages):

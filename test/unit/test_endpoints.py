@@ -15,6 +15,7 @@ from planweave.core.base.errors import ConfigError, ModelError
 from planweave.llm.clients import choose_client, openai_client
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.endpoint import Mask, read_endpoint, read_options
+from planweave.llm.clients.faults import read_fault
 from planweave.llm.clients.openai_client import ATTEMPTS, OpenAIClient
 
 SCHEMA = {"type": "object", "properties": {"plan": {"type": "array"}}, "required": ["plan"]}
@@ -233,6 +234,14 @@ def test_a_key_is_masked_in_base64_at_any_place():
     for before in ("", "u", "us", "user:", "Bearer "):
         shown = Mask([KEY])(base64.b64encode(f"{before}{KEY}".encode()).decode())
         assert "***" in shown and len(shown) < len(before) * 2 + 12
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 500_000, "*" * 500_000, "ab." * 200_000, f"{KEY}...{KEY}" * 5000, "<title" * 10**5]
+)
+def test_long_texts_are_masked_and_read_in_time_that_grows_with_their_length(text):
+    assert not leaks(Mask([KEY])(text)) and not leaks(Mask([KEY])(text + KEY[:20]))
+    assert len(read_fault(500, {}, text).text) < 600
 
 
 def test_a_short_key_is_masked_where_the_endpoint_speaks_of_the_key():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from planweave.bodies.arm.fresh_look import fresh_look
+from planweave.bodies.arm.ros_names import RosNames
 
 
 class Camera:
@@ -49,7 +50,7 @@ def test_the_second_image_stamped_after_a_state_that_was_measured_since_is_fresh
 def test_images_from_before_are_not(camera, words):
     fresh, why = fresh_look(camera, camera.states, 0.1)
     assert not fresh and words in why
-    assert "/perception" not in why or "/left/seen" in fresh_look(camera, camera.states, 0.1, "/left/seen")[1]
+    assert "/perception" not in why or "/left/seen" in fresh_look(camera, camera.states, 0.1, RosNames("/left/seen"))[1]
 
 
 def test_without_joint_states_nobody_knows_which_images_are_new(monkeypatch):

@@ -14,14 +14,15 @@ _POLL = 0.005  # s
 
 
 def fresh_look(
-    world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, topic: str = RosNames().detections
+    world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, names: RosNames | None = None
 ) -> tuple[bool, str]:
     """Wait at most ten seconds until the world includes an image taken from now on; returns whether it does, and why
     not.
 
     states: returns the send time of the second newest joint state (ns of system time) and the stamp of the newest one
-    (s). topic: of the detections.
+    (s). names: for messages.
     """
+    names = names or RosNames()
     seconds = min(seconds, _LONGEST) if seconds > 0 else 0.0
     asked, end = time.time_ns(), time.monotonic() + seconds
     # What is newest here may be old news. The second joint state that was sent since was measured since, and what is
@@ -30,15 +31,12 @@ def fresh_look(
         if world.numb or time.monotonic() >= end:  # it is not waited for again what did not come for long
             if seconds >= _LONG:
                 world.unfelt()
-            return False, (
-                "no joint states come, so it is unknown which images are new: is the arm's controller (or "
-                "simulation_node) running?"
-            )
+            return False, (f"no joint states come, so it is unknown which images are new: {names.arm_silent}")
         time.sleep(_POLL)
     # The first image may have been exposed before its stamp; the next one was taken while we waited.
     first = world.wait_for_detections(max(states()[1], world.world().stamp), end - time.monotonic())
     if first is not None and world.wait_for_detections(first, end - time.monotonic()) is not None:
         return True, ""
     if world.silent:
-        return False, f"nothing comes on {topic}: are the camera and perception_node running?"
+        return False, f"nothing comes on {names.detections}: are the camera and perception_node running?"
     return False, f"no image taken since then, with the arm at rest, came in {seconds:.1f} s"

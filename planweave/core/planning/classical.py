@@ -23,6 +23,7 @@ _NOTES = 6  # obstacles that an error names at most
 _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own options
 _AUXILIARY = "kairos-aux"  # in names that it gives to parts of formulas
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
+_ANALYSIS = 0.05  # of the time, for finding out what is in the way
 _POLL = 0.02  # s
 _REPEATED = 2  # searches that have to agree with a proof for which the planner gives no reason
 _ELIMINATION = 3_000  # actions applied at most to find those that a plan does not need
@@ -122,7 +123,7 @@ def _searched(
     domain, world = transition.domain, transition.world
     text = domain_pddl(domain, all_outcomes)
     small = ground_instances(domain, world) <= SMALL
-    worlds = chain(() if small else reductions(transition, goal, unmet, _SHARE * clock.left), [world])
+    worlds = chain(() if small else reductions(transition, goal, unmet, _ANALYSIS * clock.left), [world])
     running: list[tuple[Search, World]] = []
     part, next_start, repeated = None, 0.0, 0
 

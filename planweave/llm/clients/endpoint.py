@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
@@ -16,7 +16,8 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 OPTIONS = "PLANWEAVE_MODEL_OPTIONS"
 _RUN = 8  # characters of a key in a row that count as part of it; shorter keys are no secrets
 _OURS = ("messages", "model", "n")  # what PLANWEAVE_MODEL_OPTIONS cannot set
-_HOLLOWED = re.compile(r"([\w-]*)(?:\*{2,}|\.{3,}|…|•{2,})[\w*.…•-]*?([\w-]*)(?![\w*.…•-])")
+_HOLLOW = re.compile(r"\*{2,}|\.{3,}|…|•{2,}")  # stands for the middle of a key that is shown in part
+_TOKEN = re.compile(r"[\w*.…•-]+")
 
 
 def without_credentials(url: str) -> str:
@@ -33,24 +34,41 @@ class Mask:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = [s for s in secrets if len(s) >= 2 * _RUN or (len(s) >= _RUN and not _is_word(s))]
-        forms = {form for secret in self._secrets for form in _forms(secret) if len(form) >= _RUN}
-        parts = {form[i : i + _RUN] for form in forms for i in range(len(form) - _RUN + 1)}
-        self._parts = [part for part in parts if not (part.isalpha() and _is_word(part))]
-        run = "|".join(map(re.escape, self._parts))
-        self._pattern = re.compile(f"{'|'.join(map(re.escape, forms))}|(?:(?={run})[\\s\\S])+[\\s\\S]{{{_RUN - 1}}}")
+        self._forms = {form for secret in self._secrets for form in _forms(secret) if len(form) >= _RUN}
+        parts = {form[i : i + _RUN] for form in self._forms for i in range(len(form) - _RUN + 1)}
+        self._parts = {part for part in parts if not (part.isalpha() and _is_word(part))}
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        text = _HOLLOWED.sub(self._unless_hollowed, text) if self._secrets else text
-        return self._pattern.sub("***", text) if any(part in text for part in self._parts) else text
+        if self._secrets and _HOLLOW.search(text):
+            text = _TOKEN.sub(self._unless_hollowed, text)
+        shown = [(at, at + len(form)) for form in self._forms for at in _places(form, text)]
+        if self._parts:
+            shown += [(at, at + _RUN) for at in range(len(text)) if text[at : at + _RUN] in self._parts]
+        pieces: list[str] = []
+        reached = 0
+        for start, end in sorted(shown):
+            if start > reached or not pieces:
+                pieces += [text[reached:start], "***"]
+            reached = max(reached, end)
+        return "".join([*pieces, text[reached:]])
 
     def _unless_hollowed(self, match: re.Match[str]) -> str:
         """``sk-ab***yz`` shows the ends of a key."""
-        head, tail = match.groups()
+        head, *others = _HOLLOW.split(match.group().rstrip("."))
+        tail = others[-1] if others else ""
         ends = any(
-            (len(head) > 3 and s.startswith(head)) or (len(tail) > 2 and s.endswith(tail)) for s in self._secrets
+            (others and len(head) > 3 and s.startswith(head)) or (len(tail) > 2 and s.endswith(tail))
+            for s in self._secrets
         )
         return "***" if ends else match.group()
+
+
+def _places(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _is_word(text: str) -> bool:

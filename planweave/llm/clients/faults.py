@@ -32,6 +32,7 @@ _NO_MODEL = re.compile(
 )
 _PICTURES = re.compile("image|picture|vision|multi.?modal|mmproj|content type", re.IGNORECASE)
 _WAIT = re.compile(r"(?:again|retry|wait)\D{0,20}(?:(\d+)m ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec|m\b|min)", re.IGNORECASE)
+_MOST = 5000  # characters of an answer that are looked at
 _PASSING = (408, 409, 425, 429, 502, 503, 504, 529)  # statuses of failures that pass, whatever is asked
 CERTIFICATE = -1
 """Status where the endpoint's certificate is not trusted."""
@@ -59,6 +60,7 @@ def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
         " ".join(dict.fromkeys(str(leaf) for key, leaf in leaves if key in keys and leaf not in (None, "")))
         for keys in (_TEXTS, _CODES, _FIELDS)
     )
+    texts = texts[:_MOST]
     if status < 400:
         status = next((n for key, n in leaves if key in _CODES and isinstance(n, int) and 400 <= n < 600), status)
     if texts.lstrip()[:5] in ("data:", "event"):
@@ -72,7 +74,7 @@ def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
         " ".join((texts or json.dumps(value)).split())[:400] + named if value else "nothing",
         codes.lower(),
         fields,
-        _wait(headers, json.dumps(value, ensure_ascii=False)[:5000]),
+        _wait(headers, json.dumps(value, ensure_ascii=False)[:_MOST]),
     )
 
 
