@@ -95,7 +95,7 @@ def test_a_set_in_a_field_is_found():
     assert set(sets_in(world, "world")) == {"world.facts[].arguments", "world.derived"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(WORLDS)
 def test_world(world):
     from planweave_ros import conversions as convert
@@ -134,7 +134,7 @@ def test_a_body_that_does_not_say_how_it_knows_is_not_trusted():
     assert convert.object_from_msg(Message(name="a", known=99)).known is Known.UNKNOWN
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ACTIONS, LITERALS)
 def test_action_and_literal(action, literal):
     from planweave_ros import conversions as convert

@@ -78,7 +78,7 @@ def test_a_goal_that_no_step_makes_true_is_unmet_but_may_be_open(flat):
     assert not validator.check((), literals("inside(plate_51, sink_25)")).possible  # not declared unknown
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

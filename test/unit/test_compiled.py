@@ -86,7 +86,7 @@ def _interpreted(transition, state, action):
     return _true(schema.precondition, binding, facts), (facts - (delete - add)) | add
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(facts=_facts(), names=st.tuples(st.sampled_from("de"), st.sampled_from(NAMES)))
 def test_compiled_is_as_interpreted(domain, facts, names):
     transition = Transition(domain, World("puzzle", OBJECTS, facts))

@@ -350,7 +350,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
 def test_no_sentence_breaks_the_grammar(words):
     try:

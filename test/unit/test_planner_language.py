@@ -266,7 +266,7 @@ def test_similarity_is_a_similarity(one, two):
     assert 0.0 <= score(one, two) <= 1.0 and math.isclose(score(one, two), score(two, one))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=4))
 def test_no_name_breaks_the_mender(name, args):
     steps = Mender(DOMAIN, BLOCKS).plan([Action(name, tuple(args))])

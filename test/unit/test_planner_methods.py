@@ -902,7 +902,7 @@ _PIECES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.one_of(st.text(max_size=300), _PIECES))
 @example("\ud800")
 @example("def t(:\n")
@@ -929,7 +929,7 @@ def test_no_reply_raises_anything_but_parse_error(text):
             assert len(str(error)) < 2000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(st.text(max_size=80), _PIECES))
 def test_no_step_raises_anything_but_parse_error(text):
     for method in ("zero_shot", "scene_aware", "iterative"):

@@ -133,7 +133,7 @@ def test_the_objects_shown_stay_the_same_through_a_task_and_what_becomes_importa
 # Embeddings
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_vectors_have_length_one(texts):
     rows = HashedEmbedder().embed(texts)

@@ -161,7 +161,7 @@ FRAGMENTS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(FRAGMENTS.map("\n".join) | st.text(max_size=300))
 def test_nothing_but_parse_errors(text):
     try:
