@@ -25,7 +25,7 @@ def pytest_configure(config):
         os.execve(sys.executable, sys.orig_argv, environment)
     os.environ.update(environment)
     os.environ["TERM"] = "xterm-256color"  # what is drawn does not depend on the caller's terminal
-    hypothesis.settings.register_profile("planweave")  # no test is judged by its time
+    hypothesis.settings.register_profile("planweave", deadline=None)  # no test is judged by its time
     hypothesis.settings.load_profile("planweave")
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
