@@ -23,7 +23,7 @@ from typing import Any
 
 import kairos
 
-from benchmarks.random_domains import Case
+from benchmarks.random_domains import RandomCase
 from planweave.bench.machine import machine
 from planweave.core.base.errors import ConfigError, PddlError, PlanweaveError
 from planweave.core.checks.validation import validate
@@ -350,7 +350,7 @@ def _random_verdicts(plans: int, seed: int, details: dict[str, Any], console: An
     wrong = details["random_verdicts"] = []
     while count["plans"] < plans:
         seed += 1
-        case = Case(seed)
+        case = RandomCase(seed)
         parsed, domain = kairos.parse_domain(case.pddl), Domain.load(case.pddl, replace=True)
 
         def oracle(goal: str, steps: Sequence[tuple[str, ...]]) -> bool:

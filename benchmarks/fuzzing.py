@@ -21,7 +21,7 @@ from planweave.core.trees.program import Call, read_program
 from planweave.goals.goal_checks import checked_goal
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.clients.completion import read_completion
-from planweave.llm.clients.faults import Fault
+from planweave.llm.clients.faults import EndpointFault
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.llm.names import Mender
 from planweave.llm.parsing import parse_choice, parse_goal, parse_plan, parse_step
@@ -327,7 +327,7 @@ def reply_readers(world: World | None = None) -> dict[str, Reader]:
                 value = body
             try:
                 replies, _, _ = read_completion(value)
-            except Fault:
+            except EndpointFault:
                 continue
             if any(r.logprob is not None and not math.isfinite(r.logprob) for r in replies):
                 raise NotThereError("a log-probability that is not finite")

@@ -20,7 +20,7 @@ def typed(names):
     return [word for name, kind in names.items() for word in (name, "-", kind)]
 
 
-class Case:
+class RandomCase:
     """A random domain, an initial state and actions over its objects; `goal` and `plan` draw more from it."""
 
     def __init__(self, seed):

@@ -240,8 +240,8 @@ class PerceptionNode(ManagedNode):
         if source == "topics":
             camera = RosTopicsCamera(topics, silent, time.monotonic())
             for what in (COLOUR, DEPTH):
-                kind, read = (CompressedImage, _compressed) if is_compressed(topics[what]) else (Image, _raw)
-                self.create_subscription(kind, topics[what], partial(self._image, camera, what, read), images)
+                kind, read = (CompressedImage, RawCompressed) if is_compressed(topics[what]) else (Image, RawImage)
+                self.create_subscription(kind, topics[what], partial(self._image, camera, what, read.of), images)
             self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
             self.create_subscription(TimeReference, "camera/still", partial(self._still, camera), images)
             return camera
@@ -257,7 +257,7 @@ class PerceptionNode(ManagedNode):
         self._add(camera, what, msg.header.stamp, read(msg))
 
     def _info(self, camera: RosTopicsCamera, msg: CameraInfo) -> None:
-        self._add(camera, INFO, msg.header.stamp, RawInfo(tuple(float(v) for v in msg.k), msg.height, msg.width))
+        self._add(camera, INFO, msg.header.stamp, RawInfo.of(msg))
 
     def _still(self, camera: RosTopicsCamera, msg: TimeReference) -> None:
         if camera.add_still(_nanoseconds(msg.header.stamp), _nanoseconds(msg.time_ref), time.monotonic()):
@@ -450,15 +450,6 @@ class PerceptionNode(ManagedNode):
         if now - self._said.get(key, -math.inf) >= _REPEAT:
             self._said[key] = now
             self.get_logger().warning(text)
-
-
-def _raw(msg: Image) -> RawImage:
-    data, bigendian = memoryview(msg.data), bool(msg.is_bigendian)
-    return RawImage(msg.header.frame_id, msg.height, msg.width, msg.encoding, msg.step, data, bigendian)
-
-
-def _compressed(msg: CompressedImage) -> RawCompressed:
-    return RawCompressed(msg.header.frame_id, msg.format, memoryview(msg.data))
 
 
 def _nanoseconds(stamp: Time) -> int:

@@ -18,6 +18,8 @@ from typing import Any
 from planweave.cli.plan import add_problem, count, loaded, remarks, written
 from planweave.core.checks.validation import Cause, Validation, giving, validate
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.plan_files import load_plan
+from planweave.core.symbolic.transition import cost_of
 from planweave.core.symbolic.world import Action
 
 NEEDS_ROS = False
@@ -32,9 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the plan does not do."""
-    from planweave.core.symbolic.plan_files import load_plan
-    from planweave.core.symbolic.transition import cost_of
-
     problem = loaded(options)
     domain, world = problem.domain, problem.world
     steps, lines = load_plan(options.plan)

@@ -68,7 +68,7 @@ def table() -> World:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeAnswer:
     """What became of a question. state: "right", "wrong" (read, and not what is right), "unread", "failed" (no reply)
     or "not asked"; text: the answer, or why there is none; code: of the error.
     """
@@ -173,7 +173,7 @@ class Probe:
         """What the endpoint can do, as far as the questions have shown."""
         return {**asdict(self._client.capabilities), "logprobs": self._logprobs}
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[ProbeAnswer]:
         """What became of each question that a model was to answer."""
         for question in Questions(self._planner):
             before = self._exchanges
@@ -181,11 +181,11 @@ class Probe:
             if answer.state not in ("right", "wrong") or self._exchanges > before:
                 yield answer
 
-    def _asked(self, question: Question) -> Answer:
+    def _asked(self, question: Question) -> ProbeAnswer:
         if not self._stopped and time.monotonic() > self._until:
             self._stopped = "the time for all questions was over; the model is slow"
         if self._stopped:
-            return Answer(question.kind, question.method, "not asked", self._stopped)
+            return ProbeAnswer(question.kind, question.method, "not asked", self._stopped)
         self._said = False
         answer = asked(question)
         silent = answer.state == "unread" and not self._said
@@ -204,7 +204,7 @@ class Probe:
             self.usage += Usage(**exchange["reply"]["usage"])
 
 
-def asked(question: Question) -> Answer:
+def asked(question: Question) -> ProbeAnswer:
     """Ask a question; every failure becomes a part of the answer."""
     begun, state, code = time.monotonic(), "failed", ""
     try:
@@ -217,10 +217,10 @@ def asked(question: Question) -> Answer:
         text, code = str(error), getattr(error, "code", "")
     except Exception as error:
         text = f"a fault in reading the reply ({type(error).__name__}: {error}); please report it"
-    return Answer(question.kind, question.method, state, text[:500], code, round(time.monotonic() - begun, 2))
+    return ProbeAnswer(question.kind, question.method, state, text[:500], code, round(time.monotonic() - begun, 2))
 
 
-def picture() -> Answer:
+def picture() -> ProbeAnswer:
     """Ask the model for pictures for the name and colour of one drawn thing."""
     import numpy as np
 

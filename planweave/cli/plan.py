@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 from planweave.core.base.errors import ConfigError
-from planweave.core.planning.classical import NoPlanError
+from planweave.core.planning.classical import NoPlanError, solve
 from planweave.core.symbolic.problem import Problem
 from planweave.core.symbolic.transition import cost_of
 from planweave.core.symbolic.world import Action
@@ -41,8 +41,6 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb; 1 where there is no plan."""
-    from planweave.core.planning.classical import solve
-
     if not 0 < options.timeout <= 86_400:
         raise ConfigError(f"--timeout {options.timeout:g}: give seconds, above 0 and at most 86400")
     problem = loaded(options)

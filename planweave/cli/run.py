@@ -240,7 +240,7 @@ def started(
     domain that the user has named, if any. Raises RunningError where it would not be the only one in its domain.
     """
     from planweave.launcher.domains import domain
-    from planweave.launcher.one_system import RunningError, held_domain
+    from planweave.launcher.one_system import CHOOSE_ANOTHER, RunningError, held_domain
     from planweave.launcher.running_system import RunningSystem, log_folder
     from planweave.launcher.systems import load_system, with_page
     from planweave_ros.client import Client
@@ -250,12 +250,13 @@ def started(
         system = system.with_file(params)
     overrides = system.overrides(values)
     with held_domain(name, system.alone, lasting) as empty, Client() as client:
-        if not empty and (client.search(DISCOVERY) or client.present(system.nodes)):
-            raise RunningError(
-                f"already in ROS domain {domain()}: {', '.join(client.present(system.nodes)) or 'a task server'} "
-                f"(nodes: {', '.join(client.nodes())}); end what has these, or choose another namespace "
-                "(--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave …"
-            )
+        if not empty:
+            serves, there = client.search(DISCOVERY), client.present(system.nodes)
+            if serves or there:
+                raise RunningError(
+                    f"already in ROS domain {domain()}: {', '.join(there) or 'a task server'} "
+                    f"(nodes: {', '.join(client.nodes())}); end what has these, or {CHOOSE_ANOTHER}"
+                )
         logs = log_folder(name)
         if any(node.name == "feedback_node" for node in system.nodes):  # one that is started again knows its tasks
             overrides.setdefault("feedback_node", {}).setdefault("tasks_file", str(logs / "tasks.sqlite"))

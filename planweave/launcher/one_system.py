@@ -28,6 +28,10 @@ from planweave.launcher.namespace import checked, namespace
 _GLANCE = 0.2  # s for which another process may hold a lock only to see whether somebody does
 
 
+CHOOSE_ANOTHER = f"choose another namespace (--namespace arm2) or domain: {VARIABLE}=7 planweave …"
+"""What to do beside ending the other system."""
+
+
 class RunningError(PlanweaveError):
     """A system runs already where another was to be started, or several run where one is addressed."""
 
@@ -226,10 +230,7 @@ def _listed(systems: list[Running]) -> str:
 
 
 def _refusal(systems: list[Running]) -> RunningError:
-    return RunningError(
-        f"already running: {_listed(systems)}; end it first, or choose another namespace (--namespace arm2) or domain: "
-        f"{VARIABLE}=7 planweave …"
-    )
+    return RunningError(f"already running: {_listed(systems)}; end it first, or {CHOOSE_ANOTHER}")
 
 
 def main() -> int:

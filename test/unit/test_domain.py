@@ -9,7 +9,7 @@ from doubles.scripted import literals, tabletop
 from planweave.core.base.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.planning.classical import NoPlanError, _reason, solve
-from planweave.core.planning.kairos_search import Found
+from planweave.core.planning.kairos_search import SearchResult
 from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
@@ -220,7 +220,7 @@ def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_opti
     ],
 )
 def test_advice_on_the_options_of_kairos_is_left_out(said, kept):
-    assert _reason(Found("OUT_OF_MEMORY", messages=(said,)), 5.0) == kept
+    assert _reason(SearchResult("OUT_OF_MEMORY", messages=(said,)), 5.0) == kept
 
 
 def test_problem_names_objects_and_goal(domain, world):

@@ -3,7 +3,7 @@
 import kairos
 import pytest
 
-from benchmarks.random_domains import OBJECTS, Case
+from benchmarks.random_domains import OBJECTS, RandomCase
 from planweave.core.checks.validation import validate
 from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.symbolic.domain import Domain
@@ -21,7 +21,7 @@ def valid(domain, problem, steps):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_domain_means_what_the_oracle_says(seed):
-    case = Case(seed)
+    case = RandomCase(seed)
     domain = Domain.load(case.pddl, replace=True)
     for _ in range(6):
         steps, goal = case.plan(), case.goal()
@@ -43,7 +43,7 @@ def test_a_random_domain_means_what_the_oracle_says(seed):
 
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_what_is_written_for_the_planner_means_the_same(seed):
-    case = Case(seed)
+    case = RandomCase(seed)
     domain = Domain.load(case.pddl, replace=True)
     written = domain_pddl(domain)
     for _ in range(5):

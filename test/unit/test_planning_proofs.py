@@ -246,10 +246,10 @@ class Given:
         pass
 
 
-UNEXPLAINED = kairos_search.Found("UNSOLVABLE")
+UNEXPLAINED = kairos_search.SearchResult("UNSOLVABLE")
 
 
-@pytest.mark.parametrize("last, proved", [(UNEXPLAINED, True), (kairos_search.Found("TIMEOUT"), False)])
+@pytest.mark.parametrize("last, proved", [(UNEXPLAINED, True), (kairos_search.SearchResult("TIMEOUT"), False)])
 def test_a_proof_without_a_reason_is_repeated(monkeypatch, last, proved):
     domain, world, goal = tower(6)
     results = [UNEXPLAINED, UNEXPLAINED, last]
@@ -268,7 +268,7 @@ def test_a_plan_that_a_repeated_search_finds_is_taken(monkeypatch):
 
 def test_a_plan_that_our_check_refuses_is_never_returned(monkeypatch):
     domain, world, goal = lift(26)
-    wrong = kairos_search.Found("SOLVED", (("take", ("b0",)),))
+    wrong = kairos_search.SearchResult("SOLVED", (("take", ("b0",)),))
     monkeypatch.setattr(classical, "start", lambda *_: Given(wrong))
     with pytest.raises(NoPlanError) as caught:
         pw.plan(domain, world, goal)

@@ -182,19 +182,16 @@ class Assumptions:
     def _effects(self, action: Action, fact: AtomKey, adds: bool) -> Iterator[tuple[Effect, Binding]]:
         """Effects with an atom that unifies with a fact, and the bindings."""
         schema = self._transition.domain.actions[action.name]
-        for effect in schema.effects:
-            for atom in effect.add if adds else effect.delete:
-                if atom.predicate != fact[0]:
-                    continue
-                bound = schema.binding(action.args)
-                types = {v.name: v.types for v in effect.variables}
-                for term, name in zip(atom.terms, fact[1:]):
-                    if bound.setdefault(term, name) != name or (
-                        term in types and not self._transition.fits(name, types[term])
-                    ):
-                        break
-                else:
-                    yield effect, bound
+        for effect, atom in schema.changing(fact[0], adds):
+            bound = schema.binding(action.args)
+            types = {v.name: v.types for v in effect.variables}
+            for term, name in zip(atom.terms, fact[1:]):
+                if bound.setdefault(term, name) != name or (
+                    term in types and not self._transition.fits(name, types[term])
+                ):
+                    break
+            else:
+                yield effect, bound
 
 
 def _fewest(facts: frozenset[AtomKey]) -> tuple[int, list[AtomKey]]:

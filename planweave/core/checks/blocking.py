@@ -14,37 +14,23 @@ from functools import lru_cache
 from itertools import product
 
 from planweave.core.base.errors import DomainError, UnknownNameError
-from planweave.core.pddl.formula import Atom, Equal, Formula, Not, Parameter, atoms_in
+from planweave.core.pddl.formula import Atom, Equal, Formula, Not, Parameter, atoms_in, unified
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.symbolic.world import Action, Literal
 
 
-def _unify(atom: Atom, literal: Literal) -> Binding | None:
-    """Bindings of an effect's atom to a literal's arguments; None where they do not unify."""
-    if atom.predicate != literal.predicate or len(atom.terms) != len(literal.args):
-        return None
-    binding: Binding = {}
-    for term, value in zip(atom.terms, literal.args):
-        if term.startswith("?"):
-            if binding.setdefault(term, value) != value:
-                return None
-        elif term != value:
-            return None
-    return binding
-
-
 def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]]:
     """Bindings under which an action achieves a literal, with the remaining conditions and bindings."""
     ways: list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]] = []
-    for effect in schema.effects:
-        for atom in effect.add if literal.positive else effect.delete:
-            bound = _unify(atom, literal)
-            if bound is not None:
-                ways.append((bound, effect.condition.parts, effect.variables))
+    for effect, atom in schema.changing(literal.predicate, literal.positive):
+        bound = unified(atom.terms, literal.args)
+        if bound is not None:
+            ways.append((bound, effect.condition.parts, effect.variables))
     for atom, positive in schema.possibly:
-        bound = _unify(atom, literal) if positive == literal.positive else None
+        same = (atom.predicate, positive) == (literal.predicate, literal.positive)
+        bound = unified(atom.terms, literal.args) if same else None
         if bound is not None and not _brings_about(schema, literal.negated()):
             ways.append((bound, (), ()))
     return ways
@@ -52,11 +38,8 @@ def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[F
 
 def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
     """Whether a certain effect adds this literal, which excludes the action as a way to its opposite."""
-    return any(
-        _unify(atom, literal) is not None
-        for effect in schema.effects
-        for atom in (effect.add if literal.positive else effect.delete)
-    )
+    made = schema.changing(literal.predicate, literal.positive)
+    return any(unified(atom.terms, literal.args) is not None for _, atom in made)
 
 
 def resolution_actions(domain: Domain, transition: Transition, state: State, literal: Literal) -> list[Action]:

@@ -89,28 +89,17 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
             for schema in domain.actions.values()
             if any(atom.predicate in needs for effect in schema.effects for atom in (*effect.add, *effect.delete))
         )
-    return tuple(
-        schema.name
-        for schema in domain.actions.values()
-        if any(
-            atom.predicate == literal.predicate
-            for effect in schema.effects
-            for atom in (effect.add if literal.positive else effect.delete)
-        )
-    )
+    return tuple(s.name for s in domain.actions.values() if any(s.changing(literal.predicate, literal.positive)))
 
 
 def giving(domain: Domain, literal: Literal) -> tuple[str, ...]:
     """The actions that can make a literal true, with its arguments where they belong: ``unstack(a, ?y)``."""
     found = []
     for schema in domain.actions.values():
-        for effect in schema.effects:
-            for atom in effect.add if literal.positive else effect.delete:
-                if atom.predicate != literal.predicate:
-                    continue
-                bound = dict(zip(atom.terms, literal.args))
-                if all(term.startswith("?") or term == name for term, name in bound.items()):
-                    found.append(str(Action(schema.name, tuple(bound.get(p.name, p.name) for p in schema.parameters))))
+        for _, atom in schema.changing(literal.predicate, literal.positive):
+            bound = dict(zip(atom.terms, literal.args))
+            if all(term.startswith("?") or term == name for term, name in bound.items()):
+                found.append(str(Action(schema.name, tuple(bound.get(p.name, p.name) for p in schema.parameters))))
     return tuple(dict.fromkeys(found))
 
 

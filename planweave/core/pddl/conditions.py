@@ -105,6 +105,17 @@ class PddlReader:
             node.at, "unsupported", f"{UNSUPPORTED[name]} ({name}), which is not supported; {REMEDY}"
         )
 
+    def checked(self, sections: Iterable[Expression], kinds: Sequence[str]) -> Iterator[Expression]:
+        """The sections, each of which must be of one of these kinds; raises PddlError."""
+        for section in sections:
+            if section.head in UNSUPPORTED:
+                raise self.unsupported(section, section.head)
+            if section.head not in kinds:
+                raise self.text.error(
+                    section.at, "syntax", f"unknown section {section[0]}; there are {', '.join(kinds)}"
+                )
+            yield section
+
     def check_supported(self, node: Expression) -> None:
         """Raise PddlError where a condition, an effect or a fact is none that is supported."""
         if node.head in UNSUPPORTED and node.head not in self._folded["predicate"]:

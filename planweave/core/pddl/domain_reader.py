@@ -83,13 +83,7 @@ class DomainReader(PddlReader):
         name, sections = self.text.definition("domain")
         order = (":requirements", ":types", ":constants", ":predicates", ":functions", ":derived", ":action")
         by_kind: dict[str, list[Expression]] = {kind: [] for kind in order}
-        for section in sections:
-            if section.head in UNSUPPORTED:
-                raise self.unsupported(section, section.head)
-            if section.head not in by_kind:
-                raise self.text.error(
-                    section.at, "syntax", f"unknown section {section[0]}; there are {', '.join(order)}"
-                )
+        for section in self.checked(sections, order):
             by_kind[section.head].append(section)
         for kind in order[:5]:
             for again in by_kind[kind][1:]:

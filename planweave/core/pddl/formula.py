@@ -4,7 +4,7 @@ object names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -103,6 +103,17 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
     return (atom for atom, _ in signed_atoms(formula))
 
 
+def quantified_in(formula: Formula) -> Iterator[Quantified]:
+    """All quantified parts of a formula, outer ones first."""
+    if isinstance(formula, Quantified):
+        yield formula
+    if isinstance(formula, Not | Quantified):
+        yield from quantified_in(formula.part)
+    elif isinstance(formula, And | Or):
+        for part in formula.parts:
+            yield from quantified_in(part)
+
+
 def terms_of(formula: Formula) -> frozenset[str]:
     """All terms of a formula."""
     if isinstance(formula, Atom):
@@ -116,6 +127,17 @@ def terms_of(formula: Formula) -> frozenset[str]:
 def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str, ...]:
     """Terms with their variables replaced."""
     return tuple(binding.get(t, t) for t in terms)
+
+
+def unified(terms: Sequence[str], names: Sequence[str]) -> dict[str, str] | None:
+    """Values of the variables among terms with which these are the names; None where there are none."""
+    if len(terms) != len(names):
+        return None
+    binding: dict[str, str] = {}
+    for term, name in zip(terms, names):
+        if (binding.setdefault(term, name) if term.startswith("?") else term) != name:
+            return None
+    return binding
 
 
 def free_variables(formula: Formula) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planweave.core.pddl.conditions import NUMBER, REMEDY, TOTAL_COST, UNSUPPORTED, Node, PddlReader, Vocabulary
+from planweave.core.pddl.conditions import NUMBER, REMEDY, TOTAL_COST, Node, PddlReader, Vocabulary
 from planweave.core.pddl.formula import Formula
 from planweave.core.pddl.text import Expression, PddlText, Word
 
@@ -41,13 +41,7 @@ class ProblemReader(PddlReader):
         name, sections = self.text.definition("problem")
         kinds = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
         by_kind: dict[str, Expression] = {}
-        for section in sections:
-            if section.head in UNSUPPORTED:
-                raise self.unsupported(section, section.head)
-            if section.head not in kinds:
-                raise self.text.error(
-                    section.at, "syntax", f"unknown section {section[0]}; there are {', '.join(kinds)}"
-                )
+        for section in self.checked(sections, kinds):
             if section.head in by_kind:
                 raise self.text.error(section.at, "duplicate", f"a second section {section[0]}; join the two")
             by_kind[section.head] = section

@@ -11,7 +11,7 @@ from itertools import chain
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.checks.validation import Goal, achievers, simplest, unmet_goal, with_facts_of
 from planweave.core.pddl.formula import Formula, atoms_in, substitute
-from planweave.core.planning.kairos_search import SMALL, Found, Search, ground_instances, start
+from planweave.core.planning.kairos_search import POLL, SMALL, Search, SearchResult, ground_instances, start
 from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.planning.relevance import reductions
 from planweave.core.symbolic.domain import Domain, refusal
@@ -24,7 +24,6 @@ _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own optio
 _AUXILIARY = "kairos-aux"  # in names that it gives to parts of formulas
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
 _ANALYSIS = 0.05  # of the time, for finding out what is in the way
-_POLL = 0.02  # s
 _REPEATED = 2  # searches that have to agree with a proof for which the planner gives no reason
 _ELIMINATION = 3_000  # actions applied at most to find those that a plan does not need
 
@@ -113,7 +112,7 @@ class _Step:
 
 def _searched(
     transition: Transition, goal: Goal, unmet: Sequence[Literal], clock: _Clock, all_outcomes: bool
-) -> tuple[list[_Step], Found, str]:
+) -> tuple[list[_Step], SearchResult, str]:
     """A plan that reaches the goal in the whole world; else none, how the search of the whole world ended, and why a
     plan of the planner does not do. unmet: the literals of the goal that do not hold.
 
@@ -138,7 +137,7 @@ def _searched(
                 next_start = clock.left - _SHARE * clock.seconds
             alone = part is world and len(running) == 1
             for search, searched in list(running):
-                found = search.result(clock.left + _POLL if alone else _POLL)
+                found = search.result(clock.left + POLL if alone else POLL)
                 if found is None:
                     continue
                 running.remove((search, searched))
@@ -201,7 +200,7 @@ def _needed(transition: Transition, goal: Goal, plan: list[Action], clock: _Cloc
     return plan
 
 
-def _reason(found: Found, timeout: float) -> str:
+def _reason(found: SearchResult, timeout: float) -> str:
     """Why the search ended, without the planner's hints about its own options."""
     if found.status == "TIMEOUT":
         return (

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def found(domain: str, problem: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The result of a search as JSON values; `kairos_search.Found` has the same fields."""
+    """The result of a search as JSON values; `kairos_search.SearchResult` has the same fields."""
     import kairos
 
     try:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import kairos
 
-from planweave.core.pddl.formula import And, Atom, Effect, Formula, Not, Or, Parameter, Quantified, conjuncts
+from planweave.core.pddl.formula import Atom, Effect, Formula, Parameter, conjuncts, quantified_in
 from planweave.core.planning import kairos_child
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import fixed_predicates
@@ -30,11 +30,11 @@ from planweave.core.symbolic.world import World
 SMALL = 100_000
 """Ground instances up to which kairos grounds a task in well under a second."""
 _SLACK = 0.5  # s that a search may take beyond its deadline
-_POLL = 0.02  # s
+POLL = 0.02  # s
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """How a search ended. status: the name of a kairos.Status; messages: of kairos, about its end."""
 
     status: str
@@ -43,7 +43,7 @@ class Found:
     states: int = 0
 
     @classmethod
-    def from_dict(cls, row: dict[str, Any]) -> Found:
+    def from_dict(cls, row: dict[str, Any]) -> SearchResult:
         """The result of kairos_child."""
         steps = tuple((name, tuple(args)) for name, args in row.get("steps", ()))
         return cls(row["status"], steps, tuple(row["messages"]), row.get("states", 0))
@@ -69,7 +69,7 @@ class Found:
 class Search(Protocol):
     """A running search."""
 
-    def result(self, wait: float) -> Found | None:
+    def result(self, wait: float) -> SearchResult | None:
         """Its result, for which `wait` seconds are waited at most; None while it is running."""
 
     def stop(self) -> None:
@@ -94,20 +94,20 @@ def _options(seconds: float) -> dict[str, Any]:
 
 class _ThreadSearch:
     def __init__(self, domain_pddl: str, problem_pddl: str, seconds: float) -> None:
-        self._ended: Found | None = None
+        self._ended: SearchResult | None = None
         try:
             problem = kairos.parse_problem(problem_pddl, _parsed(domain_pddl))
         except kairos.PddlError as error:
-            self._ended = Found("INVALID_INPUT", messages=(str(error),))
+            self._ended = SearchResult("INVALID_INPUT", messages=(str(error),))
         else:
             planner: Any = kairos.Planner
             self._search = planner().start(problem, **_options(seconds))
 
-    def result(self, wait: float) -> Found | None:
+    def result(self, wait: float) -> SearchResult | None:
         end = time.monotonic() + wait
         while self._ended is None:
-            if self._search.wait_first(min(wait, _POLL)) is not None or not self._search.running():
-                self._ended = Found.from_dict(kairos_child.as_dict(self._search.wait()))
+            if self._search.wait_first(min(wait, POLL)) is not None or not self._search.running():
+                self._ended = SearchResult.from_dict(kairos_child.as_dict(self._search.wait()))
             elif time.monotonic() >= end:
                 break
         return self._ended
@@ -121,7 +121,7 @@ class _ChildSearch:
     def __init__(self, domain_pddl: str, problem_pddl: str, seconds: float) -> None:
         self._task = {"domain": domain_pddl, "problem": problem_pddl, "options": _options(seconds)}
         self._deadline = time.monotonic() + seconds + _SLACK
-        self._ended: Found | None = None
+        self._ended: SearchResult | None = None
         self._input: str | None = json.dumps(self._task)
         self._process = subprocess.Popen(
             [sys.executable, "-S", "-E", kairos_child.__file__, str(Path(kairos.__file__).parents[1])],
@@ -131,7 +131,7 @@ class _ChildSearch:
             text=True,
         )
 
-    def result(self, wait: float) -> Found | None:
+    def result(self, wait: float) -> SearchResult | None:
         if self._ended is not None:
             return self._ended
         left = self._deadline - time.monotonic()
@@ -141,13 +141,13 @@ class _ChildSearch:
         except subprocess.TimeoutExpired:
             if wait >= left:
                 self.stop()
-                self._ended = Found("TIMEOUT", messages=("grounding had not ended: the task is too large",))
+                self._ended = SearchResult("TIMEOUT", messages=("grounding had not ended: the task is too large",))
             return self._ended
         try:
-            self._ended = Found.from_dict(json.loads(out))
+            self._ended = SearchResult.from_dict(json.loads(out))
         except (ValueError, KeyError):  # killed for its memory, or crashed
             last = error.strip().splitlines()[-1:] or [f"its process ended with {self._process.returncode}"]
-            self._ended = Found("INTERNAL_ERROR", messages=(f"the planner failed: {last[0][:200]}",))
+            self._ended = SearchResult("INTERNAL_ERROR", messages=(f"the planner failed: {last[0][:200]}",))
         return self._ended
 
     def stop(self) -> None:
@@ -188,19 +188,8 @@ def _instances(
                 del sizes[term]
     whole *= math.prod(sizes.values())
     inner = sum(_size(domain, world, e.variables) for e in effects if e.variables)
-    return whole * (1.0 + inner + sum(_quantified(domain, world, condition)))
+    return whole * (1.0 + inner + sum(_size(domain, world, q.variables) for q in quantified_in(condition)))
 
 
 def _size(domain: Domain, world: World, variables: tuple[Parameter, ...]) -> float:
     return math.prod(float(len(domain.candidates(v, world.objects))) for v in variables)
-
-
-def _quantified(domain: Domain, world: World, formula: Formula) -> Iterator[float]:
-    if isinstance(formula, Quantified):
-        yield _size(domain, world, formula.variables)
-        yield from _quantified(domain, world, formula.part)
-    elif isinstance(formula, Not):
-        yield from _quantified(domain, world, formula.part)
-    elif isinstance(formula, And | Or):
-        for part in formula.parts:
-            yield from _quantified(domain, world, part)

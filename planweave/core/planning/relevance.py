@@ -11,16 +11,14 @@ from dataclasses import replace
 
 from planweave.core.checks.validation import Goal
 from planweave.core.pddl.formula import (
-    And,
     Atom,
     Effect,
     Formula,
-    Not,
-    Or,
-    Quantified,
     atoms_in,
     conjuncts,
     free_variables,
+    quantified_in,
+    unified,
 )
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.transition import Binding, Transition, fixed_predicates
@@ -130,23 +128,11 @@ class _Regression:
     def _achievers(self, literal: Literal) -> Iterator[tuple[ActionSchema, Effect, Binding]]:
         """Effects that make a literal true, with the variables that it binds."""
         for schema in self._domain.actions.values():
-            for effect in schema.effects:
-                for atom in effect.add if literal.positive else effect.delete:
-                    if atom.predicate == literal.predicate:
-                        bound = self._unified(atom, literal.args, schema, effect)
-                        if bound is not None:
-                            yield schema, effect, bound
-
-    def _unified(self, atom: Atom, args: tuple[str, ...], schema: ActionSchema, effect: Effect) -> Binding | None:
-        types = {p.name: p.types for p in (*schema.parameters, *effect.variables)}
-        bound: Binding = {}
-        for term, name in zip(atom.terms, args):
-            if term not in types:
-                if term != name:
-                    return None
-            elif bound.setdefault(term, name) != name or not self._transition.fits(name, types[term]):
-                return None
-        return bound
+            for effect, atom in schema.changing(literal.predicate, literal.positive):
+                types = {p.name: p.types for p in (*schema.parameters, *effect.variables)}
+                bound = unified(atom.terms, literal.args)
+                if bound is not None and all(self._transition.fits(bound[term], types[term]) for term in bound):
+                    yield schema, effect, bound
 
     def _instances(
         self, schema: ActionSchema, effect: Effect, parts: Sequence[Formula], bound: Binding
@@ -205,12 +191,7 @@ def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
     fixed = fixed_predicates(domain)
     for literal in goal:
         for schema in domain.actions.values():
-            made = [
-                a
-                for e in schema.effects
-                for a in (e.add if literal.positive else e.delete)
-                if a.predicate == literal.predicate
-            ]
+            made = [atom for _, atom in schema.changing(literal.predicate, literal.positive)]
             free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
             for part in conjuncts(schema.precondition) if made else ():
                 if isinstance(part, Atom) and part.predicate in fixed and set(part.terms) <= free and part.terms:
@@ -221,24 +202,10 @@ def _tool_types(domain: Domain, goal: Sequence[Literal]) -> Iterator[frozenset[s
     """Types of the variables of actions that can achieve a literal of the goal."""
     for literal in goal:
         for schema in domain.actions.values():
-            effects = [
-                e
-                for e in schema.effects
-                if any(a.predicate == literal.predicate for a in (e.add if literal.positive else e.delete))
-            ]
+            effects = [effect for effect, _ in schema.changing(literal.predicate, literal.positive)]
             for effect in effects:
                 yield from (v.types for v in effect.variables if v.types)
             if effects:
                 yield from (p.types for p in schema.parameters if p.types)
-                yield from _quantified(schema.precondition)
-
-
-def _quantified(formula: Formula) -> Iterator[frozenset[str]]:
-    if isinstance(formula, Quantified):
-        yield from (v.types for v in formula.variables if v.types)
-        yield from _quantified(formula.part)
-    elif isinstance(formula, Not):
-        yield from _quantified(formula.part)
-    elif isinstance(formula, And | Or):
-        for part in formula.parts:
-            yield from _quantified(part)
+                parts = quantified_in(schema.precondition)
+                yield from (v.types for part in parts for v in part.variables if v.types)

@@ -41,6 +41,11 @@ _MAX_WAYS = 16  # conjunctions into which one axiom is split
 _DELETE, _ADD, _FIRST = 0, 1, 2  # slots of the two lists of atoms, and of the first variable
 
 
+def _frame(size: int, values: Sequence[str]) -> Frame:
+    """A frame of a number of slots, with the first variables bound."""
+    return [[], [], *values, *[None] * (size - len(values) - _FIRST)]
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledAction:
     """A compiled action.
@@ -54,7 +59,7 @@ class CompiledAction:
 
     def frame(self, args: Sequence[str]) -> Frame:
         """A frame with the arguments bound."""
-        return [[], [], *args, *[None] * (self.size - len(args) - _FIRST)]
+        return _frame(self.size, args)
 
     def possible(self, state: State, args: Sequence[str]) -> bool:
         """Whether the precondition holds."""
@@ -78,18 +83,14 @@ class CompiledFormula:
 
     def holds(self, state: State, values: Iterable[str]) -> bool:
         """Whether the formula holds for these values of its free variables."""
-        return self.run(state, self._frame(values))
+        return self.run(state, _frame(self.size, [*values]))
 
     def bindings(self, state: State, values: Iterable[str]) -> list[tuple[str, ...]]:
         """All values of the variables of a search, or of the first as many as it was compiled for."""
-        frame = self._frame(values)
+        frame = _frame(self.size, [*values])
         self.run(state, frame)
         rows: list[tuple[str, ...]] = frame[_ADD]
         return rows
-
-    def _frame(self, values: Iterable[str]) -> Frame:
-        given = [*values]
-        return [[], [], *given, *[None] * (self.size - len(given) - _FIRST)]
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -83,6 +83,13 @@ class ActionSchema:
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
         return {p.name: a for p, a in zip(self.parameters, args)}
+
+    def changing(self, predicate: str, positive: bool) -> Iterator[tuple[Effect, Atom]]:
+        """The atoms of a predicate that certain effects add (delete where not positive), each with its effect."""
+        for effect in self.effects:
+            for atom in effect.add if positive else effect.delete:
+                if atom.predicate == predicate:
+                    yield effect, atom
 
 
 def refusal(names: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from planweave.core.base.errors import ModelContextError, ModelError, ModelRequestError
 from planweave.llm.clients.base import ChatReply, ChatRequest
-from planweave.llm.clients.faults import Fault
+from planweave.llm.clients.faults import EndpointFault
 from planweave.llm.replies import answer_of
 
 ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
@@ -92,7 +92,7 @@ class Abilities:
             self.options.setdefault(option, True)
 
     def adapt(
-        self, fault: Fault, error: ModelError, request: ChatRequest, body: Mapping[str, Any], without: set[str]
+        self, fault: EndpointFault, error: ModelError, request: ChatRequest, body: Mapping[str, Any], without: set[str]
     ) -> bool:
         """Prepare the next request for what the endpoint refuses; False where that cannot help."""
         too_long = isinstance(error, ModelContextError) or "max_tokens" in fault.fields
@@ -124,7 +124,7 @@ class Abilities:
         }
 
 
-def _refused(fault: Fault, sent: set[str]) -> list[str]:
+def _refused(fault: EndpointFault, sent: set[str]) -> list[str]:
     """The options among those sent that a fault names, first by its fields, else in its text."""
     if fault.status not in (200, 400, 403, 404, 405, 422, 500, 501):
         return []

@@ -10,7 +10,7 @@ from planweave.llm.clients.faults import read_fault
 
 
 def read_completion(value: Any) -> tuple[tuple[ChatReply, ...], Usage, bool]:
-    """Replies, tokens used, and whether the model reasoned; raises Fault where there is no reply.
+    """Replies, tokens used, and whether the model reasoned; raises EndpointFault where there is no reply.
 
     value: the JSON value of an answer of status 200, or its text where it is none.
     """

@@ -39,7 +39,7 @@ CERTIFICATE = -1
 
 
 @dataclass(eq=False)
-class Fault(Exception):
+class EndpointFault(Exception):
     """An answer that is no completion, or none at all.
 
     status: of HTTP, 0 where no answer came, or CERTIFICATE; codes: all codes and types in it, in small letters; fields:
@@ -53,7 +53,7 @@ class Fault(Exception):
     wait: float | None = None
 
 
-def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
+def read_fault(status: int, headers: Mapping[str, str], value: Any) -> EndpointFault:
     """The fault in an HTTP answer. value: its JSON value, or its text where it is none."""
     leaves = list(_leaves("message", value, 12))
     texts, codes, fields = (
@@ -69,7 +69,7 @@ def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
         title = re.search(r"<title[^>]*>([^<]*)", texts, re.IGNORECASE)
         texts = f"a web page (HTML){f', {title[1]!r}' if title else ''}"
     named = f" ({'; '.join(filter(None, (codes, fields)))[:100]})" if codes or fields else ""
-    return Fault(
+    return EndpointFault(
         status,
         " ".join((texts or json.dumps(value)).split())[:400] + named if value else "nothing",
         codes.lower(),
@@ -104,7 +104,7 @@ def _wait(headers: Mapping[str, str], text: str) -> float | None:
     return 60 * float(minutes or 0) + float(number) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(unit.lower(), 1.0)
 
 
-def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = "") -> errors.ModelError:
+def error_of(fault: EndpointFault, endpoint: str, body: Mapping[str, Any], key: str = "") -> errors.ModelError:
     """The error of a fault, with what to do about it."""
     model, status, text = str(body.get("model", "")), fault.status, fault.text
     said = f"{endpoint} answered HTTP {status}: {text}"

@@ -36,7 +36,7 @@ from planweave.llm.clients.abilities import ROOM, Abilities
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 from planweave.llm.clients.completion import read_completion
 from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
-from planweave.llm.clients.faults import CERTIFICATE, Fault, error_of, read_fault
+from planweave.llm.clients.faults import CERTIFICATE, EndpointFault, error_of, read_fault
 from planweave.llm.clients.transport import Connections, HttpAnswer, read_bounded, within_deadline
 from planweave.llm.replies import answer_of
 
@@ -136,7 +136,7 @@ class OpenAIClient:
             return [str(model["id"]) for model in self._exchange(request)["data"]]
         except (KeyError, TypeError):
             return []
-        except Fault as fault:
+        except EndpointFault as fault:
             error = error_of(fault, self.endpoint, {}, self._place.key)
         raise error
 
@@ -162,7 +162,7 @@ class OpenAIClient:
             limit, body, started = can.limit(request, n), can.body(self.model, request, n, without), time.monotonic()
             try:
                 replies, used, reasoned = read_completion(self._exchange(request, body))
-            except Fault as caught:
+            except EndpointFault as caught:
                 fault = caught
             except ModelTimeoutError:
                 if error is None:
@@ -207,7 +207,7 @@ class OpenAIClient:
         error.usage = replies.usage
         raise error
 
-    def _waited(self, request: ChatRequest, fault: Fault, error: ModelError, attempt: int) -> bool:
+    def _waited(self, request: ChatRequest, fault: EndpointFault, error: ModelError, attempt: int) -> bool:
         """Wait before the next try; False where none can succeed. Raises CanceledError."""
         if not isinstance(error, ModelUnavailableError) or isinstance(error, ModelCreditError):
             return False
@@ -223,7 +223,7 @@ class OpenAIClient:
     def _exchange(self, request: ChatRequest, body: dict[str, Any] | None = None) -> Any:
         """The JSON value of a successful answer, or its text where it is none; without a body the list of models.
 
-        Raises Fault, ModelTimeoutError or CanceledError.
+        Raises EndpointFault, ModelTimeoutError or CanceledError.
         """
 
         def call(seconds: float) -> bytes:
@@ -254,7 +254,7 @@ class OpenAIClient:
                 status, headers, data = answer.status, answer.headers, answer.data
         mask = self._place.mask
         if lost:
-            raise Fault(status, mask(" ".join(lost.split())[:400]))
+            raise EndpointFault(status, mask(" ".join(lost.split())[:400]))
         text = data.decode("utf-8", "replace")
         try:
             value = json.loads(mask(json.dumps(json.loads(text), ensure_ascii=False)))

@@ -6,7 +6,7 @@ import contextlib
 import math
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,12 @@ from planweave.perception.cameras.ros_topics import (
 )
 from planweave.perception.decoding import FrameError
 
-_COMPRESSED = "sensor_msgs/msg/CompressedImage"
-_TYPES = {
-    COLOUR: ("sensor_msgs/msg/Image", _COMPRESSED),
-    DEPTH: ("sensor_msgs/msg/Image", _COMPRESSED),
-    INFO: ("sensor_msgs/msg/CameraInfo",),
+_IMAGE, _COMPRESSED, _INFO = (f"sensor_msgs/msg/{name}" for name in ("Image", "CompressedImage", "CameraInfo"))
+_TYPES = {COLOUR: (_IMAGE, _COMPRESSED), DEPTH: (_IMAGE, _COMPRESSED), INFO: (_INFO,)}
+_READ: dict[str, Callable[[Any], Message]] = {
+    _IMAGE: RawImage.of,
+    _COMPRESSED: RawCompressed.of,
+    _INFO: RawInfo.of,
 }
 
 
@@ -60,9 +61,9 @@ def bag_frames(
                 if ended.is_set():
                     return
                 message = reader.deserialize(data, connection.msgtype)
-                what, compressed = kinds[connection.topic], connection.msgtype == _COMPRESSED
+                raw = _READ[connection.msgtype](message)
                 stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-                if not pairs.add(what, stamp, _raw(what, compressed, message), 0.0):
+                if not pairs.add(kinds[connection.topic], stamp, raw, 0.0):
                     continue
                 found = True
                 try:
@@ -108,20 +109,3 @@ def _named(path: Path) -> Iterator[Path]:
         link = Path(folder) / f"bag{ending}"
         link.symlink_to(path.absolute())
         yield link
-
-
-def _raw(what: str, compressed: bool, message: Any) -> Message:
-    if what == INFO:
-        k = message.k if hasattr(message, "k") else message.K  # of ROS 1
-        return RawInfo(tuple(float(v) for v in k), message.height, message.width)
-    if compressed:
-        return RawCompressed(message.header.frame_id, message.format, memoryview(message.data))
-    return RawImage(
-        message.header.frame_id,
-        message.height,
-        message.width,
-        message.encoding,
-        message.step,
-        memoryview(message.data),
-        bool(message.is_bigendian),
-    )

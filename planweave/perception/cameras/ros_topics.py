@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,13 @@ class RawImage:
     data: bytes | memoryview
     bigendian: bool = False
 
+    @classmethod
+    def of(cls, message: Any) -> RawImage:
+        """Those of a message of a node or from a bag."""
+        data, bigendian = memoryview(message.data), bool(message.is_bigendian)
+        frame_id, height, width = message.header.frame_id, message.height, message.width
+        return cls(frame_id, height, width, message.encoding, message.step, data, bigendian)
+
     def colour(self) -> np.ndarray:
         """RGB (height, width, 3) uint8; raises FrameError."""
         return decode_colour(self.data, self.height, self.width, self.encoding, self.step)
@@ -51,6 +58,11 @@ class RawCompressed:
     frame_id: str
     format: str
     data: bytes | memoryview
+
+    @classmethod
+    def of(cls, message: Any) -> RawCompressed:
+        """Those of a message of a node or from a bag."""
+        return cls(message.header.frame_id, message.format, memoryview(message.data))
 
     def colour(self) -> np.ndarray:
         """RGB (height, width, 3) uint8; raises FrameError."""
@@ -90,6 +102,12 @@ class RawInfo:
     k: tuple[float, ...]
     height: int
     width: int
+
+    @classmethod
+    def of(cls, message: Any) -> RawInfo:
+        """Those of a message of a node or from a bag; ROS 1 writes K."""
+        k = message.k if hasattr(message, "k") else message.K
+        return cls(tuple(float(v) for v in k), message.height, message.width)
 
 
 Message: TypeAlias = RawImage | RawCompressed | RawInfo
