@@ -12,12 +12,13 @@ PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh && PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench build setup lint wheel docs lock matrix clean python
+.PHONY: help demo test test-fast bench build setup lint wheel docs lock matrix clean python
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
 	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some,'
 	@echo '             EXTRAS=vision,realsense also runs the tests of these extras'
+	@echo 'make test-fast  the tests without ROS, OpenGL and what is slow'
 	@echo 'make bench   compare all methods on the household tasks with a simulated model (out/bench/); ARGS="--jobs 2"'
 	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
 	@echo 'make lint    formatting, style and types'
@@ -38,6 +39,11 @@ demo: python
 test: python
 	@$(PREPARE) --dev
 	@$(RUN) python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS)
+
+# Without ROS, OpenGL and what is slow: while one works
+test-fast: python
+	@$(PREPARE) --dev
+	@$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder test/unit -m "not gl and not slow" -q $(ARGS)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"

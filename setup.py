@@ -46,6 +46,14 @@ DOORS = {
         "home": "planweave.bodies.home.port:HomeBody",
         "ros": "planweave_ros.robot:Robot",
     },
+    "skills": {
+        **{
+            name: f"planweave.bodies.arm.skills.planned:{name}"
+            for name in ("grasping", "placing", "pushing", "articulated", "handing_over", "homing")
+        },
+        "policy": "planweave.bodies.arm.policy.skill:PolicySkill",
+        "person": "planweave.bodies.arm.skills.person:AskPerson",
+    },
     "detectors": {
         "attributes": "planweave.perception.detectors.attributes:by_attributes",
         "region_head": "planweave.perception.detectors.by_head:ByHead",

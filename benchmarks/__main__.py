@@ -1,4 +1,4 @@
-"""Figures of Planweave on this machine, of one run each; never promises. Run in a checkout.
+"""Figures of Planweave on this machine; never promises. Run in a checkout.
 
 examples:
   python -m benchmarks system --placements 10 --json
@@ -8,6 +8,7 @@ examples:
   python -m benchmarks world
   python -m benchmarks library
   python -m benchmarks sentences
+  python -m benchmarks sentences FOLDER
   python -m benchmarks honesty --task taken_at_lift --repeat 5
   python -m benchmarks kills --task executor_node/holding feedback_node/kill
   python -m benchmarks stops --repeat 5
@@ -22,6 +23,10 @@ examples:
   python -m benchmarks endpoints
   python -m benchmarks tabletop --seeds 2 --task plus_sign
   python -m benchmarks core FOLDER --limit 5 --texts 60000
+  python -m benchmarks real_frames FOLDER --task test
+  python -m benchmarks kitchen --seeds 3 --task mug_away plain
+  python -m benchmarks idle --runs 5
+  python -m benchmarks policies --repeat 10
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks import results
 from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.base.errors import ConfigError, PlanweaveError
@@ -62,8 +68,11 @@ FIGURES = (
     "recording",
     "endpoints",
     "core",
+    "real_frames",
+    "kitchen",
+    "policies",
 )
-CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
+CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen")  # figures of which --task chooses some
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,11 +81,16 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
-    made.add_argument("folders", metavar="FOLDER", nargs="*", help="of core: collections of PDDL files")
+    made.add_argument(
+        "folders",
+        metavar="FOLDER",
+        nargs="*",
+        help="of core: collections of PDDL files; of sentences: outside ones; of real_frames: RGB-D scenes",
+    )
     made.add_argument("--limit", type=float, default=5.0, help="of core: seconds for one problem (default: 5)")
     add_shared_arguments(
         made,
-        "only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
+        "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test); repeatable",
         "repetitions of cases of honesty, of stops, of pauses, of two arms",
     )
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
@@ -87,6 +101,9 @@ def parser() -> argparse.ArgumentParser:
         "--texts", type=int, default=100_000, help="fuzzed replies, sentences, random plans of core (default: 100000)"
     )
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
+    made.add_argument(
+        "--runs", type=int, default=0, metavar="N", help="measure N times and write results/FIGURES.json, too"
+    )
     return made
 
 
@@ -98,33 +115,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.tasks and options.figures not in CHOOSABLE:
             raise ConfigError(
                 f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
-                f"tabletop, and cases of kills and honesty"
+                f"tabletop and kitchen, cases of kills and honesty, and scenes of real_frames"
             )
-        if options.folders and options.figures != "core":
+        if options.folders and options.figures not in ("core", "sentences", "real_frames"):
             raise ConfigError(f"folders have no meaning for the figures of {options.figures}")
         importlib.import_module("planweave.cli.main").prepare_ros()
         with own_domain("benchmarks"):
-            rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
+            measure = importlib.import_module(f"benchmarks.{options.figures}").run
+            runs: list[list[dict[str, Any]]] = [measure(options, console) for _ in range(max(options.runs, 1))]
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1
-    _show(options, console, rows)
-    return 0 if all(row["met"] is not False for row in rows) else 1
+    if options.json:
+        figures = {"figures": runs[0]} if len(runs) == 1 else {"runs": runs}
+        print(json.dumps({"suite": options.figures, "machine": machine(), **figures}, indent=2))
+    else:
+        for rows in runs:
+            console.print(_table(options.figures, rows))
+    if options.runs:
+        console.print(f"written: {results.keep(options.figures, runs)}; the page: python -m benchmarks.results")
+    return 0 if all(row["met"] is not False for rows in runs for row in rows) else 1
 
 
-def _show(options: argparse.Namespace, console: Any, rows: list[dict[str, Any]]) -> None:
+def _table(name: str, rows: list[dict[str, Any]]) -> Any:
     from rich.table import Table
 
-    if options.json:
-        print(json.dumps({"suite": options.figures, "machine": machine(), "figures": rows}, indent=2))
-        return
-    table = Table(title=f"benchmarks {options.figures}: {machine()}")
+    table = Table(title=f"benchmarks {name}: {machine()}")
     for heading in ("figure", "value", "goal", "met"):
         table.add_column(heading)
     for row in rows:
         met = "" if row["met"] is None else "yes" if row["met"] else "no"
         table.add_row(row["figure"], row["value"], row["goal"], met)
-    console.print(table)
+    return table
 
 
 if __name__ == "__main__":

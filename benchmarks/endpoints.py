@@ -60,7 +60,8 @@ _Ask = Callable[[LanguagePlanner], Any]
 #: kind of question: what the model says, the question, and what is to be read from it
 QUESTIONS: dict[str, tuple[str, _Ask, Any]] = {
     "goal": (
-        '{"goal": ["in(red_cube, left_tray)"]}',
+        '{"goal": ["in(red_cube, left_tray)"], '
+        '"words": ["crimson = red_cube", "belongs into = in", "leftmost of them = left_tray"]}',
         lambda planner: planner.interpret_goal("the crimson one belongs into the leftmost of them", BLOCKS).goal,
         (Literal("in", ("red_cube", "left_tray")),),
     ),

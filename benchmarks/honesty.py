@@ -93,6 +93,7 @@ class Stage:
         self._scene: Scene | None = None
         self._names: list[str] = []
         self._restarts = 0
+        self._was_stopped = False  # since its start: then messages are at times lost for good (Fast DDS)
 
     def _heard(self, message: WorldState) -> None:
         self._world = convert.world_from_msg(message)
@@ -168,14 +169,26 @@ class Stage:
             places = {name: (*o["position"], 0.0)[:3] for name, o in case.table.items()}
             self._hand(Hand(move=places, camera=True))
         try:
-            self._answer(self._forget, Trigger.Request(), repeat=True, seconds=10.0)
-        except SystemDownError:  # stopped and continued, its messages are at times lost for good (Fast DDS)
+            self._see_anew(case, 10.0 if self._was_stopped else PATIENCE / 2)
+        except SystemDownError:
+            if not self._was_stopped:
+                raise
             self._signal(Signal("perception_node", "restart"))
-            self._answer(self._forget, Trigger.Request(), repeat=True)
+            self._see_anew(case, PATIENCE / 2)
+
+    def _see_anew(self, case: Case, seconds: float) -> None:
+        """Have perception_node forget what it saw, and wait until it sees the table as it was set."""
+        self._answer(self._forget, Trigger.Request(), repeat=True, seconds=seconds)
         self._frames.clear()
-        wait_until(self._is_set, PATIENCE / 3, f"the camera to see the table of {case.id}")
+        try:
+            wait_until(self._is_set, seconds, f"the camera to see the table of {case.id}")
+        except SystemDownError as error:
+            seen = [sorted(frame) for frame in list(self._frames)[-1:]]
+            world = sorted(_places(self._world))
+            raise SystemDownError(f"{error}; newest frame: {seen or 'none came'}, world: {world}") from None
 
     def _is_set(self) -> bool:
+        self._revive()
         bodies = self._bodies()
         views = [*list(self._frames)[-SETTLED_FRAMES:], _places(self._world)]
         there = [name for name in self._names if bodies[name].bottom > -0.1]  # the others are not on the table yet
@@ -225,6 +238,7 @@ class Stage:
     def _signal(self, act: Signal) -> None:
         process = self._nodes[act.node]
         if act.what == "stop":
+            self._was_stopped = True
             self._send(act.node, signal.SIGSTOP)
         elif act.what == "continue":
             self._send(act.node, signal.SIGCONT)
@@ -235,6 +249,7 @@ class Stage:
 
     def _start(self, name: str) -> None:
         self._restarts += 1
+        self._was_stopped = False
         self._nodes[name] = _start(name, self._logs / f"{name}-{self._restarts}.log")
 
     def _revive(self) -> None:

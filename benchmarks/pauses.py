@@ -9,9 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from rich.console import Console
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
 from benchmarks.stops import STANDS
@@ -21,14 +21,16 @@ from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
+from planweave_ros.qos import LATCHED
 
-SOON = 0.1  # s of the robot's time to standstill
+SOON = 0.25  # s of the robot's time to standstill
 _MOVES = 0.3  # rad/s: the fastest joint when the task is paused
 _RESTS = 0.2  # s of the robot's time for which it must stand: where it swings back, it is at rest for a moment before
 _PAUSED = 1.0  # s of wall time for which it stays paused
 _HELD = 0.005  # m by which a held thing may seem to move
 _KEPT = 400  # joint states
 _SEEN = 60.0  # s of wall time in which the table is seen
+_CANCELED = (GoalStatus.STATUS_CANCELING, GoalStatus.STATUS_CANCELED)
 _CUBE, _TRAYS = "red_cube", ("left_tray", "right_tray")  # to the one that it is not in
 
 
@@ -72,14 +74,17 @@ class _Stops:
         self.commanded: tuple[float, float, float] | None = None  # wall time, stamp and speed
         controller = load_robot().ros.arm_controller
         watch.node.create_subscription(JointState, "joint_states", self._joints, 100)
-        watch.node.create_subscription(JointTrajectory, f"{controller}/joint_trajectory", self._command, 10)
+        watch.node.create_subscription(
+            GoalStatusArray, f"{controller}/follow_joint_trajectory/_action/status", self._status, LATCHED
+        )
 
     def _joints(self, msg: JointState) -> None:
         self.states.append((convert.time_from_msg(msg.header.stamp), max(abs(v) for v in msg.velocity[:7])))
         del self.states[:-_KEPT]
 
-    def _command(self, msg: JointTrajectory) -> None:
-        if not msg.points and self.commanded is None and self.states:
+    def _status(self, msg: GoalStatusArray) -> None:
+        ended = [each.status for each in sorted(msg.status_list, key=_accepted)][-1:]
+        if ended and ended[0] in _CANCELED and self.commanded is None and self.states:
             self.commanded = time.monotonic(), *self.states[-1]
 
     def stood(self) -> tuple[float, float] | None:
@@ -95,6 +100,10 @@ class _Stops:
         while first < rest and states[first][1] <= states[first + 1][1]:  # it has not begun to brake
             first += 1
         return states[rest][0] - begun, states[rest][0] - states[first][0]
+
+
+def _accepted(status: GoalStatus) -> float:
+    return convert.time_from_msg(status.goal_info.stamp)
 
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:

@@ -21,10 +21,13 @@ def typed(names):
 
 
 class RandomCase:
-    """A random domain, an initial state and actions over its objects; `goal` and `plan` draw more from it."""
+    """A random domain, an initial state and actions over its objects; `goal` and `plan` draw more from it.
 
-    def __init__(self, seed):
-        self.random = Random(seed)
+    shadowing: variables of quantifiers may have the names of those outside.
+    """
+
+    def __init__(self, seed, shadowing=False):
+        self.random, self.shadowing = Random(seed), shadowing
         derived = list(DERIVED)[: self.random.randint(0, len(DERIVED))]
         self.predicates = {**FLUENTS, **{name: DERIVED[name] for name in derived}}
         rules = [self._rule(list(FLUENTS) + derived[:k], name) for k, name in enumerate(derived) for _ in range(2)]
@@ -61,6 +64,12 @@ class RandomCase:
     def _scope(self, names):
         return {name: self.random.choice("tsu") for name in names}
 
+    def _variables(self, scope):
+        count = self.random.randint(1, 2)
+        if self.shadowing:
+            return self.random.sample(["?x", "?y", "?v"], k=count)
+        return [f"?v{len(scope) + k}" for k in range(count)]
+
     def _rule(self, lower, name):
         """A rule of a derived predicate: it may use itself, but only lower ones where that is negated."""
         scope = {f"?a{i}": kind for i, kind in enumerate(DERIVED[name])}
@@ -94,7 +103,7 @@ class RandomCase:
             return [self.random.choice(["and", "or"]), *(inner() for _ in range(self.random.randint(0, 3)))]
         if kind < 0.80:
             return ["imply", inner(not positive), inner()]
-        more = self._scope(self.random.sample(["?x", "?y", "?v"], k=self.random.randint(1, 2)))
+        more = self._scope(self._variables(scope))
         return [self.random.choice(["forall", "exists"]), typed(more), inner(scope={**scope, **more})]
 
     def _effect(self, scope, depth):
@@ -104,5 +113,5 @@ class RandomCase:
             return self.random.choice([atom, ["not", atom]])
         if kind < 0.75:
             return ["when", self._formula(scope, 2, every, every), self._effect(scope, depth - 1)]
-        more = self._scope(self.random.sample(["?x", "?y", "?v"], k=self.random.randint(1, 2)))
+        more = self._scope(self._variables(scope))
         return ["forall", typed(more), ["and", *(self._effect({**scope, **more}, depth - 1) for _ in range(2))]]

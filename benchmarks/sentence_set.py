@@ -19,7 +19,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
-from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.reading import Reading
 from planweave.geometry.spatial import RELATIONS, derived
 from planweave.libero.truth import truth
 
@@ -28,7 +28,7 @@ LIBERO = SENTENCES.parents[1] / "test" / "unit" / "data" / "libero_scenes.json.g
 _EXCLUSIVE = {"in", "on", "at", "inside", "holding", "handed_over"}
 
 Goal = frozenset[Literal]
-Read = Callable[[Domain, World, str], Interpretation]
+Read = Callable[[Domain, World, str], Reading]
 
 
 @dataclass(frozen=True)

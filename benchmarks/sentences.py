@@ -1,4 +1,7 @@
-"""Figures of reading sentences: how many of the set are read right, refused or read wrongly; how long one takes."""
+"""Figures of reading sentences: how many of the set are read right, refused or read wrongly; how long one takes.
+
+With a folder of instructions that others wrote, theirs as well.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from benchmarks import outside_sentences
 from benchmarks.sentence_set import Sentence, judged, sentences, world_of
 from planweave.core.base.errors import GoalError, ModelUnavailableError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import World
-from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.reading import Reading
 from planweave.methods.interpret import interpret
 
 NONSENSE = 100_000  # sentences
@@ -39,6 +44,8 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     rows.append(_row("sentences read right, or refused where nothing can be right", f"{found['right']} of {len(of)}"))
     rows.append(_row("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
     rows.append(_row("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
+    for folder in options.folders:
+        rows += outside_sentences.figures(Path(folder), read, console)
     rows += _nonsense(of, options.seed)
     at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
     rows.append(
@@ -86,7 +93,7 @@ def _nonsense(of: Sequence[Sentence], seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def read(domain: Domain, world: World, sentence: str) -> Interpretation:
+def read(domain: Domain, world: World, sentence: str) -> Reading:
     """A sentence read with no model in reach."""
     return interpret(domain, world, sentence, _nobody)
 

@@ -1,4 +1,4 @@
-"""The arm as the body that `serve_body` serves: checks before an action, the skill, and what came of it."""
+"""The arm as the body that `serve_body` serves: what a real arm and its camera need before and after an action."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm import preconditions
-from planweave.bodies.arm.arms.controlled import AWAY, ControlledArm
+from planweave.bodies.arm.arms.base import AWAY
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.body import ArmBody, Told
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.fresh_look import fresh_look
 from planweave.bodies.arm.ros_names import RosNames
@@ -19,8 +20,8 @@ from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action, World
-from planweave.core.workflow.ports import Look, Outcome
+from planweave.core.symbolic.world import Action
+from planweave.core.workflow.ports import Look
 from planweave_ros.permission import Permission
 
 _POLL = 0.2  # s
@@ -30,13 +31,13 @@ Nothing moves meanwhile.
 """
 
 
-class ArmBody:
-    """Keeps planweave.core.workflow.ports.StoppableBody.
-
-    newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
+class NodeBody(ArmBody):
+    """newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
     make_ready: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin: called when
     an action begins.
     """
+
+    world: WorldModel
 
     def __init__(
         self,
@@ -52,106 +53,64 @@ class ArmBody:
         log: Any,
         on_begin: Callable[[], object] = lambda: None,
     ) -> None:
-        self.skills = skills
-        self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
-        self._permission, self._make_ready, self._newest = permission, make_ready, newest
-        self._names, self._log, self._on_begin = names, log, on_begin
-        self._phase = ""  # of the action that runs
+        super().__init__(domain, world, arm, skills)
+        self._unseen_grip, self._permission, self._controllers = unseen_grip, permission, make_ready
+        self._newest, self._names, self._log, self._on_begin = newest, names, log, on_begin
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
-
-    def observe(self, revision: int = 0) -> World:
-        """The world as it is known now."""
-        return self._world.world()
 
     def look(self, seconds: float) -> Look:
         """The world with an image taken from now on; it tells where the arm was moved by something else."""
-        fresh, message = fresh_look(self._world, self._newest, seconds, self._names)
-        return Look(self._world.world(), fresh, message or self._moved_by_hand())
+        fresh, message = fresh_look(self.world, self._newest, seconds, self._names)
+        return Look(self.world.world(), fresh, message or self._moved_by_hand())
 
     def _moved_by_hand(self) -> str:
         """What to tell of an arm that stands elsewhere than after its last action; else empty."""
         if self._rest is None:
             return ""
-        moved = np.abs(self._world.joints - self._rest)
+        moved = np.abs(self.world.joints - self._rest)
         joint = int(moved.argmax())
         if moved[joint] <= AWAY:
             return ""
-        return (
-            f"the arm was moved since its last action: {self._arm.robot.joint_names[joint]} by {moved[joint]:.2f} rad"
-        )
+        return f"the arm was moved since its last action: {self.arm.robot.joint_names[joint]} by {moved[joint]:.2f} rad"
 
     def begin(self, timeout: float) -> None:
-        """From now on `stop` ends the action; timeout in s of wall time."""
-        self._arm.begin(time.monotonic() + timeout)
+        """See ArmBody."""
+        super().begin(timeout)
         self._on_begin()
 
-    def stop(self, code: Code, message: str) -> None:
-        """Stop the arm."""
-        self._arm.abort(code, message)
+    def _admit(self, action: Action, task_id: str, approval: str, told: Told) -> None:
+        self._rest = None
+        self._await_states(told)  # else whatever waits for the camera or a controller would wait first
+        problem = self._permission.problem(action, task_id, approval) if self._permission else ""
+        if problem:
+            raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
+        if action.args:
+            self.skills.sight.require()
+        if action.name != "return_to_base":
+            self._unseen_grip.require_known()
 
-    def execute(
-        self,
-        action: Action,
-        *,
-        task_id: str = "",
-        timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None,
-        approval: str = "",
-    ) -> Outcome:
-        """Carry out an action that was begun; its time runs since then."""
-        skills = self.skills
-        skills.mover.begin(None)
-        skills.body.pushed.clear()
-        self._phase, self._rest = "", None
-        code, message, unmet = self._carry_out(skills, action, task_id, approval, on_phase or (lambda *_: None))
-        self._rest = self._world.joints
-        pushed = tuple(skills.body.pushed)
-        if pushed:
-            message += f"; pushed aside to get there: {', '.join(pushed)}"
-        mover = skills.mover
-        return Outcome(code, message, self._world.world(), unmet, mover.motion_seconds, mover.planning_seconds, pushed)
-
-    def _carry_out(
-        self, skills: Skills, action: Action, task_id: str, approval: str, on_phase: Callable[[str, float], None]
-    ) -> tuple[Code, str, tuple[Any, ...]]:
-        def told(phase: str, progress: float) -> None:
-            self._phase = phase
-            on_phase(phase, progress)
-
+    def _make_ready(self) -> None:
+        """After this nothing is tried again: SAFETY_STOP."""
         try:
-            self._await_states(told)  # else whatever waits for the camera or a controller would wait first
-            problem = self._permission.problem(action, task_id, approval) if self._permission else ""
-            if problem:
-                raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
-            if action.args:
-                skills.sight.require()
-            if action.name != "return_to_base":
-                self._unseen_grip.require_known()
-            preconditions.check(self._domain, self._world.world(), action)
-            self._require_ready()
-            skills.run(action, told)
+            self._controllers()
         except SkillFailureError as error:
-            self._log.info(f"{action}: {error.code.name}: {error.message}")
-            if self._phase == "closing":
-                self._unseen_grip.interrupted()
-            return error.code, error.message, error.unmet
-        except Exception as error:
-            self._arm.abort(Code.CONTROL_FAILED, "an error inside executor_node")
-            self._log.error(f"{action}: {error!r}")
-            return (
-                Code.CONTROL_FAILED,
-                f"executor_node failed inside ({type(error).__name__}: {error}); the arm was stopped",
-                (),
-            )
-        return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
+            raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
 
-    def _await_states(self, told: Callable[[str, float], None]) -> None:
+    def _ended(self, action: Action, code: Code, message: str, phase: str) -> None:
+        self._rest = self.world.joints
+        if code is Code.SUCCESS:
+            return
+        self._log.info(f"{action}: {code.name}: {message}")
+        if phase == "closing":
+            self._unseen_grip.interrupted()
+
+    def _await_states(self, told: Told) -> None:
         """Wait for joint states. Without any nothing is tried again: SAFETY_STOP."""
         deadline = time.monotonic() + LATE
         while True:
-            self._arm.check()
+            self.arm.check()
             try:
-                self._arm.state()
+                self.arm.state()
                 return
             except SkillFailureError as error:
                 if error.code is not Code.CONTROL_FAILED:
@@ -160,13 +119,6 @@ class ArmBody:
                     raise _unready(error) from None
             told("waiting for joint states", 0.0)
             time.sleep(_POLL)
-
-    def _require_ready(self) -> None:
-        """Raise SAFETY_STOP, after which nothing is tried again, where what shall move the arm is not ready."""
-        try:
-            self._make_ready()
-        except SkillFailureError as error:
-            raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
 
 
 def _unready(error: SkillFailureError) -> SkillFailureError:

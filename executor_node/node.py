@@ -19,23 +19,24 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from executor_node.arm_body import LATE, ArmBody
+from executor_node.arm_body import LATE, NodeBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.furniture import Furniture, with_parts
 from planweave.bodies.arm.input_checks import can_be, detections_fault, joint_state_fault
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
-from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lists
+from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.robots import check_robot, is_real, kind_of
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import actions_off, numbers, settings_from
+from planweave.bodies.arm.settings import SkillSettings, actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
@@ -52,6 +53,8 @@ from planweave.goals.rule_files import RULES, RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
+from planweave_ros.camera_pictures import Pictures
+from planweave_ros.fixture_messages import fixture_from_msg, part_from_msg
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
@@ -62,6 +65,7 @@ from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_b
 from planweave_ros.spin import run_node
 from planweave_ros.stop_watch import StopWatch
 
+_OF_PARTS = Pools(boxes=600, cylinders=16, held=16)  # shapes of a scene in which things have parts
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.4  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
@@ -84,9 +88,13 @@ class ExecutorNode(ManagedNode):
         self._changeable = {parameter.name for parameter in table if parameter.changeable}
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
         self._domain, self._base_frame = RuleFile(values["rules"]).load(values["domain"]), str(values["base_frame"])
-        self._scene = PlanningScene(values["robot_model"] or None, robot=robot)
+        pools = _OF_PARTS if "fixture" in self._domain.types else Pools()
+        self._scene = PlanningScene(values["robot_model"] or None, robot=robot, pools=pools)
         self._scene.ceiling = highest(self._domain.rules) or math.inf
         self._kinematics = Kinematics(self._scene.model, robot)
+        lists = skill_lists(self._domain.actions)
+        values.update(declare(self, lists))
+        self._changeable |= {parameter.name for parameter in lists}
         safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
         self._names = RosNames(
             self.resolve_topic_name("perception/detected_objects"),
@@ -97,7 +105,6 @@ class ExecutorNode(ManagedNode):
             self.resolve_topic_name(values["joint_state_topics"][-1]),
         )
         self._world = self._make_world(safety, worlds)
-        self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         self._ports = ArmPorts(
             self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
         )
@@ -108,7 +115,7 @@ class ExecutorNode(ManagedNode):
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates(robot)
         self._named = ""  # who else may command the arm's controller, as it was logged last
-        self._sources = Sources(self)
+        self._sources, self._pictures = Sources(self), Pictures(self)
         self._unseen_grip = self._make_unseen_grip()
         self._observe()
         self._recovery = self._make_recovery() if is_real(values["robot"]) and robot.ros.driver else None
@@ -121,9 +128,8 @@ class ExecutorNode(ManagedNode):
         if self._moveit is not None:
             self._moveit.start()
         self._watch: StopWatch | None = None
-        if values["arm"] != "trajectory":
-            # Nothing is refused from here on: the watch of a node that went would stop the arm, which may be another's.
-            self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
+        # Nothing is refused from here on: the watch of a node that went would stop the arm, which may be another's.
+        self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
         self._served = self._serve(worlds)
         self._preview_motions(self._served)
         self.start(values["autostart"])
@@ -170,7 +176,7 @@ class ExecutorNode(ManagedNode):
             self._world,
             self._values["grip_force"],
             self._values["feel_grip"],
-            lambda: until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY),
+            lambda: until(lambda: not self._ports.absent(), _DISCOVERY),
             self.get_logger().warning,
             self._names.let_go,
             self._values["gripper"] != "none",
@@ -211,14 +217,12 @@ class ExecutorNode(ManagedNode):
         )
         return recovery
 
-    def _make_body(self, safety: Safety) -> ArmBody:
-        return ArmBody(
+    def _make_body(self, safety: Safety) -> NodeBody:
+        return NodeBody(
             self._domain,
             self._world,
             self._arm,
-            self._make_skills(
-                safety, self._world, settings_from(self._values, self._names, self._robot.count, self._domain)
-            ),
+            self._make_skills(safety, self._world, self._settings(self._values)),
             self._unseen_grip,
             Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
@@ -227,6 +231,10 @@ class ExecutorNode(ManagedNode):
             self.get_logger(),
             lambda: self._watch.beat() if self._watch is not None else None,
         )
+
+    def _settings(self, values: dict[str, Any]) -> SkillSettings:
+        """Those of skills by the parameters; raises ConfigError."""
+        return settings_from(values, self._names, self._robot.count, self._domain, self._pictures)
 
     def _serve(self, worlds: WorldPublisher) -> BodyServer:
         """Serve the body's contract from now on."""
@@ -343,6 +351,8 @@ class ExecutorNode(ManagedNode):
             return
         state = self._joints.add(convert.time_from_msg(msg.header.stamp), msg.name, msg.position, msg.velocity)
         if state is None:
+            if "arm" in parts:
+                self._left_out(f"joint states on {topic}", self._joints.problem)
             return
         if state.stamp < self._stamp - 1.0:
             self.get_logger().warning(
@@ -368,25 +378,36 @@ class ExecutorNode(ManagedNode):
         if fault:
             self._left_out("detections", fault)
             return
-        names, things = symbols(o.name for o in msg.objects), dict[str, Thing]()
+        names, things, furniture = symbols(o.name for o in msg.objects), dict[str, Thing](), dict[str, Furniture]()
         for detected in msg.objects:
             name = names.get(detected.name, "")
             numbers = convert.position_from_msg(detected.pose), convert.orientation_from_msg(detected.pose)
-            if not name or name in things or not can_be(*numbers, convert.size_from_msg(detected.size)):
+            if (
+                not name
+                or name in things
+                or name in furniture
+                or not can_be(*numbers, convert.size_from_msg(detected.size))
+            ):
                 self._left_out(
                     f"the detected object {detected.name[:100]!r}",
                     "its name is empty or not unique, or its pose or size is invalid",
                 )
                 continue
-            things[name] = self._thing(name, detected)
-        self._world.on_detections(things.values(), stamp)
+            try:
+                if self._domain.type_of_class(one_line(detected.class_name)) == "fixture":
+                    furniture[name] = Furniture.of(fixture_from_msg(detected, name))
+                else:
+                    things[name] = self._thing(name, detected)
+            except ValueError as error:
+                self._left_out(f"the detected object {name}", str(error))
+        self._world.on_detections(things.values(), stamp, furniture.values())
 
     def _left_out(self, what: str, why: str) -> None:
         self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)
 
     def _thing(self, name: str, msg: DetectedObject) -> Thing:
         class_name, orientation = one_line(msg.class_name), convert.orientation_from_msg(msg.pose)
-        return Thing(
+        thing = Thing(
             name,
             self._domain.type_of_class(class_name),
             class_name,
@@ -400,6 +421,7 @@ class ExecutorNode(ManagedNode):
             self._domain.is_round_class(class_name),
             None if is_upright(orientation) else orientation,
         )
+        return with_parts(thing, map(part_from_msg, msg.parts)) if "fixture" in self._domain.types else thing
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
         """Change places, speeds, forces and workspace while no action runs; other parameters are fixed."""
@@ -409,10 +431,7 @@ class ExecutorNode(ManagedNode):
                 return SetParametersResult(reason=f"the arm is busy with {busy}; set it after that")
             try:
                 values = {**self._values, **new}
-                safety, settings = (
-                    safety_from(values, self._kinematics),
-                    settings_from(values, self._names, self._robot.count, self._domain),
-                )
+                safety, settings = safety_from(values, self._kinematics), self._settings(values)
                 if new:
                     self._world.use_places(load_workspace(values["workspace"]))
                     self._world.use_limits(safety)
@@ -461,21 +480,16 @@ class ExecutorNode(ManagedNode):
 
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
-        if not until(lambda: not self._ports.unheard(*self._topics), LATE):
-            unheard = self._ports.unheard(*self._topics)
-            raise SkillFailureError(Code.CONTROL_FAILED, f"nobody listens on {unheard}: {self._names.how_to_recover}")
-        real = self._ports.real_controller() if self._topics[0] else ""
-        if real:
-            raise SkillFailureError(
-                Code.SAFETY_STOP,
-                f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
-                f"executor_node with {self._robot.ros.parameters} or config/gazebo.yaml; nothing was moved",
-            )
         problem = self._watch.problem if self._watch is not None else ""
         problem = problem or (self._recovery.prepare() if self._recovery is not None else "")
+        advice = self._names.how_to_recover
         if problem:
-            advice = self._names.how_to_recover
             raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {advice}")
+        if not until(lambda: not self._ports.absent(), LATE):
+            raise SkillFailureError(Code.CONTROL_FAILED, f"nobody offers {self._ports.absent()}: {advice}")
+        wrong = partial(self._ports.wrong_controller, self._values["robot"] == "simulation")
+        if not until(lambda: not wrong(), _DISCOVERY):
+            raise SkillFailureError(Code.SAFETY_STOP, f"{wrong()}; nothing was moved")
         named = self._others.named()
         if named and named != self._named:
             self.get_logger().warning(

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import cv2
 import numpy as np
-from builtin_interfaces.msg import Time
-from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
+from planweave_interfaces.msg import DetectedObject, DetectedObjects, ObjectPart, SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState, TimeReference
+from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
@@ -25,37 +24,34 @@ from visualization_msgs.msg import Marker, MarkerArray
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.joints import OrientedBox
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
+from planweave.perception.cameras.companions import Companion, Companions
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
-from planweave.perception.cameras.ros_topics import (
-    COLOUR,
-    DEPTH,
-    INFO,
-    Message,
-    RawCompressed,
-    RawImage,
-    RawInfo,
-    RosTopicsCamera,
-    compressed_instead,
-    is_compressed,
-)
+from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopicsCamera, compressed_instead
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.decoding import FrameError
+from planweave.perception.detection import Detection
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
 from planweave.perception.drawing import annotate, box_in_image
+from planweave.perception.fixture_views import as_objects
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.markers import Shape, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import PipelineLimits, table_offset
+from planweave.perception.robot_filter import RobotState
+from planweave.perception.side_views import SideView
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
 from planweave.robots import DEFAULT, load_robot
 from planweave_ros import conversions as convert
+from planweave_ros.camera_topics import camera_topics, subscribe, topic_prefixes
 from planweave_ros.diagnostics import Check, publish_diagnostics
+from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
@@ -70,6 +66,12 @@ PARAMETERS = [
         "overhead",
         "pose of the camera: a name under config/cameras, the path of a camera or easy_handeye2 file, or tf2:FRAME",
     ),
+    Parameter(
+        "cameras",
+        [""],
+        "poses of further cameras on topics, as `camera`: images of NAME are on NAME/color/image_raw and so on; "
+        "furniture is looked for with all of them",
+    ),
     Parameter("realsense.serial", "", "serial number of the RealSense camera; empty: any"),
     Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),
     Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
@@ -83,6 +85,9 @@ PARAMETERS = [
     *(
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
         for name, model in models().items()
+    ),
+    Parameter(
+        "naming_timeout", Options.timeout, "seconds for a reply of the model that detector vlm asks", 0.1, 3600.0
     ),
     Parameter("min_score", Options.min_score, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
     Parameter("topics.colour", "camera/color/image_raw", "colour images; …/compressed for compressed ones"),
@@ -108,7 +113,6 @@ PARAMETERS = [
         [0.12, 1.0, -0.72, 0.72],
         "x_min, x_max, y_min, y_max in the base frame within which objects are looked for, metres",
     ),
-    Parameter("min_height", 0.004, "least height of an object's pixel above the table, metres", 0.001, 0.05),
     Parameter(
         "plane_offset", 0.02, "largest distance in metres of the table as seen from where it should be", 0.001, 0.1
     ),
@@ -119,10 +123,14 @@ PARAMETERS = [
     AUTOSTART,
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
-_JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the transform, that belongs to an image
+# s of wall time to wait for the joint state, or the transform, that belongs to an image: a robot at rest may tell its
+# state as rarely as the simulation does (`rest_rate`), and a busy machine tells it later.
+_JOINT_PATIENCE = 1.0
+_DEAF = 25.0  # s without images that are published and came before, after which only a new process may hear them
 _FORGET_PATIENCE = 3.0  # s of wall time for images to show, after forgetting, what is there
-_JOINTS_SILENT = 1.0  # s without joint states from which on the log says so
 _TF2 = "tf2:"
+_MOMENT, _STANDS = 0.1, 2e-3  # s and rad: a robot stands that moved less within that time
+_FIXTURE_IDS = 1_000_000  # ids of furniture begin here; those of tracks are smaller
 
 
 class PerceptionNode(ManagedNode):
@@ -152,15 +160,14 @@ class PerceptionNode(ManagedNode):
         self._base_frame = str(values["base_frame"]) or self._robot.base
         self._transforms: Transforms | None = None
         self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
-        settings = PipelineLimits(
-            table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"])
-        )
+        settings = PipelineLimits(table, values["plane_offset"], math.radians(values["plane_tilt"]))
         rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
         detector = make_detector(
             values["detector"],
             values.get(f"models.{values['detector']}", ""),
             values["min_score"],
             self.get_logger().info,
+            values["naming_timeout"],
         )
         vocabulary = Vocabulary([name for name in values["look_for"] if name])
         self._perceiver = Perceiver(
@@ -192,6 +199,7 @@ class PerceptionNode(ManagedNode):
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
             self.create_service(LookFor, "perception/look_for", self._look_for, callback_group=alone)
         self._camera = self._open_camera(values, topics)
+        self._companions = self._open_further(values)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker.start()
         checks: dict[str, Check] = {"camera": partial(self._camera_report, values["silent_after"])}
@@ -235,15 +243,10 @@ class PerceptionNode(ManagedNode):
     def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
         """Open the configured camera."""
         source, silent = values["source"], values["silent_after"]
-        reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
-        images = QoSProfile(depth=2, reliability=reliability)
+        images = self._image_qos(values)
         if source == "topics":
             camera = RosTopicsCamera(topics, silent, time.monotonic())
-            for what in (COLOUR, DEPTH):
-                kind, read = (CompressedImage, RawCompressed) if is_compressed(topics[what]) else (Image, RawImage)
-                self.create_subscription(kind, topics[what], partial(self._image, camera, what, read.of), images)
-            self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
-            self.create_subscription(TimeReference, "camera/still", partial(self._still, camera), images)
+            subscribe(self, camera, topics, images, self._work.set)
             return camera
         for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
             self._images[what] = self.create_publisher(kind, topics[what], images)
@@ -253,19 +256,23 @@ class PerceptionNode(ManagedNode):
         stream = Stream(*(values[f"realsense.{key}"] for key in ("serial", "width", "height", "fps")))
         return open_realsense(stream, frame_id, self._work.set, silent)
 
-    def _image(self, camera: RosTopicsCamera, what: str, read: Callable[[Any], Message], msg: Any) -> None:
-        self._add(camera, what, msg.header.stamp, read(msg))
+    def _open_further(self, values: dict[str, Any]) -> Companions:
+        """The further cameras, with their subscriptions."""
+        names = [values["camera"], *filter(None, values["cameras"])]
+        companions = Companions()
+        images, now, found = self._image_qos(values), time.monotonic(), []
+        for name, prefix in zip(names[1:], topic_prefixes(names)[1:]):
+            topics = {what: self.resolve_topic_name(topic) for what, topic in camera_topics(prefix).items()}
+            camera = RosTopicsCamera(topics, values["silent_after"], now)
+            subscribe(self, camera, topics, images, companions.arrived.set, prefix)
+            found.append(Companion(prefix, camera, load_extrinsics(find_camera(name), self._robot)))
+        companions.cameras = tuple(found)
+        return companions
 
-    def _info(self, camera: RosTopicsCamera, msg: CameraInfo) -> None:
-        self._add(camera, INFO, msg.header.stamp, RawInfo.of(msg))
-
-    def _still(self, camera: RosTopicsCamera, msg: TimeReference) -> None:
-        if camera.add_still(_nanoseconds(msg.header.stamp), _nanoseconds(msg.time_ref), time.monotonic()):
-            self._work.set()
-
-    def _add(self, camera: RosTopicsCamera, what: str, stamp: Time, raw: Message) -> None:
-        if camera.add(what, _nanoseconds(stamp), raw, time.monotonic()):
-            self._work.set()
+    @staticmethod
+    def _image_qos(values: dict[str, Any]) -> QoSProfile:
+        reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
+        return QoSProfile(depth=2, reliability=reliability)
 
     def _joint_state(self, msg: JointState) -> None:
         self._joints_at = time.monotonic()
@@ -311,13 +318,23 @@ class PerceptionNode(ManagedNode):
             self.get_logger().info("the recording is over; parameter bag.loop plays it again and again")
             self._watch.cancel()
             return
-        complaint = self._camera.complaint(time.monotonic())
+        now = time.monotonic()
+        complaint = self._camera.complaint(now) or next(
+            (f"camera {c.name}: {said}" for c in self._companions.cameras if (said := c.camera.complaint(now))), ""
+        )
         if complaint:
             self._complained = True
             self._say(f"{complaint}{compressed_instead(self._topics, self.count_publishers)}")
         elif self._complained:
             self._complained = False
             self.get_logger().info("the camera gives images again")
+        lost = now - self._frame_at
+        if _DEAF < lost < math.inf and not self._images and self.count_publishers(self._topics[COLOUR]):
+            self.ends_because = (
+                f"no image came for {lost:.0f} s where some came before, though {self._topics[COLOUR]} is published: "
+                "the middleware may have lost this process when a publisher was killed or stopped"
+            )
+            self.finalized()
 
     def _camera_report(self, longest: float) -> Report:
         report = heard(
@@ -368,11 +385,11 @@ class PerceptionNode(ManagedNode):
                 )
             if robot is None:
                 behind = frame.stamp - self._joints.newest
-                if behind > _JOINTS_SILENT:
+                if behind > 0.0:
                     raise FrameError(
-                        f"the newest on {self._joint_topic} is {behind:.1f} s older than the image, so nobody knows "
-                        "where the robot was: is its driver or the simulation still running, with the same clock as "
-                        "the camera?"
+                        f"the newest on {self._joint_topic} is {behind:.1f} s older than the image and no other came "
+                        f"in {_JOINT_PATIENCE:g} s, so nobody knows where the robot was: is its driver or the "
+                        "simulation still running, with the same clock as the camera?"
                     )
                 return  # in fast motion; the next image of a slower robot will do
         if self._forget_asked.is_set():
@@ -389,17 +406,35 @@ class PerceptionNode(ManagedNode):
             self._perceiver.pipeline.extrinsics = Extrinsics(self._extrinsics.frame_id, pose)
         start = time.monotonic()
         way = self._joints.between(self._perceiver.stamp, frame.stamp) if robot is not None else ()
-        result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot, way)
+        sides = self._side_views(frame, robot, way)
+        result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot, way, sides)
+        for problem in result.problems:
+            self._say(problem)
         if not self._ended.is_set():
             self._publisher.publish(result_to_msg(result, frame.nanoseconds, self._base_frame))
             self._publish_views(frame, result)
             with self._frames:
-                self._frames_seen += 1
+                self._frames_seen += not self._perceiver.naming
                 self._newest = frame.stamp
-                if not self._perceiver.tracker.deciding and not self._forget_asked.is_set():
+                if not self._perceiver.deciding and not self._forget_asked.is_set():
                     self._settled = frame.stamp
                 self._frames.notify_all()
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
+
+    def _side_views(self, frame: Frame, robot: RobotState | None, way: Sequence[RobotState]) -> list[SideView] | None:
+        """What the further cameras show at the moment of a frame; what is wrong with the others is said. None while the
+        robot moves.
+        """
+        if robot is not None and _moves(robot, way):
+            return None
+        if not self._companions.cameras:
+            return []
+        found, problems = self._companions.at(frame.stamp)
+        for problem in problems:
+            self._say(problem)
+        return [
+            SideView(each.name, its.depth, its.intrinsics, each.extrinsics.camera_to_base(robot)) for each, its in found
+        ]
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:
         """Publish changes, and the views for people, drawn only where they differ or have a subscriber."""
@@ -407,7 +442,8 @@ class PerceptionNode(ManagedNode):
         changes = self._changes.update(result.objects)
         if changes:
             self._change_publisher.publish(changes_to_msg(changes, header))
-        drawn = shapes(result.objects)
+        objects = [*result.objects, *as_objects(result.fixtures, _FIXTURE_IDS)]
+        drawn = shapes(objects)
         if drawn != self._shapes:
             self._shapes = drawn
             # All anew, so that viewers that missed a message, or knew an earlier node, keep nothing that is gone.
@@ -415,7 +451,7 @@ class PerceptionNode(ManagedNode):
             markers = [shape_to_msg(shape, self._base_frame) for shape in drawn]
             self._markers.publish(MarkerArray(markers=[clear, *markers]))
         if self._annotated.get_subscription_count():
-            picture = annotate(frame.rgb, result.objects, result.projector)
+            picture = annotate(frame.rgb, objects, result.projector)
             header = Header(stamp=header.stamp, frame_id=frame.frame_id)
             self._annotated.publish(image_to_msg(picture, "rgb8", header))
         if result.plane is not None and not self._table_told:
@@ -452,15 +488,20 @@ class PerceptionNode(ManagedNode):
             self.get_logger().warning(text)
 
 
-def _nanoseconds(stamp: Time) -> int:
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+def _moves(robot: RobotState, way: Sequence[RobotState]) -> bool:
+    """Whether the robot has moved within the last moment before a state; way: its states until then."""
+    newest = [state for state in way if state.stamp > robot.stamp - _MOMENT]
+    return any(max(abs(a - b) for a, b in zip(state.joints, robot.joints)) > _STANDS for state in newest)
 
 
 def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
         header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=base_frame),
-        objects=[_object_to_msg(o, result) for o in result.objects],
+        objects=[
+            *(_object_to_msg(o, result) for o in result.objects),
+            *(fixture_to_msg(fixture, _FIXTURE_IDS + k) for k, fixture in enumerate(result.fixtures)),
+        ],
         occluded_pixels=result.occluded_pixels,
     )
 
@@ -493,7 +534,17 @@ def _object_to_msg(tracked: NamedObject, result: Perceived) -> DetectedObject:
         pose=convert.pose_to_msg(thing.position, orientation),
         size=convert.size_to_msg(thing.size),
         box=box_in_image(thing, result.projector) or (0, 0, 0, 0),
+        parts=[_part_to_msg(corners, thing) for corners in thing.parts],
     )
+
+
+def _part_to_msg(corners: tuple[float, ...], thing: Detection) -> ObjectPart:
+    """A part of a thing, in the base frame."""
+    low, high = np.array(corners[:3]), np.array(corners[3:])
+    (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
+    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+    axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return part_to_msg(OrientedBox(np.array([x, y, z]), axes, (high - low) / 2))
 
 
 def main(args: Sequence[str] | None = None) -> int:

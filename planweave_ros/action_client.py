@@ -17,7 +17,8 @@ class ThreadSafeActionClient(ActionClient):
 
     rclpy drops a response that an executor's thread takes in between, and the future never completes (ros2/rclpy#1123).
     rclpy 9.1 locks this, but registers the future of a goal a second time after it has let go of the lock, and never
-    removes the first. Responses to many requests at once are kept, too.
+    removes the first. Responses to many requests at once are kept, too. A second server that accepts a goal, too, does
+    not end the executor, as it would with rclpy.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -43,6 +44,15 @@ class ThreadSafeActionClient(ActionClient):
     def _get_result_async(self, *args: Any, **kwargs: Any) -> Future:
         with self._sending:
             return super()._get_result_async(*args, **kwargs)
+
+    async def execute(self, taken_data: Any) -> None:
+        """See rclpy; called by the executor."""
+        try:
+            await super().execute(taken_data)
+        except RuntimeError as error:
+            if "accepted with the same ID" not in str(error):
+                raise
+            self._logger.error(f"{self._action_name}: a second server accepted the goal, too; end one of them")
 
     def take_data(self) -> Any:
         """See rclpy; called by the executor."""

@@ -65,6 +65,16 @@ class ActionPort:
         self._ids: deque[bytes] = deque(maxlen=_KEPT)
         self._running: dict[int, Any] = {}  # handles of goals that were accepted and have not ended
 
+    @property
+    def name(self) -> str:
+        """The action's, fully qualified."""
+        return self._name
+
+    @property
+    def there(self) -> bool:
+        """Whether somebody offers the action."""
+        return bool(self._client.server_is_ready())
+
     def sent(self, goal_id: bytes) -> bool:
         """Whether a goal with this id is one of the last of this client."""
         return goal_id in self._ids
@@ -73,7 +83,7 @@ class ActionPort:
         """Send a goal; `done` is called once, from a thread of the executor, or from this one without a server;
         `feedback` with each feedback message.
         """
-        if not self._client.server_is_ready():
+        if not self.there:
             done(ActionEnd(End.ABSENT, self._name))
             return
         with self._lock:

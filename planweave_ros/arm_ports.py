@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from planweave.robots import RobotDescription
 from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.guarded import node_of
-from planweave_ros.only_one import services_of
+from planweave_ros.only_one import NAMELESS, services_of
 from planweave_ros.other_commanders import OtherCommanders
 
 
@@ -27,64 +27,45 @@ class Names:
 
 
 class ArmPorts:
-    """Publishers and action clients of one node. A trajectory has times (n,) s, positions and velocities a row each."""
+    """Action clients of one node. A trajectory has times (n,) s, positions and velocities a row each."""
 
     def __init__(self, node: Node, names: Names, robot: RobotDescription):
         self._node, self._names, self._robot = node, names, robot
-        self._arm = node.create_publisher(JointTrajectory, f"{names.arm}/joint_trajectory", 10)
-        self._gripper = node.create_publisher(JointTrajectory, f"{names.gripper}/joint_trajectory", 10)
-        self._own = 0  # subscriptions of this node to the arm's topic
         self._goals: ActionPort | None = None
+        self._actions: list[ActionPort] = []
 
-    def unheard(self, arm: bool, gripper: bool) -> str:
-        """The first of the used topics (arm, gripper) without a subscriber; empty for none.
-
-        Messages published before a controller has been discovered are lost silently.
-        """
-        used = [(p, own) for p, own, wanted in ((self._arm, self._own, arm), (self._gripper, 0, gripper)) if wanted]
-        return next((str(p.topic_name) for p, own in used if p.get_subscription_count() <= own), "")
+    def absent(self) -> str:
+        """The first of the actions in use that nobody offers; empty for none."""
+        return next((action.name for action in self._actions if not action.there), "")
 
     def others(self, kind: str, on_command: Callable[[str], None]) -> OtherCommanders:
         """Who else commands the arm's controller. kind: of planweave.bodies.arm.arms.choose.ARMS; on_command: see
         OtherCommanders.
         """
-        self._own = 1
         goals = None if kind == "moveit" else lambda goal: self._goals is not None and self._goals.sent(goal)
-        topic = f"{self._names.arm}/joint_trajectory"
-        return OtherCommanders(self._node, topic, self._follow, goals, kind == "trajectory", on_command)
+        return OtherCommanders(self._node, f"{self._names.arm}/joint_trajectory", self._follow, goals, on_command)
 
-    def real_controller(self) -> str:
-        """Name of a ros2_control controller that subscribes to the arm's topic; empty for none.
-
-        It offers an action beside its topic, and rejects the empty trajectory that stops simulation_node.
+    def wrong_controller(self, simulated: bool) -> str:
+        """Why the arm's controller, which is there, must not be used; empty for no reason. simulated: whether it must
+        be simulation_node's, for which alone the speeds are meant.
         """
-        for info in self._node.get_subscriptions_info_by_topic(self._arm.topic_name):
-            name = node_of(info)
-            served = services_of(self._node, name)
-            if any(service.endswith("/follow_joint_trajectory/_action/send_goal") for service in served):
-                return name
-        return ""
-
-    def publish_arm(self, trajectory: Any) -> None:
-        """Publish a trajectory, or with None an empty one, which stops simulation_node's arm."""
-        self._arm.publish(
-            self._message(trajectory)
-            if trajectory is not None
-            else JointTrajectory(joint_names=list(self._robot.joint_names))
+        action = self._node.resolve_service_name(self._follow)
+        controllers = self._node.get_publishers_info_by_topic(f"{action}/_action/status")
+        names = sorted({node_of(info) for info in controllers if info.node_name not in NAMELESS})
+        if len(names) > 1:
+            return f"{' and '.join(names)} both offer {action}: end one"
+        services = services_of(self._node, names[0]) if simulated and names else []
+        if not simulated or any(service.endswith("simulation/reset") for service in services):
+            return ""
+        return (
+            f"{', '.join(names) or 'a node without a name'} controls the arm, not simulation_node, whose speeds these "
+            f"are (robot: simulation); start executor_node with {self._robot.ros.parameters} or config/gazebo.yaml"
         )
-
-    def publish_gripper(self, width: float, force: float) -> None:
-        """Publish an opening (m) and a force (N)."""
-        gripper = self._robot.gripper
-        point = JointTrajectoryPoint(
-            positions=[gripper.position(width)], effort=[force], time_from_start=controllers.duration(0.0)
-        )
-        self._gripper.publish(JointTrajectory(joint_names=[gripper.joints[0]], points=[point]))
 
     def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:
         """The action of ros2_control's joint_trajectory_controller."""
         action = controllers.interface("control_msgs", "action", "FollowJointTrajectory")
-        self._goals = ActionPort(self._node, action, self._follow)
+        self._goals = self._action(action, self._follow)
         return self._goals, lambda t: controllers.follow_goal(self._message(t))
 
     def gripper_command(self, parallel: bool) -> tuple[ActionPort, Callable[[float, float], Any]]:
@@ -94,7 +75,7 @@ class ArmPorts:
         gripper = self._robot.gripper
         kind = "ParallelGripperCommand" if parallel else "GripperCommand"
         action = controllers.interface("control_msgs", "action", kind)
-        port = ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd")
+        port = self._action(action, f"{self._names.gripper}/gripper_cmd")
         if parallel:
             return port, lambda width, force: controllers.parallel_gripper_goal(
                 gripper.joints[0], gripper.position(width), force
@@ -104,11 +85,7 @@ class ArmPorts:
     def hand_actions(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
         """The actions of Franka's hand, homing, move and grasp, and what makes their goals."""
         homing, move, grasp = (
-            ActionPort(
-                self._node,
-                controllers.interface("franka_msgs", "action", name),
-                f"{self._names.hand}/{name.lower()}",
-            )
+            self._action(controllers.interface("franka_msgs", "action", name), f"{self._names.hand}/{name.lower()}")
             for name in ("Homing", "Move", "Grasp")
         )
         return (homing, move, grasp), (controllers.homing_goal, controllers.move_goal, controllers.grasp_goal)
@@ -125,6 +102,10 @@ class ArmPorts:
     @property
     def _follow(self) -> str:
         return f"{self._names.arm}/follow_joint_trajectory"
+
+    def _action(self, kind: Any, name: str) -> ActionPort:
+        self._actions.append(ActionPort(self._node, kind, name))
+        return self._actions[-1]
 
     def _message(self, trajectory: Any) -> JointTrajectory:
         return controllers.joint_trajectory(

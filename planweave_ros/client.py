@@ -40,7 +40,7 @@ from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownErro
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
-from planweave.core.workflow.ports import Interpretation
+from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.namespace import namespace
@@ -361,14 +361,14 @@ class Client(TaskCalls):
             raise GoalError(response.message)
         return str(response.task_id)
 
-    def interpret_goal(self, sentence: str, world: World, timeout: float = 60.0) -> Interpretation:
+    def interpret_goal(self, sentence: str, world: World, timeout: float = 60.0) -> Reading:
         """Read a sentence as goal literals over a world, or answer it; raises GoalError, which says what is unclear."""
         from planweave_ros.questions import QUESTIONS  # of all methods: only who asks waits for their import
 
         question = next(row for row in QUESTIONS if row.name == "interpret_goal")
         request = question.request(sentence, world, task_id=f"reading-{uuid.uuid4()}")  # a budget of its own
         response = self._call("interpret_goal", request, "planner_node", timeout)
-        answer: Interpretation = question.answer(response)
+        answer: Reading = question.answer(response)
         return answer
 
     def tasks(self, limit: int = 0) -> list[TaskStatus]:
@@ -545,11 +545,13 @@ class Client(TaskCalls):
         if name not in REPEATABLE:
             self._wait_discovered()
             return self._result(client.call_async(request), timeout, f"{who} ({name})")
-        deadline = time.monotonic() + timeout
-        while True:  # the first answers may get lost, see MUTUAL_DISCOVERY
-            future = client.call_async(request)
-            if _done(future, min(1.0, deadline - time.monotonic())):
-                return future.result()
+        deadline, asked = time.monotonic() + timeout, list[Future]()
+        while True:  # the first answers may get lost, see MUTUAL_DISCOVERY; or come only after another was asked for
+            asked.append(client.call_async(request))
+            _done(asked[-1], min(1.0 * len(asked), deadline - time.monotonic()))
+            answered = next((future for future in asked if future.done()), None)
+            if answered is not None:
+                return answered.result()
             if time.monotonic() >= deadline:
                 raise SystemDownError(f"{who} ({name}) did not answer in {timeout:g} s")
 

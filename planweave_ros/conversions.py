@@ -12,6 +12,7 @@ from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Choice as ChoiceMsg
 from planweave_interfaces.msg import Clarification as ClarificationMsg
+from planweave_interfaces.msg import GoalStep as GoalStepMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
 from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
@@ -325,6 +326,16 @@ def clarification_from_msg(msg: ClarificationMsg) -> Clarification:
     return Clarification(msg.text, int(msg.at), tuple(msg.meant))
 
 
+def goal_step_to_msg(literals: Iterable[Literal]) -> GoalStepMsg:
+    """A state to be reached before others, as a message."""
+    return GoalStepMsg(literals=literals_to_msg(literals))
+
+
+def goal_step_from_msg(msg: GoalStepMsg) -> tuple[Literal, ...]:
+    """A state to be reached before others, from its message."""
+    return literals_from_msg(msg.literals)
+
+
 def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
     """A task's state as a message (without the stamp)."""
     return TaskStatusMsg(
@@ -334,6 +345,9 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
         state=int(status.state),
         phase=status.phase,
         goal=literals_to_msg(status.goal),
+        before=[goal_step_to_msg(step) for step in status.before],
+        reached=status.reached,
+        keep=literals_to_msg(status.keep),
         goal_source=status.goal_source,
         understood=status.understood,
         answer=status.answer,
@@ -368,6 +382,9 @@ def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
         state=TaskState(msg.state),
         phase=msg.phase,
         goal=literals_from_msg(msg.goal),
+        before=tuple(map(goal_step_from_msg, msg.before)),
+        reached=int(msg.reached),
+        keep=literals_from_msg(msg.keep),
         goal_source=msg.goal_source,
         understood=msg.understood,
         answer=msg.answer,

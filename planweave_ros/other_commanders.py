@@ -25,7 +25,7 @@ class OtherCommanders:
     """Listens to the controller's topic and to the status of its action; see arms.base.OtherCommanders.
 
     own_goal: whether a goal id is of this node; None where others send its goals (MoveIt), so that goals say nothing.
-    publishes: whether this node publishes to the topic itself. on_command: called with what another client commanded.
+    on_command: called with what another client commanded.
     """
 
     def __init__(
@@ -34,10 +34,9 @@ class OtherCommanders:
         topic: str,
         action: str,
         own_goal: Callable[[bytes], bool] | None,
-        publishes: bool,
         on_command: Callable[[str], None],
     ):
-        self._node, self._publishes, self._on_command = node, publishes, on_command
+        self._node, self._on_command = node, on_command
         self._topic, self._action = node.resolve_topic_name(topic), node.resolve_service_name(action)
         self._own_goal = own_goal
         self._foreign: frozenset[bytes] = frozenset()  # goals of others that are under way
@@ -85,8 +84,6 @@ class OtherCommanders:
     def _on_trajectory(self, msg: JointTrajectory, info: Mapping[str, Any]) -> None:
         source, names = publisher_of(info), publishers(self._node, self._topic)
         who = f"/{names[source]}" if source in names else ""
-        if who == self._node.get_fully_qualified_name() or (self._publishes and not source):
-            return  # without publishers in the messages' info (rclpy before 9) it may be this node's own
         self._on_command(f"{who or self.named() or 'another node'} published a trajectory on {self._topic}")
 
     def _on_status(self, msg: GoalStatusArray, info: Mapping[str, Any]) -> None:

@@ -89,6 +89,7 @@ CODECS: Mapping[Any, Codec] = {
     Sequence[Clarification]: _each(Codec(convert.clarification_to_msg, convert.clarification_from_msg)),
     Mapping[str, int] | None: Codec(_option_texts, _options),
     tuple[Literal, ...]: _LITERALS,
+    tuple[tuple[Literal, ...], ...]: _each(Codec(convert.goal_step_to_msg, convert.goal_step_from_msg)),
     tuple[str, ...]: _each(_TEXT),
     tuple[int, ...]: _each(_WHOLE),
     tuple[Plan, ...]: _each(Codec(convert.plan_to_msg, convert.plan_from_msg)),

@@ -170,7 +170,8 @@ def run_node(
 
     stop(node) is called first, while the node is still spun and can publish and cancel: it stops all motion and must
     return within seconds. A PlanweaveError during construction is a user error: one line on stderr and exit code 2. A
-    process that was suspended for so long that its peers have dropped it ends with exit code 1.
+    process that was suspended for so long that its peers have dropped it, or that says why it `ends_because`, ends with
+    exit code 1.
     """
     try:
         refuse_old_ros(os.environ)
@@ -184,6 +185,7 @@ def run_node(
     node: NodeT | None = None
     spinning: _Spinning | None = None
     stood: list[float] = []
+    reason = ""
 
     def end_after_standstill(seconds: float) -> None:
         stood.append(seconds)
@@ -204,6 +206,9 @@ def run_node(
                         f"this process stood still for {stood[0]:.0f} s (stopped, or its machine frozen), so the other "
                         "nodes have given it up; it ends, to be started again"
                     )
+                reason = getattr(node, "ends_because", "")
+                if reason:
+                    node.get_logger().error(f"{reason}; it ends, to be started again")
                 stop(node)
                 refused = getattr(node, "refused", "")
                 if refused:
@@ -219,7 +224,7 @@ def run_node(
         rclpy.try_shutdown()
     if spinning is not None and spinning.error is not None:
         raise spinning.error
-    code = 1 if stood else 0
+    code = 1 if stood or reason else 0
     _leave_in_time(code)
     return code
 

@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
-LONG = 15.0
-"""Seconds; below the lease, with room for clocks that were read a little late."""
+LONG = 10.0
+"""Seconds; half of the lease, since on a busy machine the last sign of life may have been sent seconds before."""
 _TICK = 0.5
 
 

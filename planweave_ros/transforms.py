@@ -17,6 +17,8 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 class TransformError(PlanweaveError):
     """tf2 has no such transform; the message names the frames and tf2's reason."""
 
+    code = "transform"
+
 
 class Transforms:
     """Pose of one frame in another, from tf2."""

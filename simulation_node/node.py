@@ -7,22 +7,18 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point as PointMsg
 from geometry_msgs.msg import Pose, PoseArray, Quaternion
 from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
-from std_msgs.msg import Header
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from planweave.core.base.errors import ConfigError, PlanweaveError, SceneError
 from planweave.core.base.memory import no_mesh_cache
@@ -30,28 +26,28 @@ from planweave.robots import DEFAULT, load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import CameraThread
 from planweave.simulation.intervention import Moment, read_intervention
-from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.offscreen import choose_gl
 from planweave.simulation.recorder import Recorder
 from planweave.simulation.robot_description import links_of, urdf
 from planweave.simulation.runner import Runner
 from planweave.simulation.scene import load_scene
 from planweave.simulation.simulator import Simulator
-from planweave.simulation.trajectory import Point, TrajectoryError
-from planweave_ros.conversions import time_from_msg, time_to_msg
+from planweave_ros.camera_topics import topic_prefixes
+from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.pictures import camera_info_to_msg, image_to_msg
-from planweave_ros.presence import BODY, Presence
-from planweave_ros.qos import IMAGES
 from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
+from simulation_node.camera_topics import CameraTopics
+from simulation_node.controllers import ArmController, GripperController
 
 PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
     Parameter("frame_prefix", "", "before the name of every frame, e.g. arm1/, as robot_state_publisher has it"),
     Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
+    Parameter("cameras", [""], "further ones, whose images are on NAME/color/image_raw and so on"),
     Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file"),
     Parameter("robot_model", "", "MJCF file of arm and hand; empty: what the robot's description says"),
     Parameter(
@@ -89,13 +85,11 @@ PARAMETERS = [
 
 
 _STILL = 0.45  # s of wall time between words on a scene in which nothing has moved for a while
-_IMAGE_ANYWAY = 0.5, 5.0  # s of wall time after which such a scene's image is published again, as a busy machine may
-# have lost a part of it: at first, twice as long each time, and at most
 _BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
 
 
 class SimulationNode(GuardedNode):
-    """Accepts trajectories; publishes joint states, clock and images; services to load, reset and record."""
+    """The arm's and the hand's controllers; joint states, clock and images; services to load, reset and record."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("simulation_node", parameter_overrides=list(parameter_overrides))
@@ -107,8 +101,10 @@ class SimulationNode(GuardedNode):
         self._robot = robot = load_robot(values["robot_type"])
         self._joint_names = [*robot.joint_names, *robot.gripper.joints]
         self._prefix = str(values["frame_prefix"])
-        self._camera = load_camera(values["camera"])
-        self._camera = replace(self._camera, frame_id=self._prefix + self._camera.frame_id)
+        names = [values["camera"], *filter(None, values["cameras"])]
+        self._camera_configs = [load_camera(name) for name in names]
+        self._camera_configs = [replace(c, frame_id=self._prefix + c.frame_id) for c in self._camera_configs]
+        prefixes = topic_prefixes(names)
         self._owed_image = False
         self._camera_on = True
         self._stated = -1.0  # simulated time of the last joint state
@@ -116,24 +112,14 @@ class SimulationNode(GuardedNode):
         self._clock_out = self.create_publisher(Clock, "clock", QoSProfile(depth=10))
         # The truth, for measuring and for tests; nothing that acts listens to it.
         self._truth = self.create_publisher(PoseArray, "simulation/object_poses", 10)
-        # Reliable: who subscribes as reliable loses no image; best-effort subscribers are served as well.
-        self._colour = self.create_publisher(Image, "camera/color/image_raw", IMAGES)
-        self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
-        self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
-        self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", IMAGES)
-        fx, fy, cx, cy = self._camera.intrinsics
-        size, header = (self._camera.width, self._camera.height), Header(frame_id=self._camera.frame_id)
-        self._info_msg = camera_info_to_msg((fx, fy), (cx, cy), size, header)
-        # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
-        self._still = self.create_publisher(TimeReference, "camera/still", IMAGES)
-        self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
-        self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
-        self._listeners = 0, 0
+        self._true_parts = self.create_publisher(JointState, "simulation/furniture_states", 10)
+        self._cameras = [
+            CameraTopics(self, prefix, camera, self._publish) for prefix, camera in zip(prefixes, self._camera_configs)
+        ]
 
         simulator = self._make_simulator(values["scene"])
         links = links_of(simulator.model, robot)
         self._moving_links = [link for link in links if link.kind != "fixed"]
-        camera = self._prefix + robot.base, self._camera.frame_id, self._camera.position, self._camera.quaternion
         self._frames = FramePublisher(
             self,
             urdf(links, robot),
@@ -143,7 +129,7 @@ class SimulationNode(GuardedNode):
                     for link in links[1:]
                     if link.kind == "fixed"
                 ),
-                camera,
+                *((self._prefix + robot.base, c.frame_id, c.position, c.quaternion) for c in self._camera_configs),
             ],
         )
         self._recorder = Recorder(
@@ -154,7 +140,7 @@ class SimulationNode(GuardedNode):
         )
         self._imaged = 0.0  # wall time of the last image
         self._burst = 0  # images still to be rendered one right after the other
-        self._images = CameraThread(self._make_camera, self._publish_images, self._error)
+        self._images = CameraThread(self._make_cameras, self._publish_images, self._error)
         self._runner = Runner(
             simulator,
             real_time_factor=values["real_time_factor"],
@@ -169,25 +155,12 @@ class SimulationNode(GuardedNode):
         except PlanweaveError:
             self._images.close()
             raise
+        self._arm = ArmController(self, self._runner, robot)
+        self._hand = GripperController(self, self._runner, robot)
         self._runner.start()
 
         self._tasks = RunningTasks(self)
-        commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
-        self.create_subscription(
-            JointTrajectory,
-            f"{robot.ros.arm_controller}/joint_trajectory",
-            self._follow,
-            10,
-            callback_group=commands,
-        )
-        self.create_subscription(
-            JointTrajectory,
-            f"{robot.ros.gripper_controller}/joint_trajectory",
-            self._grip,
-            10,
-            callback_group=commands,
-        )
-        self._body = Presence(self, BODY, self._on_body_gone)
+        scenes, video = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "simulation/reset", self._reset, callback_group=scenes)
         self.create_service(LoadScene, "simulation/load_scene", self._load, callback_group=scenes)
         self.create_service(Intervene, "simulation/intervene", self._intervene, callback_group=scenes)
@@ -201,18 +174,26 @@ class SimulationNode(GuardedNode):
         for part in ("_runner", "_images", "_recorder"):
             if hasattr(self, part):
                 getattr(self, part).close()
+        for controller in ("_arm", "_hand"):
+            if hasattr(self, controller):
+                getattr(self, controller).destroy()
         super().destroy_node()
 
     def _make_simulator(self, scene_name: str) -> Simulator:
         scene = load_scene(scene_name)
         with no_mesh_cache():
-            model = build_model(scene, self._camera, self._values["robot_model"] or None, self._robot)
+            model = build_model(scene, self._camera_configs, self._values["robot_model"] or None, self._robot)
         return Simulator(model, scene, self._robot)
 
-    def _make_camera(self, model: Any) -> OverheadCamera:
+    def _make_cameras(self, model: Any) -> list[OverheadCamera]:
         values = self._values
         noise = DepthNoise(values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"])
-        return OverheadCamera(model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"])
+        return [
+            OverheadCamera(
+                model, camera, noise, seed=values["seed"] + k, shadows=values["image_shadows"], name=camera_name(k)
+            )
+            for k, camera in enumerate(self._camera_configs)
+        ]
 
     def _error(self, text: str) -> None:
         if not self._gone.is_set():
@@ -241,6 +222,7 @@ class SimulationNode(GuardedNode):
         message.header.stamp, message.header.frame_id = stamp, self._prefix + self._robot.base
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
+        self._arm.tell(simulator)
         if self._frames.wanted:
             at = dict(zip(message.name, message.position))
             self._frames.publish(
@@ -255,6 +237,11 @@ class SimulationNode(GuardedNode):
             truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
             truth.header.stamp, truth.header.frame_id = stamp, self._prefix + self._robot.base
             self._publish(self._truth, truth)
+        if self._true_parts.get_subscription_count():
+            names = simulator.fixture_joints()
+            parts = JointState(name=list(names), position=list(names.values()))
+            parts.header.stamp = stamp
+            self._publish(self._true_parts, parts)
         self._owed_image |= motion_ended
 
     def _after_chunk(self, simulator: Simulator) -> None:
@@ -268,7 +255,7 @@ class SimulationNode(GuardedNode):
                 self._images.request(simulator.model, simulator.snapshot())
 
     def _watched(self) -> bool:
-        return self._camera_on and any(p.get_subscription_count() for p in (self._colour, self._depth))
+        return self._camera_on and any(camera.watched for camera in self._cameras)
 
     def _tick(self) -> None:
         """An image, but of a scene at rest that was seen often enough only now and then: that the camera is there."""
@@ -287,89 +274,17 @@ class SimulationNode(GuardedNode):
             self._publish_state(simulator, False)
         return simulator.model, simulator.snapshot()
 
-    def _publish_images(self, frame: RgbdFrame) -> None:
+    def _publish_images(self, frames: Sequence[RgbdFrame]) -> None:
         if not self._camera_on:
             return
         self._imaged = time.monotonic()
-        stamp = time_to_msg(frame.time)
-        listeners = self._colour.get_subscription_count(), self._depth.get_subscription_count()
-        if frame.rgb is self._sent:
-            self._publish(
-                self._still,
-                TimeReference(header=Header(stamp=stamp, frame_id=self._camera.frame_id), time_ref=self._sent_stamp),
-            )
-            if listeners == self._listeners and self._imaged - self._sent_at < self._again:
-                return
-            self._again = min(2 * self._again, _IMAGE_ANYWAY[1])
-        else:
-            self._again = _IMAGE_ANYWAY[0]
-        self._sent, self._sent_stamp, self._sent_at = frame.rgb, stamp, self._imaged
-        self._listeners = listeners
-        self._info_msg.header.stamp = stamp
-        header = Header(stamp=stamp, frame_id=self._camera.frame_id)
-        colour, depth = image_to_msg(frame.rgb, "rgb8", header), image_to_msg(frame.depth, "32FC1", header)
-        self._publish(self._info, self._info_msg)
-        self._publish(self._depth_info, self._info_msg)  # the same camera: depth is aligned to colour
-        self._publish(self._depth, depth)
-        self._publish(self._colour, colour)
+        # The first camera's last: whoever takes its image then has the others.
+        new = [camera.publish(frame) for camera, frame in reversed(list(zip(self._cameras, frames)))]
+        if not any(new):
+            return
         if self._burst:
             self._burst -= 1
             self._request_image()
-
-    def _follow(self, message: JointTrajectory) -> None:
-        points = [
-            Point(
-                p.time_from_start.sec + p.time_from_start.nanosec * 1e-9,
-                p.positions,
-                p.velocities,
-                p.accelerations,
-            )
-            for p in message.points
-        ]
-        begin = time_from_msg(message.header.stamp)
-
-        def follow(simulator: Simulator) -> None:
-            simulator.follow(message.joint_names, points, max(0.0, begin - simulator.time) if begin else 0.0)
-
-        self._command(follow, "arm")
-
-    def _grip(self, message: JointTrajectory) -> None:
-        def grip(simulator: Simulator) -> None:
-            if not message.points:
-                simulator.stop_gripper()
-                return
-            point = message.points[-1]
-            gripper = simulator.robot.gripper
-            if list(message.joint_names) != [gripper.joints[0]] or len(point.positions) != 1 or len(point.effort) > 1:
-                raise TrajectoryError(
-                    f"the gripper's trajectory must name {gripper.joints[0]} alone, with one position "
-                    f"({gripper.closed:g} closed, {gripper.open:g} open) and at most one effort (N)"
-                )
-            duration = point.time_from_start.sec + point.time_from_start.nanosec * 1e-9
-            simulator.move_gripper(
-                gripper.width(list(point.positions)), point.effort[0] if point.effort else 0.0, duration
-            )
-
-        self._command(grip, "gripper")
-
-    def _command(self, command: Callable[[Simulator], None], what: str) -> None:
-        try:
-            self._runner.call(command)
-        except PlanweaveError as error:
-            if not self._gone.is_set():
-                self.get_logger().error(f"{what} command refused: {error}")
-
-    def _on_body_gone(self) -> None:
-        """Stop the controller's motion: no node is left to monitor or stop it."""
-
-        def stop(simulator: Simulator) -> bool:
-            moving = simulator.arm_moving
-            simulator.stop()
-            return moving
-
-        with contextlib.suppress(PlanweaveError):  # the physics thread has ended
-            if self._runner.call(stop) and not self._gone.is_set():
-                self.get_logger().warning("executor_node has gone while the arm moved; the arm was stopped and holds")
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
@@ -398,6 +313,7 @@ class SimulationNode(GuardedNode):
             self._refuse_under_a_task()
             simulator = self._make_simulator(request.scene)
             self._images.use(simulator.model)
+            self._runner.call(lambda before: before.reset())  # ends its controllers' goals
             self._runner.replace(simulator)
             self._burst = _BURST
             self._camera_on = True
@@ -422,6 +338,8 @@ class SimulationNode(GuardedNode):
                 list(request.objects),
                 [(p.x, p.y, p.z) for p in request.places],
                 list(request.camera),
+                list(request.joints),
+                list(request.values),
             )
             before = self._runner.call(lambda s: s.intervene(what, self._switch_camera))
         except PlanweaveError as error:

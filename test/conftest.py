@@ -1,6 +1,7 @@
 """For all tests: the environment that ROS needs, and no network beyond this machine."""
 
 import ctypes.util
+import importlib.util
 import ipaddress
 import os
 import socket
@@ -29,6 +30,12 @@ def pytest_configure(config):
     hypothesis.settings.load_profile("planweave")
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
+
+
+def pytest_runtest_setup(item):
+    """Skip what needs a package that has no wheel for every supported Python."""
+    if item.get_closest_marker("ompl") and importlib.util.find_spec("ompl") is None:
+        pytest.skip("OMPL is not installed; it has no wheel for this Python")
 
 
 def _check_local(host):

@@ -33,6 +33,19 @@ def simulated(node, **values):
     return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
 
 
+def arm_goals(executor):
+    """The trajectories that an ExecutorNode sends to the arm's controller from now on, as messages, with their time."""
+    port, sent = executor._ports._goals, []
+    send = port.send
+
+    def told(goal, *rest):
+        sent.append((time.monotonic(), goal.trajectory))
+        send(goal, *rest)
+
+    port.send = told
+    return sent
+
+
 def hold_a_domain():
     """Have this test run, and what it starts, in a ROS domain of its own until it ends. Systems that the tests hold, in
     namespaces of theirs, are beside it."""

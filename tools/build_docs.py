@@ -2,8 +2,8 @@
 
 Usage: python tools/build_docs.py
 
-The Markdown files are copied as they lie in the repository, so that a link works on the site and in the repository
-alike. Every warning (a link, a heading or a name that is not there) ends it with an error.
+The Markdown files and the data they link to are copied as they lie in the repository, so that a link works on the
+site and in the repository alike. Every warning (a link, a heading or a name that is not there) ends it with an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*", "examples/*/README.md")
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/**/*",
+    "examples/*/README.md",
+    "integrations/*/README.md",
+    "planweave/*/*.yaml",
+)
 
 
 def main() -> int:

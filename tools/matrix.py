@@ -83,13 +83,14 @@ def try_python(python, base, only, limit):
     row: dict = {"python": name, "failures": []}
     if only != "test":
         text, row["demo cold s"] = make(clone, python, "demo", limit, row)
-        reached = re.findall(r"(\d+) of (\d+) tasks", text)
+        reached = re.findall(r"(\d+) of (\d+) goals reached", text)
         row["demo"] = "{} of {}".format(*reached[-1]) if reached else "?"
     if only != "demo":
         text, row["test s"] = make(clone, python, "test", limit, row)
+        summary = (re.findall(r"(?m)^=+ (.* in [\d.]+s.*) =+$", text) or [""])[-1]
         for outcome in ("passed", "skipped", "failed"):
-            found = re.findall(rf"(\d+) {outcome}", text.rsplit("=====", 2)[-2] if "=====" in text else "")
-            row[outcome] = int(found[-1]) if found else 0
+            found = re.search(rf"(\d+) {outcome}", summary)
+            row[outcome] = int(found[1]) if found else 0
     if only != "test":
         _, row["demo warm s"] = make(clone, python, "demo", limit, row)
     files = (path for path in (clone / ".venv").rglob("*") if path.is_file() and not path.is_symlink())

@@ -32,6 +32,7 @@ NEWEST = (3, 14)  # that requirements/lock/ was resolved for
 #: Needed packages that a Python has no wheel of, and what is lost
 LEFT_OUT = {(3, 14): "ompl has no wheel for Python 3.14: the arm moves along straight and raised paths only"}
 TOO_OLD = {"foxy", "galactic", "humble"}  # distributions of ROS 2
+NOT_IN_WHEELS = ("tf2_msgs", "control_msgs")  # packages of messages below requirements/; a sourced ROS 2 has its own
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"  # Mesa's OpenGL in software, with a driver for no screen
 
 SCRIPT = """\
@@ -146,6 +147,8 @@ def check_machine(sourced):
             f"{platform.machine()}. Source a ROS 2 installation first."
         )
     missing = []
+    if sourced and not importlib.util.find_spec("control_msgs"):  # not in ros-base
+        missing.append(("the ROS package control_msgs", f"ros-{os.environ['ROS_DISTRO']}-control-msgs"))
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         missing.append(("the module venv", f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"))
     if not (shutil.which("c++") or shutil.which("g++")) or not (shutil.which("cc") or shutil.which("gcc")):
@@ -349,8 +352,10 @@ def pip(venv, *arguments):
 
 
 def build_all_messages(venv, sourced):
-    """Build the packages of messages that are not there; the wheels lack tf2_msgs."""
-    done = [] if sourced else build_messages(venv, sourced, "tf2_msgs", ROOT / "requirements" / "tf2_msgs")
+    """Build the packages of messages that are not there: our own, and those that the wheels lack."""
+    done = []
+    for name in [] if sourced else NOT_IN_WHEELS:
+        done += build_messages(venv, sourced, name, ROOT / "requirements" / name)
     return done + build_messages(venv, sourced, "interfaces", ROOT / "interfaces")
 
 

@@ -13,6 +13,7 @@ import argparse
 import base64
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -20,12 +21,14 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Packages of messages that tools/prepare.py builds, by folder
-MESSAGES = {"planweave_interfaces": ROOT / "interfaces", "tf2_msgs": ROOT / "requirements" / "tf2_msgs"}
+MESSAGES = {
+    "planweave_interfaces": ROOT / "interfaces",
+    **{name: ROOT / "requirements" / name for name in ("tf2_msgs", "control_msgs")},
+}
 
 
 def main() -> None:
@@ -43,9 +46,7 @@ def main() -> None:
         prefix = Path(sys.prefix)
         for name, folder in MESSAGES.items():
             pack_messages(name, folder, prefix, out)
-        data = (ROOT / "requirements" / "data.in").read_text(encoding="utf-8")
-        # The wheels of rosidl bring lark-parser, the old name of lark, which writes into the same folder.
-        (out / "no-deps.txt").write_text(f"{data}lark=={version('lark')}\n", encoding="utf-8")
+        shutil.copyfile(ROOT / "requirements" / "data.in", out / "no-deps.txt")
     for path in sorted(out.iterdir()):
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import is_open_vocabulary, make_detector
-from planweave.perception.proposals import Region
+from planweave.perception.regions import Region
 
 
 def measured(height, class_name="cube", seen=True):

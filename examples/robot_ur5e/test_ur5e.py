@@ -68,6 +68,7 @@ def test_what_it_reaches(kinematics, x, y, reached):
 
 
 def test_a_motion_around_an_obstacle_keeps_its_limits(robot, scene, kinematics):
+    pytest.importorskip("ompl", reason="OMPL has no wheel for this Python")
     scene.update([Thing("box", "item", "box", (0.5, 0.0, 0.15), (0.1, 0.1, 0.3))])
     planner = MotionPlanner(scene, kinematics)
     home = np.array(robot.home)

@@ -281,6 +281,8 @@ def _read_goal(planner: LanguagePlanner, sentence: str, world: World, journal: J
     found = planner.interpret_goal(sentence, world, task_id=_TASK)
     if found.answer:
         raise GoalError(f"the sentence was taken for a question, and answered: {found.answer}")
+    if found.before or found.keep:
+        raise GoalError(f"the benchmarks run one goal: {found.understood}")
     goal = [str(literal) for literal in found.goal]
     journal.add("goal", source=found.source, goal=goal, understood=found.understood)
     return found.goal

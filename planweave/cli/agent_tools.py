@@ -110,6 +110,14 @@ class AgentTools:
         return (
             f"Goal (read by the {read.source}; check that it is what was meant):\n"
             f"{quoted([' and '.join(map(str, read.goal)), words])}"
+            + (
+                "\nBefore that, in this order, each verified when it is reached:\n"
+                + quoted([" and ".join(map(str, step)) for step in read.before])
+                if read.before
+                else ""
+            )
+            + (f"\nKept meanwhile:\n{quoted(map(str, read.keep))}" if read.keep else "")
+            + (f"\nLeft out of it:\n{quoted(read.not_covered)}" if read.not_covered else "")
         )
 
     def check_plan(self, plan: Sequence[str], goal: str) -> str:

@@ -113,20 +113,19 @@ def show(console: Console, status: TaskStatus) -> None:
 
 
 class QuestionAsker:
-    """Asks a person while a task is monitored: interactively on a terminal, else by printing how to answer.
-
-    dry: of a dry run, which is ended where there is no terminal, since a plan is all that was asked for.
+    """Asks a person while a task is monitored, interactively on a terminal; where there is none, nobody would answer in
+    time: the task is cancelled, and the question is its error.
     """
 
-    def __init__(self, client: Client, console: Console, progress: Progress, dry: bool = False):
-        self._client, self._console, self._progress, self._dry = client, console, progress, dry
+    def __init__(self, client: Client, console: Console, progress: Progress):
+        self._client, self._console, self._progress = client, console, progress
         self._status: TaskStatus | None = None
         self._asked = ""  # id of the question that the person was asked last
         self._open = False  # whether an answer is still to come
-        self._unanswered: UserQuestion | None = None  # which ended a dry run
+        self._unanswered: UserQuestion | None = None  # which ended the task
 
     def told(self, result: TaskResult) -> TaskResult:
-        """The result of the task; of a dry run that ended at a question, with that question."""
+        """The result of the task; of one that ended at a question, with that question."""
         if (question := self._unanswered) is None:
             return result
         message = f"not clear: {question.text} {question.offer}; say it in the sentence"
@@ -158,18 +157,15 @@ class QuestionAsker:
             self._open = True
             self._console.print(_PROMPT, end="", markup=False)
             return
-        how = f"answer with: planweave answer --task {status.task_id} NUMBER (or words)"
-        if self._dry:
-            how = "a dry run that nobody watches is not answered: say it in the sentence"
+        how = "there is no terminal to answer at, so the task is cancelled: say it in the sentence"
         if self._console.quiet:  # standard output is for the result alone
             print("\n".join([*question_lines(question), how]), file=sys.stderr, flush=True)
         else:
             show(self._console, status)
             self._console.print(how, markup=False)
         self._progress.resume()
-        if self._dry:
-            self._unanswered = question
-            self._client.cancel(status.task_id)
+        self._unanswered = question
+        self._client.cancel(status.task_id)
 
     def _take(self, status: TaskStatus, question: UserQuestion, line: str) -> None:
         """Send what was typed; ask once more where it is rejected."""

@@ -125,7 +125,9 @@ def _add_libero(parser: argparse.ArgumentParser) -> None:
         "(default: the first four)",
     )
     parser.add_argument(
-        "--view", metavar="V", help="with libero: truth (true poses: an upper bound) or camera (default: truth)"
+        "--view",
+        metavar="V",
+        help="with libero: truth (true poses: an upper bound; default), camera, or named (true names)",
     )
     parser.add_argument(
         "--inits", type=int, metavar="N", help="with libero: initial states 0 to N-1 of each task (default: 1)"

@@ -1,4 +1,4 @@
-"""Run three sentences of increasing difficulty on the simulated arm; the last one must fail first and recover.
+"""Run three sentences on the simulated arm; the third must fail first and recover.
 
 Writes to out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
 together result.json and transcript.md, the prompts and replies of the language model.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -34,9 +35,12 @@ VIDEO_PATIENCE, VIDEO_FRAMES = 1.5, 48  # seconds that writing each video may wa
 
 @dataclass(frozen=True)
 class DemoTask:
-    """One sentence of the demo. must_recover: a failed action and a reached goal are both expected."""
+    """One sentence of the demo. system: that carries it out; must_recover: a failed action and a reached goal are both
+    expected.
+    """
 
     name: str
+    system: str
     scene: str
     sentence: str
     must_recover: bool = False
@@ -55,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
 
     from planweave.cli.run import started
 
-    system, tasks = load_demo()
+    tasks = load_demo()
     if options.only is not None and not 1 <= options.only <= len(tasks):
         raise ConfigError(f"--only {options.only}: expected 1 to {len(tasks)}")
     chosen = tasks if options.only is None else tasks[options.only - 1 : options.only]
@@ -69,16 +73,18 @@ def main(options: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     begun = time.monotonic()
     entries: list[dict[str, Any]] = []
-    settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE), "video_frames": str(VIDEO_FRAMES)}
-    with started(system, settings, console) as (client, running):
-        started_in = time.monotonic() - begun
-        for task in chosen:
-            entries.append(_one(client, console, task, out, options.method, running.check, load=task is not chosen[0]))
+    settings, started_in = {"video_patience": str(VIDEO_PATIENCE), "video_frames": str(VIDEO_FRAMES)}, 0.0
+    for system, group in itertools.groupby(chosen, lambda task: task.system):
+        now, its = time.monotonic(), list(group)
+        with started(system, {**settings, "scene": its[0].scene}, console) as (client, running):
+            started_in += time.monotonic() - now
+            for task in its:
+                entries.append(_one(client, console, task, out, options.method, running.check, load=task is not its[0]))
     return _finish(console, entries, out, started_in, time.monotonic() - begun)
 
 
-def load_demo() -> tuple[str, list[DemoTask]]:
-    """The system and the tasks of config/demo.yaml; raises ConfigError."""
+def load_demo() -> list[DemoTask]:
+    """The tasks of config/demo.yaml; raises ConfigError."""
     import yaml
 
     from planweave.core.base.paths import config_dir
@@ -86,7 +92,7 @@ def load_demo() -> tuple[str, list[DemoTask]]:
     path = config_dir() / "demo.yaml"
     try:
         table = yaml.safe_load(path.read_text())
-        return table["system"], [DemoTask(**row) for row in table["tasks"]]
+        return [DemoTask(**row) for row in table["tasks"]]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise ConfigError(f"{path}: {error}") from None
 

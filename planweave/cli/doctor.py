@@ -33,6 +33,7 @@ from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.llm.clients.none import SET_ONE
 
 MODEL_SECONDS = 330.0  # for all questions to the model together
+_TIMED_OUT = 124  # exit code of a probe that did not end in its time
 NEEDS_ROS = False  # whether ROS works is one of the questions
 _PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
@@ -134,13 +135,14 @@ def check_plugins() -> list[Finding]:
     """
     from planweave.bench.suites import SUITES
     from planweave.bodies import BODIES
+    from planweave.bodies.arm.skills.door import SKILLS
     from planweave.core.symbolic.domain_files import DOMAINS
     from planweave.llm.clients import CLIENTS
     from planweave.methods import METHODS
     from planweave.perception.detectors import DETECTORS
     from planweave.robots import ROBOTS, broken_robots
 
-    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS, ROBOTS)
+    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS, ROBOTS, SKILLS)
     broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
     if problems := broken_robots():
         broken[ROBOTS.group] = [*broken.get(ROBOTS.group, []), *problems]
@@ -258,13 +260,16 @@ def check_model() -> list[Finding]:
     settings, problem = _planner_settings()
     if problem:
         return [Finding("language model", "failed", problem, "mend the file")]
-    code, out, err = run_probe("planweave.cli.model_probe", MODEL_SECONDS, stdin=json.dumps(settings))
+    seconds = MODEL_SECONDS + float(settings.get("timeout", 0.0))
+    code, out, err = run_probe("planweave.cli.model_probe", seconds, stdin=json.dumps(settings))
     found: dict[str, Any] = {} if code else json.loads(out.strip().splitlines()[-1])
     error = found.get("error") or (_last(err) if code else "")
     methods = methods_for(None if error else found)
     details = {**found, "methods": {name: asdict(verdict) for name, verdict in methods.items()}}
     if error:
-        return [Finding("language model", "warning", error, f"{SET_ONE}; until then only classical works", details)]
+        slow = "the server or this machine is too busy: try again when it is not, or take a smaller model"
+        advice = f"{slow if code == _TIMED_OUT else SET_ONE}; until then only classical works"
+        return [Finding("language model", "warning", error, advice, details)]
     used = found["usage"]
     questions = [row for row in found["questions"] if row["state"] != "not asked"]
     asked = f"{len(questions)} questions, {used['requests']} requests, "
@@ -278,6 +283,10 @@ def check_model() -> list[Finding]:
         reason = "the same" if verdict.reason in told else verdict.reason
         lines.append(": ".join(filter(None, (name, verdict.text, reason))))
         told |= {verdict.reason} - {""}
+    if reading := found.get("reading"):
+        right = sum(row["state"] == "right" for row in reading)
+        who = "it reads every sentence" if right == len(reading) else "it is given only what the grammar does not read"
+        lines.append(f"sentences: {right} of {len(reading)} read rightly; {who}")
     good = all(verdict.state.startswith("works") for verdict in methods.values())
     advice = "" if good or not found["capabilities"]["only_steps"] else SET_ONE
     findings = [Finding("language model", "ok" if good else "warning", "\n".join(lines), advice, details)]
@@ -366,7 +375,7 @@ def run_probe(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return 1, "", f"no answer in {seconds:g} s"
+        return _TIMED_OUT, "", f"no answer in {seconds:g} s"
     died = f"ended by signal {-done.returncode}" if done.returncode < 0 else ""
     return done.returncode, done.stdout, done.stderr or died
 

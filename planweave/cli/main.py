@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from planweave import __version__
-from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import ConfigError, PddlError, PlanweaveError, UnknownNameError
 from planweave.launcher.namespace import use as use_namespace
 from planweave.launcher.one_system import join
 
@@ -26,8 +26,11 @@ VERBS = {
     "pause": ("planweave.cli.pause", "pause a task; the arm stops and holds"),
     "resume": ("planweave.cli.resume", "let a paused task go on, from the world as it is now"),
     "answer": ("planweave.cli.answer", "show the question of a task that is not clear, and answer it"),
+    "memory": ("planweave.cli.memory", "show the answers that are remembered, and forget some of them"),
     "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
     "rules": ("planweave.cli.rules", "list the rules that always hold, or read one and show what it means"),
+    "look": ("planweave.cli.look", "look at a table with a camera or a recording: what is there, with a picture"),
+    "calibrate": ("planweave.cli.calibrate", "find where a camera is, from the table that it sees"),
     "doctor": ("planweave.cli.doctor", "check this machine: Python, ROS, rendering, the language model"),
     "bench": ("planweave.cli.bench", "compare planning methods on the same tasks"),
     "export": ("planweave.cli.export", "export a task's tree or plan: BehaviorTree.CPP, py_trees, PDDL, Graphviz"),
@@ -93,17 +96,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             prepare_ros()
         return int(module.main(options))
     except KeyboardInterrupt:
-        _report(options, "Interrupted", "interrupted")
+        _report(options, "Interrupted", "interrupted", {"code": "interrupted"})
         return INTERRUPTED
     except PlanweaveError as error:
-        _report(options, type(error).__name__, f"error: {error}")
+        place = {"line": error.line, "column": error.column} if isinstance(error, PddlError) else {}
+        _report(options, type(error).__name__, f"error: {error}", {"code": error.code_name, **place})
         return USAGE_ERROR if isinstance(error, (ConfigError, UnknownNameError)) else FAILURE
 
 
-def _report(options: argparse.Namespace, kind: str, message: str) -> None:
+def _report(options: argparse.Namespace, kind: str, message: str, place: dict[str, Any]) -> None:
     """One line on standard error; with --json an object on standard output."""
     if getattr(options, "json", False):
-        print(json.dumps({"success": False, "error": kind, "message": message.removeprefix("error: ")}))
+        print(json.dumps({"success": False, "error": kind, "message": message.removeprefix("error: "), **place}))
     else:
         print(message, file=sys.stderr)
 

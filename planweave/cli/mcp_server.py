@@ -153,7 +153,7 @@ def _add(server: MCPServer, function: Callable[..., Any], moves: bool) -> None:
         try:
             return function(*args, **kwargs)
         except PlanweaveError as error:
-            raise ToolError(str(error)) from None
+            raise ToolError(f"{error.code_name}: {error}") from None
 
     words = " ".join((function.__doc__ or "").split())
     annotations = ToolAnnotations(read_only_hint=not moves, destructive_hint=moves)

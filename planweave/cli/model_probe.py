@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -25,13 +25,15 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
+from planweave.methods.interpret import Said
+from planweave.methods.known_readers import record_reader
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import PlannerSettings
 
-SECONDS = 30.0  # of one question
+SECONDS = 30.0  # of one question, where planner_node's file has no timeout
 TOTAL_SECONDS = 240.0  # after which no further question is asked
 BUDGET = Budget(requests=40, tokens=120_000, cost=0.5)
-GOAL, PICTURE = "goal", "picture"
+GOAL, PICTURE, READING = "goal", "picture", "reading"
 SENTENCE = "put the red cube in the left tray"
 _ASKED_OF_GOAL = "I would be glad if the red cube ended up lying in the left tray"
 _WANTED = Literal("in", ("red_cube", "left_tray"))
@@ -156,12 +158,47 @@ class Questions:
         return not found.holds, str(found.holds)
 
 
+def reading_questions(planner: LanguagePlanner) -> Iterator[Question]:
+    """Sentences that the grammar does not read: which of several is meant, what is not wanted, an order, what cannot be
+    said. A model that reads all of them rightly reads every sentence (planner_node's parameter reader).
+    """
+    world = table()
+    second = replace(world.by_name["red_cube"], name="red_cube_2")
+    facts = {replace(f, args=(second.name,)) for f in world.facts if f.args[:1] == ("red_cube",) and len(f.args) == 1}
+    two = replace(world, objects=(*world.objects, second), facts=world.facts | facts)
+    plate = Literal("on", ("red_cube", "plate"))
+
+    def ask(sentence: str, where: World, right: Callable[[Said], bool]) -> tuple[bool, str]:
+        read = planner.readings(sentence, where, _TASK)
+        if not read.found:
+            raise ParseError(read.problem)
+        said = next(iter(read.found))
+        return right(said), f"{said.kind}: {said.reading.understood or said.left}"
+
+    rows: tuple[tuple[str, World, Callable[[Said], bool]], ...] = (
+        ("the cube would be better off in the left tray", two, lambda s: s.kind == "unclear" and len(s.choices) == 2),
+        (
+            "whatever else, the red cube may not lie in the left tray in the end, and the banana has to",
+            world,
+            lambda s: {*s.reading.goal} == {_WANTED.negated(), Literal("in", ("banana", "left_tray"))},
+        ),
+        (
+            "let the red cube pay a visit to the left tray first and finish up on the plate",
+            world,
+            lambda s: s.reading.goal == (plate,) and s.reading.before == ((_WANTED,),),
+        ),
+        ("paint the red cube green", world, lambda s: s.kind == "cannot"),
+    )
+    for sentence, where, right in rows:
+        yield Question(READING, "", partial(ask, sentence, where, right))
+
+
 class Probe:
     """Asks the questions, and keeps what was used for them."""
 
     def __init__(self, client: ChatClient, settings: Mapping[str, Any]) -> None:
         kept = {f.name: settings[f.name] for f in fields(PlannerSettings) if f.name in settings}
-        kept |= {"goal_votes": 1, "timeout": float(settings.get("probe_seconds", SECONDS))}
+        kept |= {"goal_votes": 1, "timeout": float(settings.get("timeout", SECONDS))}
         self._planner = LanguagePlanner(client, PlannerSettings(**kept), budget=BUDGET, on_exchange=self._exchanged)
         self._client, self._failed, self._said, self._stopped = client, 0, False, ""
         self._until = time.monotonic() + float(settings.get("probe_total_seconds", TOTAL_SECONDS))
@@ -180,6 +217,14 @@ class Probe:
             answer = self._asked(question)
             if answer.state not in ("right", "wrong") or self._exchanges > before:
                 yield answer
+
+    def reading(self) -> list[ProbeAnswer]:
+        """What became of the sentences that only a capable model reads; recorded where all were asked."""
+        found = [self._asked(question) for question in reading_questions(self._planner)]
+        if all(answer.state in ("right", "wrong", "unread") for answer in found):
+            right = all(answer.state == "right" for answer in found)
+            record_reader(self._client.endpoint, self._client.model, right)
+        return found
 
     def _asked(self, question: Question) -> ProbeAnswer:
         if not self._stopped and time.monotonic() > self._until:
@@ -262,6 +307,7 @@ def main() -> None:
                 "notes": list(getattr(client, "notes", ())),
                 "capabilities": probe.capabilities,
                 "questions": [asdict(answer) for answer in answers],
+                "reading": [] if client.endpoint == "embedded" else [asdict(answer) for answer in probe.reading()],
                 "usage": asdict(probe.usage),
             }
         finally:

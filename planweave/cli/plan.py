@@ -29,7 +29,7 @@ NEEDS_ROS = False
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     add_problem(parser)
-    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for all of it (default: 30)")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds of planning (default: 30)")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 

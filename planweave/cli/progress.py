@@ -17,7 +17,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow, children_of
 from planweave.core.workflow.task import TaskState, TaskStatus
-from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, usage_text
+from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
 
 STYLES = {
     Status.UNTRIED: "dim",
@@ -225,6 +225,10 @@ def details(status: TaskStatus) -> list[str]:
         lines.append(f"understood  {status.understood}")
     if status.goal:
         lines.append(f"goal   {goal_text(status)}: {_holds(status)}")
+    if status.before:
+        lines.append(f"before {status.reached} of {len(status.before)} states reached: {states_text(status.before)}")
+    if status.keep:
+        lines.append(f"kept   {' and '.join(map(str, status.keep))}")
     if status.plan:
         name = "the classical planner, which took over" if status.fallback else status.method
         lines.append(f"plan   of {len(status.plan)} steps, from {name}; validation: {status.plan_check}")

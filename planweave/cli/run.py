@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
     parser.add_argument(
-        "--system", help="system to start where none runs (default: tabletop); an error if another one runs"
+        "--system", help="system to start where none runs (default: that for the scene); an error if another one runs"
     )
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
     parser.add_argument(
@@ -108,7 +108,7 @@ def main(options: argparse.Namespace) -> int:
         for rule in rules:
             console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
-        questions = QuestionAsker(client, console, progress, options.dry)
+        questions = QuestionAsker(client, console, progress)
         askers = Asker(client, console, progress), questions
 
         def watch() -> None:
@@ -175,7 +175,7 @@ def _method(options: argparse.Namespace) -> str:
 def system_for(name: str | None, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
     """A client of a system that accepts tasks, and a function that raises where one of its nodes has ended.
 
-    This is the running system, with the scene loaded, or a new one (tabletop without a name) that is stopped
+    This is the running system, with the scene loaded, or a new one (without a name that for the scene) that is stopped
     afterwards. Raises PlanweaveError where a name is given and another system runs, and where it cannot be known
     whether one runs.
     """
@@ -203,8 +203,19 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
                 "whether a system runs there; nothing was started. Try again, or have a simulation started: planweave "
                 "run --system tabletop …"
             )
-    with started(name or "tabletop", {"scene": scene} if scene else {}, console) as (client, running):
+    with started(name or system_of(scene), {"scene": scene} if scene else {}, console) as (client, running):
         yield client, running.check
+
+
+def system_of(scene: str | None) -> str:
+    """The system that a scene is for, where none is named: one with furniture is the kitchen's."""
+    from planweave.simulation.scene import load_scene
+
+    if not scene:
+        return "tabletop"
+    with contextlib.suppress(PlanweaveError):  # the node says what is wrong with it
+        return "kitchen" if load_scene(scene).fixtures else "tabletop"
+    return "tabletop"
 
 
 def _check_system(client: Client, name: str, patience: float = 5.0) -> None:

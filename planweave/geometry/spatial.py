@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations
 
 from planweave.core.base.errors import PlanweaveError
@@ -142,31 +142,16 @@ class _Table:
             return None
         return (one, two) if self._world.by_name[item].type == _ITEM else None
 
-    def left_of(self, item: str, other: str) -> bool:
+    def related(self, item: str, other: str, relation: Callable[[Upright, Upright], bool], reverse: bool) -> bool:
+        """Whether a relation holds of two objects, or of the second and the first."""
         pair = self.pair(item, other)
-        return pair is not None and left_of(*pair)
-
-    def right_of(self, item: str, other: str) -> bool:
-        pair = self.pair(item, other)
-        return pair is not None and left_of(pair[1], pair[0])
-
-    def front_of(self, item: str, other: str) -> bool:
-        pair = self.pair(item, other)
-        return pair is not None and front_of(*pair)
-
-    def behind(self, item: str, other: str) -> bool:
-        pair = self.pair(item, other)
-        return pair is not None and front_of(pair[1], pair[0])
-
-    def near(self, item: str, other: str) -> bool:
-        pair = self.pair(item, other)
-        return pair is not None and near(*pair)
+        return pair is not None and relation(*(pair[::-1] if reverse else pair))
 
     def apart(self, item: str) -> bool:
         here = self.solid(item)
         if here is None or self._world.by_name[item].type != _ITEM or not on_table(here):
             return False
-        return not any(self.near(item, other.name) for other in self._world.objects)
+        return not any(self.related(item, other.name, near, False) for other in self._world.objects)
 
     def between(self, item: str, one: str, two: str) -> bool:
         first, second = self.pair(item, one), self.pair(item, two)
@@ -176,11 +161,11 @@ class _Table:
 
 
 RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
-    "left_of": (2, _Table.left_of),
-    "right_of": (2, _Table.right_of),
-    "front_of": (2, _Table.front_of),
-    "behind": (2, _Table.behind),
-    "near": (2, _Table.near),
+    "left_of": (2, partial(_Table.related, relation=left_of, reverse=False)),
+    "right_of": (2, partial(_Table.related, relation=left_of, reverse=True)),
+    "front_of": (2, partial(_Table.related, relation=front_of, reverse=False)),
+    "behind": (2, partial(_Table.related, relation=front_of, reverse=True)),
+    "near": (2, partial(_Table.related, relation=near, reverse=False)),
     "apart": (1, _Table.apart),
     "between": (3, _Table.between),
 }

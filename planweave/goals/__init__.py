@@ -1,1 +1,1 @@
-"""Interpretation of sentences as goal literals: a controlled-English grammar, question answering, goal checks."""
+"""Reading of sentences as goal literals: a controlled-English grammar, question answering, goal checks."""

@@ -9,7 +9,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
-from planweave.goals.clause_objects import ClauseObjects
+from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.noun_phrases import NotCoveredError
@@ -87,16 +87,14 @@ def _meant(domain: Domain, world: World, names: Sequence[str], text: str) -> Ite
     except TooLongError:
         return
     for phrase in phrases:
-        yield _resolved(domain, world, vocabulary, names, phrase)
+        yield _resolved(vocabulary, names, phrase)
 
 
-def _resolved(
-    domain: Domain, world: World, vocabulary: Vocabulary, names: Sequence[str], phrase: NounPhrase
-) -> list[str]:
+def _resolved(vocabulary: Vocabulary, names: Sequence[str], phrase: NounPhrase) -> list[str]:
     if phrase.pronoun or phrase.quantity is Quantity.A:  # "a cube" would leave the choice to us
         return []
-    reader = ClauseObjects(domain, world, vocabulary)
+    reader = ClauseGoals(vocabulary)
     try:
-        return reader.names.resolve(phrase, lambda n: "" if n in names else "it is no choice", reader.is_at)
+        return reader.names.resolve(phrase, lambda n: "" if n in names else "it is no choice")
     except (GoalError, NotCoveredError):
         return []

@@ -139,23 +139,24 @@ def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:
     return MappingProxyType({tuple(k.split()): v for k, v in table.items()})
 
 
-def _english_words(value: Any) -> set[str]:
-    """All words in the keys and values of english.yaml that can occur in a sentence."""
-    skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid", "wanted", "free_space"}
+def _english_words(value: Mapping[str, Any]) -> set[str]:
+    """All words of english.yaml that have a meaning in a sentence, or that a refusal names: they are no slips."""
+    skipped = {
+        "foreign",
+        "foreign_negations",
+        "only_english",
+        "colours",
+        "same",
+        "irregular",
+        "contractions",
+        "wanted",
+        "rules",
+    }
     found: set[str] = set()
     for key, of in value.items():
-        if key in skipped:
-            continue
-        for phrase in (
-            of
-            if isinstance(of, list)
-            else [*of]
-            if key in ("numbers", "superlatives", "negated", "ordinals", "counted_from", "sort_by")
-            else [p for v in of.values() for p in (v if isinstance(v, list) else str(v).split())]
-        ):
-            found.update(str(phrase).split())
-    for phrase in value["undefined"]:
-        found.update(phrase.replace(",", " ").split())
+        if key not in skipped:
+            nested = [of] if isinstance(of, list) else [[*of], *(v for v in of.values() if isinstance(v, list))]
+            found.update(w for rows in nested for row in rows for w in str(row).replace(",", " ").split())
     return {w for w in found if w.isalpha()}
 
 

@@ -37,59 +37,16 @@ _UNITS = {"m": 1.0, "metres": 1.0, "meters": 1.0, "cm": 0.01, "centimetres": 0.0
 _UNKNOWN = "where the body calls things so, list the word under `names` in the file of rules"
 _LOWEST = 0.05  # m: below that nothing can be lifted at all
 _HIGHEST = 3.0  # m: more than any arm reaches
-_TOUCH = phrases(["touch", "handle", "tamper with"])
-_LIFT = phrases(["lift", "raise", "carry", "move", "bring", "hold", "put", "place", "take"])
-_ABOVE = phrases(["above", "higher than", "over", "beyond"])
-_ALONE = phrases(["alone", "untouched", "where it is", "where they are", "as it is", "as they are"])
-_STAYS = phrases(
-    f"{verb}{stay}"
-    for stay in ("stay", "stays", "remain", "remains")
-    for verb in ("", "must ", "should ", "shall ", "has to ", "have to ", "is to ", "are to ")
+_GRAMMAR = {key: phrases(rows) for key, rows in english()["rules"].items()}
+_GRAMMAR["stays"] = phrases(
+    f"{must}{stay}" for must in english()["rules"]["must"] for stay in english()["rules"]["stay"]
 )
-_MAY = phrases(
-    [
-        "",
-        "may be",
-        "must be",
-        "should be",
-        "shall be",
-        "can be",
-        "is to be",
-        "is",
-        "are",
-        "may go",
-        "goes",
-        "go",
-        "belongs",
-    ]
-    + [
-        "may be put",
-        "must be put",
-        "should be put",
-        "may be lifted",
-        "is lifted",
-        "may stand",
-        "may lie",
-        "may rise",
-        "must go",
-    ]
-)
-_NEVER_IS = phrases(
-    ["is never", "are never", "may never be", "can never be", "never goes", "never go", "may not go", "may not be"]
-)
-_MAY_TOUCH = phrases(["may touch", "must touch", "should touch", "shall touch", "touches"])
-_GRAMMAR = {
-    w for table in (_TOUCH, _LIFT, _ABOVE, _ALONE, _STAYS, _MAY, _NEVER_IS, _MAY_TOUCH) for p in table for w in p
-}
-_IDLE = phrases(
-    ["always", "at all times", "ever", "please", "the robot must", "you must", "you should", "the robot should"]
-)
-_SIDES = ("left", "right", "top", "bottom", "middle", "upper", "lower", "front", "back", "rear", "far", "near")
+_GRAMMAR["may"] |= {()}
+_WORDS = {w for rows in _GRAMMAR.values() for phrase in rows for w in phrase}
+_SIDES = {*english()["which_side"], "middle", "rear"}
 _SPOTS = ("side", "middle", "edge", "spot", "corner", "location")  # on a table
 _TOPS = ("table", "counter", "floor")
 _ROOMS = ("kitchen", "bedroom", "bathroom", "livingroom", "room", "office", "hall")
-
-
 _NO_CLAUSE = Clause(Kind.WISH, "")
 
 
@@ -184,7 +141,7 @@ class _Reader:
         kept: list[str] = []
         at = 0
         while at < len(said):
-            length = longest(said, at, _IDLE)
+            length = longest(said, at, _GRAMMAR["idle"])
             kept += [] if length else [said[at]]
             at += length or 1
         kept = [w for w in kept if w not in (".", ",")]
@@ -197,7 +154,7 @@ class _Reader:
         return (
             word in self._known
             or word in self._lexicon.words
-            or word in _GRAMMAR
+            or word in _WORDS
             or word in _UNITS
             or word.replace("·", "").isdigit()
             or word in english()["colours"]
@@ -213,7 +170,7 @@ class _Reader:
         return {
             w: w not in self._known and self._noun(w) != w
             for w in self._words
-            if w in names or (w.isalnum() and w not in superlatives | self._lexicon.words | _GRAMMAR)
+            if w in names or (w.isalnum() and w not in superlatives | self._lexicon.words | _WORDS)
         }
 
     @property
@@ -233,19 +190,17 @@ class _Reader:
     # Things
 
     def _things(self, clause: Clause) -> tuple[Description, ...]:
-        return tuple(self._described(replace(t, exceptions=(*t.exceptions, *clause.exceptions))) for t in clause.things)
+        return tuple(self._described(replace(t, exceptions=t.exceptions)) for t in clause.things)
 
     def _described(self, phrase: NounPhrase) -> Description:
         """The objects of a noun phrase, whichever there will be."""
         odd = (
             phrase.pronoun
             or phrase.superlative
-            or phrase.nearest_to
             or phrase.places
             or phrase.other
-            or phrase.rest
             or phrase.number > 1
-            or phrase.quantity in (Quantity.EXACTLY, Quantity.SOME)
+            or phrase.quantity in (Quantity.EXACTLY,)
             or phrase.generic in ("one", "ones")
         )
         if odd:
@@ -292,7 +247,7 @@ class _Reader:
         """The literals that a clause asks for, of described things."""
         if clause.kind in (Kind.MOVE, Kind.PUSH, Kind.STACK, Kind.WISH) and clause.places and not clause.template:
             yield from self._placed(clause)
-        elif clause.kind in (Kind.REMOVE, Kind.TAKE_OUT) and clause.source is not None:
+        elif clause.kind in (Kind.REMOVE,) and clause.source is not None:
             for literal in self._places_of(clause.things, "in", clause.source, clause):
                 yield replace(literal, positive=False)
         elif clause.kind is Kind.EMPTY:
@@ -423,23 +378,23 @@ class _RuleParser(Parser):
         length = self._is("never", 0)
         if not length:
             return
-        if verb := longest(self._words, length, _TOUCH):
+        if verb := longest(self._words, length, _GRAMMAR["touch"]):
             yield from self._untouched(length + verb)
             return
-        if verb := longest(self._words, length, _LIFT):
-            for things, end in self._things(length + verb):
+        if verb := longest(self._words, length, _GRAMMAR["lift"]):
+            for things, end in self.things_at(length + verb):
                 yield from self._height(things, end)
-        for clause in self._ended(self._command(length)):
+        for clause in self._ended(self.command(length)):
             yield _Said("never", replace(clause, verb=""))
 
     def _untouched(self, at: int) -> Iterator[_Said]:
-        for things, end in self._things(at):
+        for things, end in self.things_at(at):
             if end == len(self._words):
                 yield _Said("touch", Clause(Kind.WISH, "", things))
 
     def _height(self, things: Sequence[NounPhrase], at: int) -> Iterator[_Said]:
         """ "above 30 cm", of everything."""
-        length = longest(self._words, at, _ABOVE)
+        length = longest(self._words, at, _GRAMMAR["above"])
         rest = self._words[at + length :]
         if length and len(rest) == 2 and rest[1] in _UNITS and all(t.generic == "everything" for t in things):
             with_point = rest[0].replace("·", ".")
@@ -451,43 +406,38 @@ class _RuleParser(Parser):
         if self._word(0) not in ("nothing", "no"):
             return
         everything = NounPhrase("everything", Quantity.ALL, generic="everything", plural=True)
-        found = [((everything,), 1)] if self._word(0) == "nothing" else list(self._things(1))
+        found = [((everything,), 1)] if self._word(0) == "nothing" else list(self.things_at(1))
         if self._word(0) == "nothing" and (length := self._is("except", 1)):
-            found += [((replace(everything, exceptions=things),), end) for things, end in self._things(1 + length)]
+            found += [((replace(everything, exceptions=things),), end) for things, end in self.things_at(1 + length)]
         for things, middle in found:
-            if self._word(0) == "nothing" and (length := longest(self._words, middle, _MAY_TOUCH)):
+            if self._word(0) == "nothing" and (length := longest(self._words, middle, _GRAMMAR["may_touch"])):
                 yield from self._untouched(middle + length)
-            for length in {0, longest(self._words, middle, _MAY)}:
+            for length in {0, longest(self._words, middle, _GRAMMAR["may"])}:
                 yield from self._height(things, middle + length)
-                yield from (_Said("never", clause) for clause in self._states(things, middle + length))
+                yield from (_Said("never", clause) for clause in self._whole(things, middle + length))
 
-    def _states(self, things: tuple[NounPhrase, ...], at: int) -> Iterator[Clause]:
+    def _whole(self, things: tuple[NounPhrase, ...], at: int) -> Iterator[Clause]:
         """That things are at a place or in a state, up to the end of the sentence."""
-        for place, end in self._place(at):
-            if end == len(self._words):
-                yield Clause(Kind.WISH, "", things, (place,))
-        for state, end in self._state(at):
-            if end == len(self._words):
-                yield Clause(Kind.WISH, "", things, template=state)
+        yield from self._ended(self._states(Clause(Kind.WISH, "", things), at))
 
     def _kept(self) -> Iterator[_Said]:
         """ "keep …", "leave …" """
         if self._word(0) not in ("keep", "leave"):
             return
-        for things, middle in self._things(1):
-            if longest(self._words, middle, _ALONE) == len(self._words) - middle > 0:
+        for things, middle in self.things_at(1):
+            if longest(self._words, middle, _GRAMMAR["alone"]) == len(self._words) - middle > 0:
                 yield _Said("touch", Clause(Kind.WISH, "", things))
-            yield from (self._state_kept(clause) for clause in self._states(things, middle))
+            yield from (self._state_kept(clause) for clause in self._whole(things, middle))
 
     def _about_things(self) -> Iterator[_Said]:
         """ "the fridge stays closed", "the mug must never be on the stove" """
-        for things, middle in self._things(0):
-            if length := longest(self._words, middle, _STAYS):
-                yield from (self._state_kept(clause) for clause in self._states(things, middle + length))
-                if longest(self._words, middle + length, _ALONE) == len(self._words) - middle - length > 0:
+        for things, middle in self.things_at(0):
+            if length := longest(self._words, middle, _GRAMMAR["stays"]):
+                yield from (self._state_kept(clause) for clause in self._whole(things, middle + length))
+                if longest(self._words, middle + length, _GRAMMAR["alone"]) == len(self._words) - middle - length > 0:
                     yield _Said("touch", Clause(Kind.WISH, "", things))
-            if length := max(self._is("should_not", middle), longest(self._words, middle, _NEVER_IS)):
-                yield from (_Said("never", clause) for clause in self._states(things, middle + length))
+            if length := max(self._is("should_not", middle), longest(self._words, middle, _GRAMMAR["never_is"])):
+                yield from (_Said("never", clause) for clause in self._whole(things, middle + length))
 
     def _state_kept(self, clause: Clause) -> _Said:
         """What is kept out of a place never comes to be there."""

@@ -16,28 +16,22 @@ class Quantity(Enum):
     A = "a"  # any number of them that is named; one as a rule
     EXACTLY = "exactly"  # as many as there are: "the two cubes", "both"
     BARE = "bare"  # no word for it
-    SOME = "some"
-    NONE = "none"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, of `negated`
-    "not in the bowl". bare: negated without "that is", which may as well belong to the verb.
-    """
+    """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, "of" for parts."""
 
     word: str
     things: tuple[NounPhrase, ...]
-    negated: bool = False
-    bare: bool = False
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """The words of a description, its head last, with quantity, selection, location and exceptions.
+    """The words of a description, its noun last, with quantity, selection, location and exceptions.
 
-    pronoun: "it", "them"; then only `all` may be set beside it. generic: the head is "one", "thing" or "everything";
-    nearest_to: the reference of a superlative; at: number of its first word in the sentence, -1 where it is not in it.
+    pronoun: "it", "them"; then nothing else is set. generic: the noun is "one", "thing" or "everything"; other: "the
+    other tray"; relative: "that is" stands before the place; at: number of its first word in the sentence.
     """
 
     text: str
@@ -47,15 +41,17 @@ class NounPhrase:
     generic: str = ""
     plural: bool = False
     other: bool = False
-    rest: bool = False
-    each: bool = False  # "each tray": one after the other
     superlative: str = ""
-    rank: int = 1  # the second leftmost one: 2
-    nearest_to: NounPhrase | None = None
     pronoun: str = ""
     places: tuple[Place, ...] = ()
+    relative: bool = False
     exceptions: tuple[NounPhrase, ...] = ()
     at: int = field(default=-1, compare=False)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it speaks of one certain thing."""
+        return self.quantity in (Quantity.THE, Quantity.BARE) and not (self.plural or self.pronoun)
 
 
 class Kind(Enum):
@@ -65,34 +61,26 @@ class Kind(Enum):
     PUSH = "push"
     VERB = "verb"  # what a template of literals says
     REMOVE = "remove"  # from a place
-    TAKE_OUT = "take out"  # of where it is
     EMPTY = "empty"
-    ASIDE = "aside"
-    BACK = "back"
-    SWAP = "swap"
     STACK = "stack"
-    ROW = "row"
-    SORT = "sort"  # things of a kind together
     WISH = "wish"  # how things shall be
-    UNDEFINED = "undefined"
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One request. verb: as said; template: literals of a VERB or state; second: the object of its {y}."""
+    """One request. verb: as said; template: literals of a VERB or state; second: the object of its {y};
+    joined: what stands before it: "and", ",", "then"; "." where a sentence begins.
+    """
 
     kind: Kind
     verb: str
     things: tuple[NounPhrase, ...] = ()
     places: tuple[Place, ...] = ()
     source: NounPhrase | None = None
-    exceptions: tuple[NounPhrase, ...] = ()
     template: str = ""
     second: tuple[NounPhrase, ...] = ()
     negated: bool = False
-    forbidden: bool = False  # "never", "do not": not only unwished
-    elliptic: bool = False
-    joined: str = ""  # what stands before it: "and", ",", "then", "but"; "." where a sentence begins
+    joined: str = ""
 
 
 Tree = tuple[Clause, ...]

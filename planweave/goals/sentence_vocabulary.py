@@ -12,7 +12,7 @@ from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import lexicon
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.sentence_tree import NounPhrase
-from planweave.goals.sentence_words import Mended, Words, longest, mended
+from planweave.goals.sentence_words import Mended, Words, longest, mended, phrases
 
 _PARTS = ("side", "middle", "edge", "spot")  # of a table
 
@@ -32,10 +32,14 @@ class Vocabulary:
         if domain.name == "household":
             self._joined = {k: n for k, n in self._joined.items() if k[-1].isdigit()}
 
+    def english(self, key: str) -> frozenset[Words]:
+        """Phrases of english.yaml."""
+        return phrases(self.lexicon.english[key])
+
     def names(self) -> NounPhrases:
         """A resolver without context; results about words are shared."""
         fresh = NounPhrases(self.domain, self.world, self.lexicon)
-        for key in ("features", "heads", "known_nouns", "words", "_all_features"):
+        for key in ("features", "heads", "known_nouns", "words", "all_features"):
             fresh.__dict__[key] = getattr(self._names, key)
         fresh.clarified = self._clarified
         return fresh

@@ -60,6 +60,21 @@ def words_of(text: str) -> tuple[Words, bool]:
     return tuple(words), asked
 
 
+def not_english(words: Words, nouns: Collection[str]) -> str:
+    """Why words are of another language, in the script of that language as well; "" where they may be English.
+
+    nouns: words of things here, which may be of any language.
+    """
+    scripts = [unicodedata.name(c, "").split(" ")[0] for w in words if w not in nouns for c in w if c.isalpha()]
+    other = next((s for s in scripts if s != "LATIN"), "")
+    foreign = [w for w in words if w in english()["foreign"] or not w.isascii()]
+    no = [w for w in foreign if w in english()["foreign_negations"] and w not in nouns]
+    if not (other or no or (len(foreign) > 1 and not {*foreign} & {*nouns})):
+        return ""
+    told = english()["only_english"].get(other, "")
+    return "only English is read here" + (f" ({told})" if told else "")
+
+
 def without_politeness(words: Words) -> Words:
     """The words without fillers, and without phrases that introduce a request."""
     kept: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,11 +44,8 @@ class Descriptions:
     @cached_property
     def words(self) -> dict[str, bool]:
         """All words of descriptions, and whether they are plurals."""
-        found = {w: False for features in self.features.values() for w in features}
-        found.update((w, False) for w in english()["colours"])
-        found.update((w, False) for w in self.world.by_name)
-        for noun in self.known_nouns:
-            found[noun] = False
+        single = {*self.all_features, *self.world.by_name, *english()["colours"], *self.known_nouns}
+        found = dict.fromkeys(single, False)
         for noun in self.known_nouns:
             for form in plurals(noun):
                 if noun not in english()["mass"] or form in english()["same"]:  # "fruits", but no "foods"
@@ -58,72 +55,65 @@ class Descriptions:
                 found.setdefault(plural, True)
         return found
 
-    def _features(self, thing: WorldObject) -> set[str]:
-        found = features_of(self.domain, thing)
-        for fact in self.world.by_predicate.get("in_room", ()):
-            if fact.args[0] == thing.name and fact.args[1] in self.world.by_name:
-                found.update(self.world.by_name[fact.args[1]].class_name.split("_"))
-        return {w for w in found if w}
+    @cached_property
+    def all_features(self) -> frozenset[str]:
+        """The words that describe anything here."""
+        return frozenset(w for features in self.features.values() for w in features)
+
+    @cached_property
+    def colours(self) -> frozenset[str]:
+        """Words for colours."""
+        return frozenset(english()["colours"])
 
     def singular(self, word: str) -> str:
         """Normal form of a word: "cubes" is "cube"; synonyms share one."""
-        same = english()["same"].get(word, word) if word not in self._all_features else word
-        if same in self._all_features:
+        here = next((w for w in (word, *singulars(word)) if w in self.all_features), "")
+        if here:  # "blocks" are the blocks where there are some, and else the cubes
+            return here
+        same: str = english()["same"].get(word, word)
+        if same in self.all_features:
             return same
-        return next((s for s in singulars(same) if s in self._all_features or s in self.known_nouns), same)
+        return next((s for s in singulars(same) if s in self.all_features or s in self.known_nouns), same)
 
-    @cached_property
-    def _all_features(self) -> frozenset[str]:
-        return frozenset(w for features in self.features.values() for w in features)
+    def is_mass(self, phrase: NounPhrase) -> bool:
+        """Whether the noun is of things that are not counted, "the fruit"; "that fruit" is one of them."""
+        pointed = phrase.text.startswith(("this ", "that "))
+        return bool(phrase.words) and not pointed and self.singular(phrase.words[-1]) in english()["mass"]
 
-    def _parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
+    def describes(self, name: str, words: Sequence[str]) -> bool:
+        """Whether the words before the noun fit the object: attributes, parts of its name, its room; no other nouns."""
+        thing = self.world.by_name[name]
+        told = {*name.split("_")[:-1], *thing.class_name.lower().split("_")[:-1], thing.type}
+        told |= {p for p in name.split("_") if p.isdigit()}
+        for key, value in thing.attributes.items():
+            told |= {*str(value).lower().replace("_", " ").split()} if key not in UNSAID else set()
+        rest = [w for w in words if w not in told]
+        return not rest or "_".join(rest) in self._rooms(thing)
+
+    def parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
         """Several drawers are drawers, and not the cabinet that they are parts of, though it is called one, too."""
-        if not phrase.plural and phrase.quantity is not Quantity.ALL and not phrase.superlative:
+        if phrase.is_one and not phrase.superlative:
             return found
         part_of = (self.domain.extra.get("goals") or {}).get("parts", "")
         wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
         return [n for n in found if n not in wholes]
 
-    def _of_no_other_colour(self, phrase: NounPhrase, found: list[str], words: Sequence[str]) -> list[str]:
+    def of_no_other_colour(self, phrase: NounPhrase, found: list[str], words: Sequence[str]) -> list[str]:
         """ "the white mug" is the one that is all white, where another is white and yellow; "the white mugs" may be
         both.
         """
-        if not self._colours.intersection(words):
+        if not self.colours.intersection(words):
             return found
-        pure = [n for n in found if self.features[n] & self._colours <= {*words}]
+        pure = [n for n in found if self.features[n] & self.colours <= {*words}]
         if pure and pure != found and (phrase.plural or phrase.quantity is Quantity.ALL):
             also = ", ".join(spoken(n) for n in found if n not in pure)
             raise GoalError(f"{phrase.text!r}: {also} is so in part; name the things that are meant")
         return pure or found
 
-    def _check_colours(self, phrase: NounPhrase, meant: Iterable[str]) -> None:
-        """Raise GoalError for "everything that is not white", where of something the colour is not known."""
-        if any(e.quantity is Quantity.ALL and self._colours.intersection(e.words) for e in phrase.exceptions):
-            for name in meant:
-                if not self.features[name] & self._colours:
-                    raise GoalError(f"{phrase.text!r}: the colour of {spoken(name)} is not known; name what is meant")
+    def _features(self, thing: WorldObject) -> set[str]:
+        return features_of(self.domain, thing) | {w for room in self._rooms(thing) for w in room.split("_") if w}
 
-    @cached_property
-    def _colours(self) -> frozenset[str]:
-        return frozenset(english()["colours"])
-
-    def _describes(self, name: str, words: Sequence[str]) -> bool:
-        """Whether the words before the noun fit the object: attributes, parts of its name, its room; no other nouns."""
-        if not words:
-            return True
-        thing = self.world.by_name[name]
-        parts = {*name.split("_")[:-1], *thing.class_name.lower().split("_")[:-1]} | {
-            p for p in name.split("_") if p.isdigit()
-        }
-        told = {
-            w for k, v in thing.attributes.items() if k not in UNSAID for w in str(v).lower().replace("_", " ").split()
-        }
-        rest = [w for w in words if w not in parts and w not in told and w != thing.type]
-        return not rest or any(
-            "_".join(rest) == self.world.by_name[f.args[1]].class_name
-            for f in self.world.by_predicate.get("in_room", ())
-            if f.args[0] == name
-        )
-
-    def _mass(self, phrase: NounPhrase) -> bool:
-        return bool(phrase.words) and self.singular(phrase.words[-1]) in english()["mass"]
+    def _rooms(self, thing: WorldObject) -> list[str]:
+        """Classes of the rooms that a thing is in."""
+        inside = (f.args[1] for f in self.world.by_predicate.get("in_room", ()) if f.args[0] == thing.name)
+        return [self.world.by_name[n].class_name for n in inside if n in self.world.by_name]

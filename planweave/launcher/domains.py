@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
+import socket
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from planweave.core.base.errors import ConfigError
@@ -13,6 +15,7 @@ HIGHEST = 101
 """Above it, the ports of a domain may lie among those of outgoing connections (ip_local_port_range)."""
 # UDP ports of DDSI-RTPS 2.5, section 9.6.2.3: 7400 + 250 * domain + 10 + 2 * participant for discovery by unicast
 _PORT_BASE, _DOMAIN_GAIN, _UNICAST, _PARTICIPANT_GAIN = 7400, 250, 10, 2
+_RESERVED = 5  # port of a domain that no participant has
 _TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
@@ -43,6 +46,21 @@ def participants(domain: int) -> int | None:
     except (OSError, ValueError, IndexError):
         return None
     return len(ports.intersection(range(first + _UNICAST, first + _DOMAIN_GAIN, _PARTICIPANT_GAIN)))
+
+
+@contextlib.contextmanager
+def reserved(domain: int) -> Iterator[bool]:
+    """Reserve a domain on this machine until the end of the block; gives whether nobody else has.
+
+    By a UDP port of the domain: also users and containers that share no files see it, and the kernel releases it.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as held:
+        try:
+            held.bind(("127.0.0.1", _PORT_BASE + _DOMAIN_GAIN * domain + _RESERVED))
+        except OSError:
+            yield False
+        else:
+            yield True
 
 
 def _ports(lines: Iterable[str]) -> Iterable[int]:

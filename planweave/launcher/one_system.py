@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TextIO
 
 from planweave.core.base.errors import PlanweaveError
-from planweave.launcher.domains import HIGHEST, VARIABLE, domain, is_named, participants
+from planweave.launcher.domains import HIGHEST, VARIABLE, domain, is_named, participants, reserved
 from planweave.launcher.environment import NETWORK, keep_to_this_machine
 from planweave.launcher.namespace import checked, namespace
 
@@ -34,6 +34,8 @@ CHOOSE_ANOTHER = f"choose another namespace (--namespace arm2) or domain: {VARIA
 
 class RunningError(PlanweaveError):
     """A system runs already where another was to be started, or several run where one is addressed."""
+
+    code = "already_running"
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,13 @@ def own_domain(name: str, lasting: bool = False) -> Iterator[None]:
                 continue
             os.environ[VARIABLE] = str(tried)
             with contextlib.ExitStack() as stack:
+                # Between this look and the first participant of ours others look, too.
+                if not stack.enter_context(reserved(tried)) or participants(tried):
+                    continue
                 try:
                     stack.enter_context(only_system(name, lasting))
                 except PlanweaveError:
                     continue
-                if sum(one.domain == tried for one in running()) > 1:
-                    continue  # taken by another at the same time, in another namespace
                 keep_to_this_machine()
                 yield
                 return

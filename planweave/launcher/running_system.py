@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from planweave.core.base.errors import SystemDownError
+from planweave.core.base.paths import state_dir
 from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
 from planweave.launcher.systems import NodeSpec, System
 
@@ -39,8 +40,7 @@ class Graph(Protocol):
 
 def log_folder(system: str) -> Path:
     """A new folder for the logs of one run of a system."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    folder = state / "planweave" / "logs" / f"{system}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder = state_dir() / "logs" / f"{system}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -92,6 +92,8 @@ class System:
 class UnknownOptionError(UnknownNameError):
     """Neither an option of a system nor a parameter of one of its nodes."""
 
+    code = "unknown_option"
+
     def __init__(self, system: System, name: str):
         super().__init__(f"option of the system {system.name}", name, [option.name for option in system.options])
         nodes = ", ".join(node.name for node in system.nodes)

@@ -1,21 +1,19 @@
 """LIBERO's Panda as an arm of Planweave: joint trajectories at 20 Hz, in step with the simulator.
 
-See `planweave.bodies.arm.arms.base.Arm`. Stamps are simulated seconds since the task was loaded. Time passes only while
-the arm or its fingers move.
+Stamps are simulated seconds since the task was loaded. Time passes only while the arm or its fingers move.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.arms.base import ArmState, Watch
-from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.arms.base import ArmState, Desired, Done, Outcome
+from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
 from planweave.libero.client import LiberoSimulator
@@ -34,7 +32,6 @@ fingers' tips have the inertia of large boxes), and these motors give 12 Nm.
 _ARRIVED = 0.012  # rad
 _SLOW = 0.1  # rad/s below which a joint that has arrived counts as at rest
 _GRACE = 20  # steps after the end of a trajectory until the arm must be there
-_AWAY = 0.05  # rad from where the arm is that a trajectory may begin
 _GRIP_STEPS = 30  # in which the fingers must have come to rest
 _GRIP_START = 3  # steps before fingers at rest count as stopped
 _GRIP_BELOW = 0.003  # m that fingers may stay below the opening wanted
@@ -46,121 +43,118 @@ ROBOT = "panda"
 """Description of LIBERO's robot."""
 
 
-class LiberoArm:
+class _Joints:
+    """A `planweave.bodies.arm.arms.base.Follower` that gives the goals of LIBERO's controller, one a step. It has no
+    path tolerance: what is opened, closed and turned may hold the arm off its path.
+    """
+
+    away, off, grace, settle = 0.05, math.inf, math.inf, 0.0
+
+    def __init__(self, robot: RobotDescription, state: ArmState) -> None:
+        self._robot, self._state, self._hold = robot, state, state.positions
+        self._goals: list[Array] = []
+        self._end, self._left = state.positions, 0
+        self._done: Done | None = None
+
+    def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
+        """Follow a trajectory from the next step on, and hold its end until the arm is there."""
+        self._goals = list(_goals(*_slowed(self._robot, trajectory)))
+        self._end, self._left, self._done = trajectory.end, _GRACE, done
+
+    def stop(self) -> str:
+        """Come to rest where the arm is."""
+        self._goals, self._done = [], None
+        self._hold = self._state.positions + _LAG * self._state.velocities
+        return ""
+
+    def goal(self) -> Array:
+        """What to tell the controller in the next step, rad."""
+        if self._goals:
+            self._hold = self._goals.pop(0)
+        return self._hold
+
+    def stepped(self, state: ArmState) -> None:
+        """Process the state after a step."""
+        self._state, done = state, self._done
+        if done is None or self._goals:
+            return
+        error = np.abs(state.positions - self._end)
+        if error.max() < _ARRIVED and np.abs(state.velocities).max() < _SLOW:
+            self._done = None
+            done(Outcome(Code.SUCCESS))
+        elif self._left == 0:
+            self._done, joint = None, int(error.argmax())
+            done(
+                Outcome(
+                    Code.CONTROL_FAILED,
+                    f"the arm did not reach the end of its motion: {self._robot.joint_names[joint]} is "
+                    f"{error[joint]:.3f} rad away {_GRACE * STEP:g} s after the motion should have ended (something "
+                    "may block it); it was stopped",
+                )
+            )
+        self._left -= 1
+
+
+class _Fingers:
+    """A `planweave.bodies.arm.arms.base.Gripper` that opens and closes by notches; LIBERO's gripper has one force."""
+
+    grace, settle = math.inf, 0.0
+
+    def __init__(self, widest: int) -> None:
+        self._widest = self._notch = self._wanted = widest  # what it can, is told, and shall be told; it begins open
+        self._count = 0
+        self._done: Done | None = None
+
+    def start(self, width: float, force: float, done: Done) -> None:
+        """Move to an opening, rounded up to the next notch."""
+        self._wanted = min(math.ceil((width - _GRIP_BELOW) / _NOTCH), self._widest) if width > _GRIP_BELOW else 0
+        self._count, self._done = 0, done
+
+    def stop(self) -> None:
+        """Does nothing: fingers stop at the object they hold, and opening them would drop it."""
+
+    def sense(self) -> float:
+        """What to tell the gripper in the next step: 1 closes, -1 opens."""
+        sense = (self._notch > self._wanted) - (self._notch < self._wanted)
+        self._notch -= sense
+        return float(sense)
+
+    def stepped(self, state: ArmState) -> None:
+        """Process the state after a step."""
+        there = self._wanted > 0 and abs(state.width - self._wanted * _NOTCH) < _GRIP_NEAR
+        rest = self._count >= _GRIP_START and abs(state.finger_speed) < _GRIP_STILL
+        self._count += 1
+        if self._done is not None and (self._count >= _GRIP_STEPS or (self._notch == self._wanted and (there or rest))):
+            done, self._done = self._done, None
+            done(Outcome(Code.SUCCESS))
+
+
+class LiberoArm(ControlledArm):
     """The arm of a task that was loaded with `joints`. success: LIBERO's checker said so after the last step."""
 
     def __init__(self, simulator: LiberoSimulator, robot: RobotDescription | None = None) -> None:
         """robot: by default LIBERO's."""
-        self.robot = robot or load_robot(ROBOT)
         self.steps, self.success, self.ever = 0, False, False
-        self._simulator = simulator
-        self._ended: SkillFailureError | None = None
-        self._deadline = float("inf")
-        self._measured = self._read(simulator.arm())
-        self._hold = self._measured.positions
-        self._widest = round(self.robot.gripper.opening / _NOTCH)
-        self._notch = self._wanted = self._widest  # what the gripper is told, and shall be told; it begins open
-
-    def begin(self, deadline: float) -> None:
-        """Start a skill, which must end before `deadline` (time.monotonic())."""
-        self._ended, self._deadline = None, deadline
-
-    def abort(self, code: Code, message: str) -> None:
-        """End the running skill before its next step, from any thread; the first reason is kept."""
-        if self._ended is None:
-            self._ended = SkillFailureError(code, message)
-
-    def state(self) -> ArmState:
-        """As measured after the last step."""
-        return self._measured
-
-    def check(self) -> None:
-        """Raise where the skill was aborted or its time is up."""
-        if self._ended is None and time.monotonic() >= self._deadline:
-            self._ended = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
-        if self._ended is not None:
-            raise self._ended
-
-    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
-        """Follow a trajectory, and hold its end until the arm is there."""
-        away = np.abs(trajectory.positions[0] - self._measured.positions)
-        if away.max() > _AWAY:
-            joint = int(away.argmax())
-            raise SkillFailureError(
-                Code.CONTROL_FAILED,
-                f"the motion begins {away[joint]:.3f} rad from where {self.robot.joint_names[joint]} is "
-                f"(at most {_AWAY:g}); nothing was moved",
-            )
-        for goal in _goals(*_slowed(self.robot, trajectory)):
-            self._step(goal, watch)
-        for _ in range(_GRACE):
-            if self._arrived(trajectory.end):
-                return
-            self._step(trajectory.end, watch)
-        error = np.abs(self._measured.positions - trajectory.end)
-        joint = int(error.argmax())
-        self._stop()
-        raise SkillFailureError(
-            Code.CONTROL_FAILED,
-            f"the arm did not reach the end of its motion: {self.robot.joint_names[joint]} is {error[joint]:.3f} rad "
-            f"away {_GRACE * STEP:g} s after the motion should have ended (something may block it); it was stopped",
-        )
-
-    def grip(self, width: float, force: float, wait: bool = True) -> float:
-        """Move the fingers to an opening, rounded up to the next cm; LIBERO's gripper has one force."""
-        self._wanted = min(math.ceil((width - _GRIP_BELOW) / _NOTCH), self._widest) if width > _GRIP_BELOW else 0
-        if not wait:
-            return self._measured.width
-        for count in range(_GRIP_STEPS):
-            self._step(self._hold, None)
-            if self._notch == self._wanted and (self._is_open() or (count >= _GRIP_START and self._fingers_rest())):
-                break
-        return self._measured.width
-
-    def _is_open(self) -> bool:
-        """Whether the fingers are as far apart as they shall be, or nearly; closed is for `_fingers_rest` to say."""
-        return self._wanted > 0 and abs(self._measured.width - self._wanted * _NOTCH) < _GRIP_NEAR
-
-    def _fingers_rest(self) -> bool:
-        return abs(self._measured.finger_speed) < _GRIP_STILL
+        self._simulator, robot = simulator, robot or load_robot(ROBOT)
+        first = self._read(simulator.arm())
+        self._joints, self._fingers = _Joints(robot, first), _Fingers(round(robot.gripper.opening / _NOTCH))
+        super().__init__(self._joints, self._fingers, math.inf, robot, step=self._step)
+        self.on_state(first)
 
     def wait(self, steps: int) -> None:
         """Let some steps go by."""
         for _ in range(steps):
-            self._step(self._hold, None)
-
-    # -----------------------------------------------------------------------------------------------------------------
-
-    def _step(self, goal: Array, watch: Watch | None) -> None:
-        try:
             self.check()
-        except SkillFailureError:
-            self._stop()
-            raise
-        self._send(goal)
-        lost = watch(self._measured) if watch is not None else ""
-        if lost:
-            self._stop()
-            raise SkillFailureError(Code.GRASP_LOST, lost)
+            self._step()
 
-    def _send(self, goal: Array) -> None:
-        self._hold = goal
-        sense = (self._notch > self._wanted) - (self._notch < self._wanted)  # 1 closes, -1 opens
-        self._notch -= sense
-        moved = self._simulator.move([[*goal, float(sense)]])
+    def _step(self) -> None:
+        moved = self._simulator.move([[*self._joints.goal(), self._fingers.sense()]])
         self.steps, self.success = moved.count, moved.success
         self.ever = self.ever or moved.success
-        self._measured = self._read(moved.arm)
-
-    def _stop(self) -> None:
-        """Come to rest where the arm is."""
-        goal = self._measured.positions + _LAG * self._measured.velocities
-        for _ in range(3):
-            self._send(goal)
-
-    def _arrived(self, end: Array) -> bool:
-        error = np.abs(self._measured.positions - end)
-        return bool(error.max() < _ARRIVED and np.abs(self._measured.velocities).max() < _SLOW)
+        state = self._read(moved.arm)
+        self.on_state(state)
+        self._joints.stepped(state)
+        self._fingers.stepped(state)
 
     def _read(self, arm: Mapping[str, Any]) -> ArmState:
         first, second = arm["gripper"]

@@ -11,8 +11,9 @@ from planweave.libero.client import LiberoSimulator, Task
 if TYPE_CHECKING:
     from planweave.libero.body import LiberoBody
 
-TRUTH, CAMERA = "truth", "camera"
-VIEWS = (TRUTH, CAMERA)
+TRUTH, CAMERA, NAMED = "truth", "camera", "named"
+VIEWS = (TRUTH, CAMERA, NAMED)
+"""True poses; cameras; cameras, with the true names of what they see in place of a vision model's."""
 
 
 def check_view(view: str) -> None:
@@ -30,9 +31,13 @@ def body_on(simulator: LiberoSimulator, name: str, view: str) -> tuple[Task, Lib
     """Load a task (suite/task/initial state), and a body that sees it in this view."""
     check_view(view)
     from planweave.libero.body import LiberoBody
+    from planweave.libero.true_names import TrueNamer
 
     task = simulator.load(name, joints=True)
-    return task, LiberoBody(simulator, task if view == TRUTH else blinded(task), view)
+    if view == TRUTH:
+        return task, LiberoBody(simulator, task, view)
+    namer = TrueNamer(task.state) if view == NAMED else None
+    return task, LiberoBody(simulator, blinded(task), CAMERA, namer)
 
 
 def blinded(task: Task) -> Task:

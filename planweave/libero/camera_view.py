@@ -16,13 +16,14 @@ import numpy as np
 from planweave.core.symbolic.domain import Domain
 from planweave.libero.arm import ROBOT
 from planweave.libero.client import LiberoSimulator, Picture
+from planweave.libero.seen_furniture import SeenFurniture
 from planweave.libero.seen_world import TURNED, Seen, SeenPart, SeenThing, resting, seen_world
 from planweave.perception.cloud import Projector
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.robot_filter import RobotState, robot_mask
-from planweave.perception.segments import Segment, Segmentation, find_segments
+from planweave.perception.segmentation import Segment, Segmentation, find_segments
 from planweave.perception.vision_names import Marked, Named
 from planweave.robots import load_robot
 
@@ -36,7 +37,7 @@ _UNKNOWN = "object"
 _LARGE = 0.15  # m from which on a thing's parts are named, too
 _LEAST_MASK = 30  # pixels of a mark
 _SAME = 0.02  # m between what two cameras show of one thing
-_SLIVER, _EDGE, _WITHIN = 0.15, 0.006, 0.9  # share of a thing's voxels, m beyond it, and share of points that are not
+_SLIVER, _EDGE, _WITHIN = 0.15, 0.006, 0.9  # share of a thing's area, m beyond it, and share of points that are not
 
 
 class Namer(Protocol):
@@ -89,8 +90,12 @@ def see(
     marked = [_marked(segment, views) for segment, _ in shown]
     answers = namer.names([view.rgb for view in views], marked, sentence, CHANGING)
     things = resting(_things(segmentation, shown, answers), segmentation.ground)
-    world = seen_world(domain, things, segmentation.ground, stamp)
-    return Seen(world, things, segmentation.ground, base)
+    furniture = SeenFurniture(domain, base, segmentation.ground)
+    for _ in range(2):  # once is by chance
+        furniture.look(views, things)
+    furniture.find_contents(things)
+    world = seen_world(domain, things, stamp, furniture=furniture)
+    return Seen(world, things, segmentation.ground, base, furniture)
 
 
 def depth_view(picture: Picture, robot: Mapping[str, Sequence[float]]) -> DepthView:
@@ -173,7 +178,7 @@ def _things(
 
 def _is_sliver(one: Segment, whole: Segment) -> bool:
     """Whether a segment is a small piece of a much larger one of its name: within its outline and its heights."""
-    if one.voxels > _SLIVER * whole.voxels:
+    if one.area > _SLIVER * whole.area:
         return False
     low, high = whole.points[:, 2].min() - _EDGE, whole.points[:, 2].max() + _EDGE
     outline = cv2.convexHull(whole.points[:, :2].astype(np.float32))

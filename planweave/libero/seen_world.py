@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
-from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.scene_object import Thing, thing_of_solid
 from planweave.bodies.arm.solids import solid_of_cloud
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
-from planweave.libero.seen_drawers import Drawer, find_drawers
 from planweave.libero.truth import at_centre, categories, completed, table_centre
 from planweave.perception.geometry import Pose
 from planweave.perception.vision_names import Named
+
+if TYPE_CHECKING:
+    from planweave.libero.seen_furniture import SeenFurniture
 
 TURNED = np.diag([-1.0, -1.0, 1.0])
 """From LIBERO's frame, and that of the robot's base, to the person's."""
@@ -28,7 +31,6 @@ _OVER = 0.03  # share of a thing's points above what it stands on
 _SUNK = 0.01  # m below a rim from which on a thing is inside
 _UNSURE = 0.01  # m by which the middles of two things may be wrong against each other, as they are seen
 _CENTRED = 0.03 - _UNSURE  # m between those of an item that was put on another and of that one; LIBERO wants 0.03
-_HANDLES = ("handle", "knob", "pull")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,24 +80,18 @@ class SeenThing:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the cameras show: the symbolic world, and the things with their points."""
+    """What the cameras show: the symbolic world, the things with their points, and the furniture among them."""
 
     world: World
     things: tuple[SeenThing, ...]
     ground: float
     base: np.ndarray = field(repr=False)
+    furniture: SeenFurniture = field(repr=False)
 
     def solids(self, domain: Domain) -> tuple[Thing, ...]:
-        """The things with their shapes in the robot's base frame, for grasping, and `rooms`."""
+        """The things with their shapes in the robot's base frame, for grasping, and the rooms of open drawers."""
         found = [solid_thing(domain, thing, self.base) for thing in self.things if not thing.lost]
-        return (*found, *self.rooms())
-
-    def rooms(self) -> Iterator[Thing]:
-        """The insides of drawers, in the robot's base frame."""
-        for each in self.world.objects:
-            if each.class_name == "drawer" and each.position is not None and each.size is not None:
-                x, y, z = (TURNED @ each.position - self.base).tolist()
-                yield room(each.name, "part", "drawer", Region((x, y, z), each.size))
+        return (*found, *self.furniture.rooms())
 
 
 def solid_thing(domain: Domain, thing: SeenThing, base: np.ndarray) -> Thing:
@@ -185,37 +181,31 @@ def _can(kind: str) -> set[str]:
     }
 
 
-def seen_world(domain: Domain, things: Sequence[SeenThing], ground: float, stamp: float, lifted: str = "") -> World:
+def seen_world(
+    domain: Domain,
+    things: Sequence[SeenThing],
+    stamp: float,
+    lifted: str = "",
+    furniture: SeenFurniture | None = None,
+) -> World:
     """The world of things; lifted: the one in the robot's hand, which stands nowhere."""
     objects, facts = [], set()
-    drawers: dict[str, list[tuple[str, Drawer]]] = {}
     for thing in things:
         kind = thing.named.class_name
         objects.append(_object(domain, thing, stamp))
         facts |= {Literal(can, (thing.name,)) for can in _can(kind)}
         facts |= {Literal("bears_things", (thing.name,))} if kind != "caddy" else set()
         facts |= {*_states(thing)}
-        if thing.named.drawers:
-            handles = [part.points for part in thing.parts if part.named.class_name.endswith(_HANDLES)]
-            drawers[thing.name] = []
-            for drawer in find_drawers(thing.points, thing.named.drawers, handles, ground):
-                name = "_".join(filter(None, (thing.name, drawer.level, "drawer")))
-                drawers[thing.name].append((name, drawer))
-                attributes = {"level": drawer.level} if drawer.level else {}
-                part = WorldObject(
-                    name, "part", "drawer", attributes, drawer.centre, None, drawer.size, Known.SEEN, stamp
-                )
-                objects.append(part)
-                facts |= {Literal("part_of", (name, thing.name)), Literal("holds_things", (name,))}
-                facts.add(Literal("can_open", (name,)))
-                facts |= {Literal("opened", (name,))} if drawer.is_open else set()
-                facts |= {Literal("closed", (name,))} if drawer.is_closed else set()
+        if furniture is not None and thing.name in furniture.furniture:
+            objects += furniture.drawers(thing.name, stamp)
+            facts |= furniture.furniture[thing.name].facts()
     middle = table_centre(stamp)
     placed, by_name = set(), {thing.name: thing for thing in things}
     for thing in things:
         if domain.type_of_class(thing.named.class_name) == "item" and thing.below and thing.name != lifted:
             placed.add(thing.name)
-            relation = _relation(domain, thing, by_name[thing.below], drawers.get(thing.below, ()))
+            room = furniture.inside.get(thing.name) if furniture is not None else None
+            relation = Literal("in", (thing.name, room)) if room else _relation(domain, thing, by_name[thing.below])
             facts |= {relation} if relation else set()
     placed |= {lifted, *(thing.name for thing in things if thing.lost)}
     free = [o for o in objects if o.type == "item" and o.name not in placed]
@@ -246,16 +236,9 @@ def _states(thing: SeenThing) -> Iterator[Literal]:
         yield Literal(f"turned_{state}", (thing.name,))
 
 
-def _relation(
-    domain: Domain, thing: SeenThing, below: SeenThing, drawers: Sequence[tuple[str, Drawer]]
-) -> Literal | None:
+def _relation(domain: Domain, thing: SeenThing, below: SeenThing) -> Literal | None:
     """How a thing rests on or in another; None where the robot has put it there, and it may not be as LIBERO means."""
-    x, y, z = thing.middle
     margin = _UNSURE if thing.was_put else 0.0
-    for name, drawer in drawers:
-        inside = all(abs(a - b) < s / 2 - margin for a, b, s in zip((x, y), drawer.centre, drawer.size))
-        if drawer.is_open and inside and abs(z - drawer.centre[2]) < drawer.size[2]:
-            return Literal("in", (thing.name, name))
     hollow = "holds_things" in _can(below.named.class_name)
     sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - _SUNK
     if hollow and sunk:

@@ -25,7 +25,7 @@ from planweave.libero.camera_view import CameraView
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.geometry import Geometry, pose
 from planweave.libero.scene_memory import SceneMemory, evidence
-from planweave.libero.seen_world import TURNED, Seen, SeenThing, resting, seen_world, solid_thing
+from planweave.libero.seen_world import TURNED, SeenThing, resting, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
@@ -111,8 +111,9 @@ class SeenView:
         self._memory = SceneMemory(
             first.things, first.ground, lambda t: domain.type_of_class(t.named.class_name) == "item"
         )
-        self._steps, self._last = arm.steps, self._observation("")
         self.ground = first.ground - float(self._base[2])
+        self._furniture = first.furniture
+        self._steps, self._last = arm.steps, self._observation("")
         centre = table_centre(0.0)
         x, y, _ = (TURNED @ np.array(centre.position) - self._base).tolist()
         width, depth, _ = centre.size or (0.0, 0.0, 0.0)
@@ -126,6 +127,7 @@ class SeenView:
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
             return self._last, held
         views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
+        self._memory.things = self._furniture.look(views, self._memory.things)
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         if held is None and self._carried is not None:
             seen, thing = self._carried
@@ -162,13 +164,17 @@ class SeenView:
     def _observation(self, held: str) -> Observation:
         memory, stamp = self._memory, self._arm.state().stamp
         memory.things = resting(memory.things, memory.ground, held)
-        world = seen_world(self._domain, memory.things, memory.ground, stamp, held)
-        seen = Seen(world, memory.things, memory.ground, self._base)
+        self._furniture.find_contents(memory.things, held)
+        world = seen_world(self._domain, memory.things, stamp, held, self._furniture)
         found = tuple(self._solid(thing) for thing in memory.things if not thing.lost)
-        return Observation(holding(world, held) if held else world, (*found, *seen.rooms()), stamp)
+        known = self._furniture.articulation
+        return Observation(holding(world, held) if held else world, (*found, *self._furniture.rooms()), stamp, known)
 
     def _solid(self, thing: SeenThing) -> Thing:
         """A thing's shape, made once for each place."""
+        furniture = self._furniture.furniture.get(thing.name)
+        if furniture is not None:
+            return replace(furniture.thing(self._domain), visible=thing.visible)
         points, bottom, solid = self._shapes.get(thing.name, (None, 0.0, None))
         if solid is None or points is not thing.points or bottom != thing.bottom:
             solid = solid_thing(self._domain, thing, self._base)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from reprlib import repr as short_repr
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from planweave.core.base.errors import ParseError, SeveralAnswersError
 from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.reading import READING_KINDS, WrittenReading
 from planweave.llm.reasoning import said_in
 
 MAX_CHARACTERS = 1_000_000
@@ -86,6 +87,68 @@ def parse_goal(text: str) -> tuple[Literal, ...]:
         raise ParseError(f'no goal in the reply {_shown(text)}; expected {{"goal": ["predicate(object)", …]}}')
     if len(calls) > MAX_LITERALS:
         raise ParseError(f"the reply has {len(calls)} literals; more than {MAX_LITERALS} are no goal")
+    return tuple(Literal(call.name, call.args, not call.negated) for call in calls)
+
+
+def parse_reading(text: str) -> WrittenReading:
+    """A reading in a reply: the goal in any form that `parse_goal` reads, the rest in the same JSON object. Raises
+    ParseError, and SeveralAnswersError where there are several that differ.
+    """
+    goal = parse_goal(text)
+    whole = (value for value, _, _ in _json_values(_checked(text)))
+    found = agreed((_reading(value) for value in whole if isinstance(value, dict)), text)
+    return replace(found, goal=goal) if found is not None else WrittenReading(goal=goal)
+
+
+def parse_comparison(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a reading adds to a sentence and what it loses, in a reply; raises ParseError."""
+    whole = [
+        value
+        for value, _, _ in _json_values(_checked(text))
+        if isinstance(value, dict) and {"adds", "loses"} <= {*value}
+    ]
+    found = agreed((tuple(tuple(map(str, _rows(value, key))) for key in ("adds", "loses")) for value in whole), text)
+    if found is None:
+        raise ParseError(f'no comparison in the reply {_shown(text)}; expected {{"adds": [], "loses": []}}')
+    return found[0], found[1]
+
+
+def _reading(value: dict[str, Any]) -> WrittenReading:
+    if len(value) == 1 and isinstance(inner := next(iter(value.values())), dict):
+        value = inner  # {"reply": {"goal": …}}
+    kind = str(value.get("kind") or "task").lower()
+    if kind not in READING_KINDS:
+        raise ParseError(f"{short_repr(kind)} is no kind of reading; expected one of {', '.join(READING_KINDS)}")
+    any_of = []
+    for row in _rows(value, "any_of"):
+        number = row.get("number") if isinstance(row, dict) else None
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise ParseError(f'{short_repr(row)} is no choice of several; expected {{"number": 1, "of": [...]}}')
+        any_of.append((number, _literals(row.get("of"))))
+    words = [str(row).rpartition("=") for row in _rows(value, "words")]
+    return WrittenReading(
+        kind,
+        (),
+        tuple(step for row in _rows(value, "before") if (step := _literals(row))),
+        tuple(any_of),
+        _literals(value.get("keep") or []),
+        tuple(choice for row in _rows(value, "choices") if (choice := _literals(row))),
+        tuple((said.strip(), meant.strip()) for said, _, meant in words),
+        tuple(map(str, _rows(value, "not_covered"))),
+    )
+
+
+def _rows(value: dict[str, Any], key: str) -> list[Any]:
+    rows = value.get(key) or []
+    if not isinstance(rows, list) or len(rows) > MAX_LITERALS:
+        raise ParseError(f"{key} is no list of at most {MAX_LITERALS} entries")
+    return rows
+
+
+def _literals(data: Any) -> tuple[Literal, ...]:
+    if not isinstance(data, (list, str)):
+        raise ParseError(f'{short_repr(data)} is no list of conditions; expected ["predicate(object)", …]')
+    calls = dict.fromkeys(_in_json([data] if isinstance(data, str) else data))
     return tuple(Literal(call.name, call.args, not call.negated) for call in calls)
 
 

@@ -10,9 +10,12 @@ from typing import Any
 
 from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
 from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.reading import READING_KINDS
 
 MAX_GROUND = 400  # calls listed one by one; beyond that a pattern says how they are written
 MAX_PATTERN = 40_000  # characters of such a pattern; beyond that any text (endpoints bound the size of a schema)
+_MAX_PARTS = 12  # states in order, choices of several, and things that may be meant, in a reading
+_MAX_WORDS = 20  # that it explains
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\/]")
 
 
@@ -51,9 +54,37 @@ def step_schema(domain: Domain, world: World, end: str, without: Collection[str]
     return _object({"action": _call(domain, schemas, world, end)})
 
 
-def goal_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
-    """Schema of ``{"goal": [literal, …]}``, in the form of `plan_schema`; an empty list: there is none."""
-    return _list_schema("goal", _call(domain, goal_predicates(domain), world), 0, max_literals)
+def reading_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
+    """Schema of a reading (`planweave.llm.parsing.WrittenReading`). The literals of the goal are in the form of
+    `plan_schema`, also after "not "; the others are texts, which bound the schema's size.
+    """
+    literal = _call(domain, goal_predicates(domain), world)
+    if "enum" in literal:
+        literal = literal | {"enum": [*literal["enum"], *(f"not {one}" for one in literal["enum"])]}
+    elif "pattern" in literal:
+        literal = literal | {"pattern": literal["pattern"].replace("^(", "^(not )?(", 1)}
+    text = {"type": "string"}
+    texts = {"type": "array", "items": text, "maxItems": max_literals}
+    lists = {"type": "array", "items": texts, "maxItems": _MAX_PARTS}
+    number = {"type": "integer", "minimum": 1, "maximum": max_literals}
+    return _object(
+        {
+            "kind": {"type": "string", "enum": list(READING_KINDS)},
+            "before": lists,
+            "goal": {"type": "array", "items": literal, "minItems": 0, "maxItems": max_literals},
+            "any_of": {"type": "array", "items": _object({"number": number, "of": texts}), "maxItems": _MAX_PARTS},
+            "keep": texts,
+            "choices": lists,
+            "words": {"type": "array", "items": text, "maxItems": _MAX_WORDS},
+            "not_covered": texts,
+        }
+    )
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Schema of ``{"adds": [text, …], "loses": [text, …]}``."""
+    texts = {"type": "array", "items": {"type": "string"}, "maxItems": _MAX_WORDS}
+    return _object({"adds": texts, "loses": texts})
 
 
 def choice_schema(letters: Sequence[str]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Course:
 class ReachedMeanwhileError(PlanweaveError):
     """While the task was paused its goal was reached: nothing is left to do but to verify it."""
 
+    code = "reached_meanwhile"
+
 
 @dataclass(frozen=True)
 class AfterPause:

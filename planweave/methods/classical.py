@@ -55,7 +55,7 @@ class Classical(PaperMode):
 
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
-        disproved: set[Literal] = set()  # observed facts that acting showed to be false
+        disproved: dict[Literal, frozenset[Literal]] = {}  # what acting showed to be false, as long as nothing changes
         predicted = UnobservedEffects()
         failures: Counter[Action] = Counter()
         tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
@@ -67,7 +67,8 @@ class Classical(PaperMode):
             episode.tell("planning" if attempt == 0 else "planning again")
             if self.limited:
                 _check_seen(episode, world)
-            believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - disproved))
+            disproved = {fact: then for fact, then in disproved.items() if then == _circumstances(world)}
+            believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
             plan = solve(
                 episode.domain,
                 believed,
@@ -91,12 +92,10 @@ class Classical(PaperMode):
                 return
             tried.add(situation)
             world = self._follow(episode, plan, world, disproved, predicted, failures)
-            if any(count > self.retries for count in failures.values()):
-                action, count = failures.most_common(1)[0]
-                episode.tell(
-                    message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
-                    f"at last since: {episode.message}"
-                )
+            action, count = failures.most_common(1)[0] if failures else (None, 0)
+            if episode.stopped or count > self.retries:
+                often = f" {count} times, at last" if count > 1 else ""
+                episode.tell(message=f"gave up: {action} failed{often} since: {episode.message}")
                 return
             if world.unmet(episode.goal) and attempt < self.max_replans:
                 episode.corrections += 1
@@ -110,7 +109,7 @@ class Classical(PaperMode):
         episode: Episode,
         plan: tuple[Action, ...],
         world: World,
-        disproved: set[Literal],
+        disproved: dict[Literal, frozenset[Literal]],
         predicted: UnobservedEffects,
         failures: Counter[Action],
     ) -> World:
@@ -127,9 +126,11 @@ class Classical(PaperMode):
                 self._surprise = f"it could not {episode.domain.phrase(action)}: {outcome.message}"
                 predicted.discard(action)
                 if outcome.final:
-                    failures[action] += self.retries + 1
+                    return observed
                 if outcome.code in _OUT_OF_REACH:
-                    disproved.update(Literal("reachable", (name,)) for name in action.args)
+                    now = _circumstances(observed)
+                    if now == _circumstances(world):  # else another try may find a way
+                        disproved.update((Literal("reachable", (name,)), now) for name in action.args)
                 return observed
             predicted.record(episode.domain, world, observed, action)
             missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)
@@ -160,3 +161,8 @@ class Classical(PaperMode):
             transition.apply(state, action)
         lacking = [g for g in episode.goal if ((g.predicate, *g.args) in state.facts) != g.positive]
         return phrases((g.negated() for g in lacking), 3)
+
+
+def _circumstances(world: World) -> frozenset[Literal]:
+    """Facts of the things around the arm, which decide what it reaches: without those of what it holds and reaches."""
+    return frozenset(f for f in world.facts if f.args and f.predicate not in ("reachable", "holding", "clear"))

@@ -1,37 +1,41 @@
-"""Interpretation of a sentence as goal literals, or of a question: by the controlled English where it applies, else by
+"""Reading of a sentence as goal literals, or of a question: by the controlled English where it applies, else by
 the model.
 
-The model samples several replies at once, constrained to literals over the known objects; a goal is accepted only if
-enough replies agree on it, since a wrong goal makes the robot do the wrong thing.
+The model samples several replies at once, constrained to literals over the known objects; a reading is accepted only if
+it covers every content word of the sentence and enough replies agree on it, since a wrong goal makes the robot do the
+wrong thing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 from planweave.core.base.errors import GoalError, ModelError, NoModelError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.workflow.ports import Interpretation
 from planweave.core.workflow.question import AmbiguityError, Clarification
+from planweave.core.workflow.reading import Reading
 from planweave.goals.alternatives import which_reading
 from planweave.goals.goal_checks import checked_goal
-from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.goal_grammar import formal, read_sentence
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.paraphrase import nearest, understood
+from planweave.goals.paraphrase import understood
+from planweave.goals.reading_checks import checked_reading
 from planweave.goals.scene_questions import answer, is_question
 from planweave.goals.sentence_vocabulary import Vocabulary
-from planweave.goals.sentence_words import Words, longest, without_politeness, words_of
+from planweave.goals.sentence_words import Words, longest, not_english, without_politeness, words_of
+from planweave.goals.suggestions import nearest
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
-from planweave.llm.parsing import parse_goal
+from planweave.llm.parsing import parse_comparison, parse_reading
 from planweave.llm.replies import ask_until_read, whole
-from planweave.llm.schema import goal_schema
+from planweave.llm.schema import comparison_schema, reading_schema
 from planweave.methods.action_filter import offered
-from planweave.methods.prompting import Messages, goal_messages
+from planweave.methods.prompting import Messages, confirm_messages, goal_messages
 
 MAX_SENTENCE = 2000  # characters
 MAX_LITERALS = 20
@@ -60,13 +64,16 @@ def interpret(
     agreement: float = 0.5,
     shown: World | None = None,
     clarifications: Sequence[Clarification] = (),
-) -> Interpretation:
-    """Goal of a sentence; source says who interpreted it. Raises GoalError (not understood, impossible; AmbiguityError
+    model_first: bool = False,
+) -> Reading:
+    """The reading of a sentence; source says who read it. Raises GoalError (not understood, impossible; AmbiguityError
     where an answer of a person would make it clear) or CanceledError.
 
-    A question is answered and never executed. Sentences with "not" that the grammar cannot parse are not given to a
-    model. agreement: a goal is accepted if more than this share of the replies agrees on it. shown: the part of the
-    world in the prompt, by default all of it. clarifications: a person's answers so far, which the grammar heeds.
+    A question is answered and never executed. agreement: a reading is accepted if more than this share of the replies
+    agrees on it. shown: the part of the world in the prompt, by default all of it. clarifications: a person's answers
+    so far, which the grammar heeds. model_first: the model has shown that it reads such sentences, so that it is asked
+    for every one: what both read must be the same, else a person is asked; without it, only what the grammar does not
+    cover is given to the model, and nothing that says "not".
     """
     sentence = checked_sentence(sentence)
     if not world.objects:
@@ -76,73 +83,185 @@ def interpret(
         )
     words, asked = words_of(sentence)
     plain = without_politeness(words)
-    if is_question(plain, asked):
-        return Interpretation((), "grammar", answer=answer(domain, world, plain))
-    if asked and words[:1] == plain[:1]:
+    a_question = is_question(plain, asked)
+    if a_question:
+        try:
+            return Reading((), "grammar", answer=answer(domain, world, plain))
+        except GoalError:
+            if not model_first:
+                raise
+    if asked and words[:1] == plain[:1] and not a_question:
         raise GoalError(
             "it is not clear whether that is a question or a task; leave out the question mark, or ask "
             '"is …?", "where is …?"'
         )
-    en = english()
-    foreign = [w for w in plain if w in en["foreign"] or not w.isascii()]
-    if len(foreign) > 1 and not set(foreign) & set(Vocabulary(domain, world).nouns):  # before slips are looked for
-        raise GoalError("only English is read here" + _instead(domain, world, plain))
-    try:
-        reading = read_sentence(domain, world, sentence, clarifications)
-        goal = checked_goal(domain, world, reading.goal)
-        return Interpretation(goal, "grammar", understood=understood(domain, goal, reading.notes))
-    except NotCoveredError as error:
-        reason, unclear = str(error), error.ambiguity
-    mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
-    for said, why in unsaid(mended):
-        raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + _instead(domain, world, plain))
-    negated = [w for w in mended if w in en["negations"]]
-    if negated:
-        raise GoalError(
-            f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
-            + _instead(domain, world, plain)
-        )
+    instead = cache(partial(_instead, domain, world, plain))  # made where it is needed
+    foreign = not_english(plain, Vocabulary(domain, world).nouns)  # before slips are looked for
+    if foreign and not model_first:
+        raise GoalError(foreign + instead())
+    by_grammar, problem = (
+        (None, NotCoveredError(foreign)) if foreign else _by_grammar(domain, world, sentence, clarifications)
+    )
+    if by_grammar is not None and (not model_first or formal(sentence) is not None or clarifications):
+        return by_grammar
+    if a_question:
+        by_grammar, problem = None, NotCoveredError("it is a question that is not answered here")
+    if isinstance(problem, AmbiguityError) or (isinstance(problem, GoalError) and not model_first):
+        raise problem
+    reason = str(problem or "")
+    if not model_first:
+        _check_sayable(domain, world, words, reason, instead)
     if clarifications:  # a model does not know what was answered
-        raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)}")
-    instead = _instead(domain, world, plain)
+        raise GoalError(f"the sentence is not understood: {reason}{instead()}")
+    unclear = getattr(problem, "ambiguity", None)
     try:
         read = readings(domain, world, sentence, ask, shown)
     except NoModelError as error:
-        why = f"{instead}. {str(error)[:1].upper()}{str(error)[1:]}"
+        why = f"{instead()}. {str(error)[:1].upper()}{str(error)[1:]}"
     except ModelError as error:
-        why = f"{instead} (the model that could help did not answer: {error})"
+        why = f"{instead()} (the model that could help did not answer: {error})"
     else:
-        goal = _agreed(domain, world, read, agreement, instead, unclear, reason)
-        notes = _guessed(domain, world, mended, goal)
-        return Interpretation(goal, "model", read.replies.usage, understood(domain, goal, notes))
+        if by_grammar is not None:
+            return _both(domain, by_grammar, read, agreement)
+        refused = isinstance(problem, GoalError)
+        found = _agreed(domain, read, agreement, instead, unclear, reason)
+        if a_question and not found.answer:
+            raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
+        said = Vocabulary(domain, world).mended(words)[0]
+        doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
+        if doubt and not found.answer:
+            _ask_whether(domain, found, f"{doubt}; a model read it otherwise" if refused else doubt)
+        notes = _guessed(domain, world, said, found.goal)
+        told = f"{found.understood} ({'; '.join(notes)})" if found.goal else ""
+        return replace(found, usage=read.replies.usage, understood=told)
+    if by_grammar is not None:
+        return by_grammar
+    if isinstance(problem, GoalError):
+        raise problem
     message = f"the sentence is not understood: {reason}{why}"
     raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)
 
 
+def confirmed(domain: Domain, world: World, sentence: str, reading: Reading, ask: Ask) -> Reading:
+    """The reading, where a model finds that it adds nothing to the sentence and loses nothing; else AmbiguityError asks
+    a person whether it is meant, also where the model gives no answer.
+    """
+    request = ChatRequest(confirm_messages(world, sentence, reading.understood))
+    try:
+        rows, replies, problem = ask_until_read(
+            lambda r: ask(r.messages, comparison_schema()), request, lambda reply: parse_comparison(whole(reply))
+        )
+    except ModelError as error:
+        _ask_whether(domain, reading, f"the reading could not be confirmed: {error}")
+        raise
+    for _, (adds, loses) in rows[:1]:
+        parts = [f"{word}: {', '.join(said)[:200]}" for word, said in (("adds", adds), ("loses", loses)) if said]
+        if not parts:
+            return replace(reading, usage=reading.usage + replies.usage)
+        problem = f"a model finds that the reading {'; '.join(parts)}"
+    _ask_whether(domain, reading, problem or "the reading could not be confirmed")
+    return reading
+
+
+def _by_grammar(
+    domain: Domain, world: World, sentence: str, clarifications: Sequence[Clarification]
+) -> tuple[Reading | None, Exception | None]:
+    """The grammar's reading, or what it finds wrong with the sentence."""
+    try:
+        reading = read_sentence(domain, world, sentence, clarifications)
+        before = tuple(checked_goal(domain, world, step) for step in reading.before)
+        goal = checked_goal(domain, world, reading.goal)
+        words = reading.understood or understood(domain, goal)  # literals in formal notation come without words
+        return replace(reading, goal=goal, before=before, understood=words), None
+    except (GoalError, NotCoveredError) as error:
+        return None, error
+
+
+def _check_sayable(domain: Domain, world: World, words: Words, reason: str, instead: Callable[[], str]) -> None:
+    """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
+    mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
+    for said, why in unsaid(mended):
+        raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + instead())
+    negated = [w for w in mended if w in english()["negations"]]
+    if negated:
+        raise GoalError(
+            f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked" + instead()
+        )
+
+
+def _both(domain: Domain, by_grammar: Reading, read: Readings, agreement: float) -> Reading:
+    """The reading of grammar and model where they agree; else a person is asked which is meant."""
+    said, votes = read.found.most_common(1)[0] if read.found else (None, 0)
+    by_grammar = replace(by_grammar, usage=read.replies.usage)
+    if said is None:
+        return by_grammar
+    other = said.reading
+    if {*other.goal} == {*by_grammar.goal} and (other.before, other.keep) == (by_grammar.before, by_grammar.keep):
+        return by_grammar
+    agreed = votes > agreement * len(read.replies.replies) and bool(other.goal) and said.kind == "task"
+    if agreed:
+        _ask_which(domain, [by_grammar, other], "grammar and model read the sentence differently")
+    _ask_whether(domain, by_grammar, "the model found no such task in the sentence")
+    return by_grammar
+
+
+def _ask_whether(domain: Domain, reading: Reading, doubt: str) -> None:
+    """Raise AmbiguityError: is this what is meant?"""
+    _ask_which(domain, [reading], doubt)
+
+
+def _ask_which(domain: Domain, read: Sequence[Reading], doubt: str) -> None:
+    """Raise AmbiguityError with readings to choose from; GoalError where one has more than a goal."""
+    ways = " or: ".join(r.understood[:200] for r in read)
+    if any(r.before or r.keep for r in read):
+        raise GoalError(f"{doubt} ({ways}); say each state as a task of its own")
+    raise AmbiguityError(
+        f"{doubt} ({ways}); say it in other words", which_reading(domain, [r.goal for r in read], "model", doubt)
+    )
+
+
+@dataclass(frozen=True)
+class Said:
+    """One reply, checked. kind: one of READING_KINDS; choices: goals that may be meant; left: words it cannot say."""
+
+    kind: str
+    reading: Reading = field(default_factory=lambda: Reading((), "model"))
+    choices: tuple[tuple[Literal, ...], ...] = ()
+    left: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Readings:
-    """A model's readings of a sentence as goals with their number, () where it says that the sentence has none.
-
-    problem: what is wrong with the last reply that could not be read.
+    """A model's readings of a sentence with their number. problem: what is wrong with the last reply that could not be
+    read, or that does not cover the sentence.
     """
 
-    goals: Counter[tuple[Literal, ...]]
+    found: Counter[Said]
     replies: ChatReplies
     problem: str
 
+    @property
+    def goals(self) -> Counter[tuple[Literal, ...]]:
+        """The goals with their number, () where a reply says that the sentence has none."""
+        return Counter({said.reading.goal: number for said, number in self.found.items()})
+
 
 def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World | None = None) -> Readings:
-    """Ask a model for the goal of a sentence, once more where no reply can be read; raises ModelError."""
+    """Ask a model what a sentence means, once more where no reply can be read; raises ModelError."""
     seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
-    schema = goal_schema(sayable, seen, max_literals=MAX_LITERALS)
+    schema = reading_schema(sayable, seen, max_literals=MAX_LITERALS)
 
-    def read(reply: ChatReply) -> tuple[Literal, ...]:
-        literals = parse_goal(whole(reply))  # one without its end may lack a condition
-        return tuple(sorted(checked_goal(domain, world, literals))) if literals else ()
+    def read(reply: ChatReply) -> Said:
+        written = parse_reading(whole(reply))  # one without its end may lack a condition
+        if written.kind == "unclear":
+            return Said("unclear", choices=tuple(checked_goal(domain, world, goal) for goal in written.choices))
+        if written.kind == "cannot" or not (written.goal or written.any_of):
+            return Said("cannot", left=written.not_covered)
+        return Said(written.kind, checked_reading(domain, world, sentence, written))
 
     request = ChatRequest(goal_messages(sayable, seen, sentence))
     rows, replies, problem = ask_until_read(lambda r: ask(r.messages, schema), request, read)
-    return Readings(Counter(goal for _, goal in rows), replies, problem)
+    return Readings(Counter(said for _, said in rows), replies, problem)
 
 
 def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
@@ -177,26 +296,33 @@ def _instead(domain: Domain, world: World, words: Words) -> str:
 
 def _agreed(
     domain: Domain,
-    world: World,
     read: Readings,
     agreement: float,
-    instead: str,
+    instead: Callable[[], str],
     unclear: AmbiguityError | None,
     reason: str,
-) -> tuple[Literal, ...]:
-    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where there is no goal;
+) -> Reading:
+    """The task or answer that enough replies agree on. unclear: what the grammar would ask, asked where there is none;
     reason: why the grammar read no goal.
     """
-    found = [goal for goal, _ in read.goals.most_common() if goal]
-    goal, votes = read.goals.most_common(1)[0] if read.goals else ((), 0)
+    tasks = [said.reading for said, _ in read.found.most_common() if said.kind == "task"]
+    said, votes = read.found.most_common(1)[0] if read.found else (Said("cannot"), 0)
     agreed = votes > agreement * len(read.replies.replies)
-    if goal and agreed:
-        return goal
-    if found and not agreed:
-        shown = "; or ".join(understood(domain, g)[:150] for g in found[:2])
-        message = f"the model's replies disagree on the goal of the sentence ({shown}){instead}"
-        unread = f"the sentence is not understood: {reason}; a model can only guess"
-        raise AmbiguityError(message, which_reading(domain, found[:_READINGS], "model", unread))
-    problem = "it says that none of the conditions and objects known here is asked for" if read.goals else read.problem
-    message = f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}"
+    if agreed and said.kind in ("task", "question"):
+        return said.reading
+    unread = f"the sentence is not understood: {reason}; a model can only guess"
+    if agreed and said.kind == "unclear" and said.choices:
+        ways = " or: ".join(domain.phrases(goal) for goal in said.choices)
+        message = f"the sentence can be meant in several ways ({ways[:400]}); say which{instead()}"
+        raise AmbiguityError(message, which_reading(domain, said.choices, "model"))
+    if tasks and not agreed:
+        shown = "; or ".join(task.understood[:150] for task in tasks[:2])
+        message = f"the model's replies disagree on the goal of the sentence ({shown}){instead()}"
+        if any(task.before or task.keep for task in tasks[:_READINGS]):
+            raise GoalError(message)
+        raise AmbiguityError(message, which_reading(domain, [t.goal for t in tasks[:_READINGS]], "model", unread))
+    problem = "it says that none of the conditions and objects known here is asked for" if read.found else read.problem
+    if said.left:
+        problem += f"; not covered: {', '.join(said.left)}"
+    message = f"the model found no goal that can hold in the sentence ({problem[:300]}){instead()}"
     raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)

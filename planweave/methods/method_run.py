@@ -24,6 +24,8 @@ class Method(Protocol):
 class MethodFaultError(PlanweaveError):
     """A method raised an exception other than PlanweaveError; no fallback method takes over."""
 
+    code = "method_fault"
+
 
 def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> None:
     """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError and PlanEdited."""

@@ -14,8 +14,9 @@ from planweave.core.base.errors import ConfigError, GoalError, NoModelError, Par
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan import Plan, PlanStep
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
-from planweave.core.workflow.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
+from planweave.core.workflow.ports import Check, Choice, Grounding, Proposals, SampledPlans, Written
 from planweave.core.workflow.question import Clarification
+from planweave.core.workflow.reading import Reading
 from planweave.llm.accounting import Prices
 from planweave.llm.asking import Asker, counted
 from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply, ChatRequest
@@ -29,7 +30,8 @@ from planweave.methods import paper_notation, questions
 from planweave.methods.action_filter import offered
 from planweave.methods.condition import check
 from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
-from planweave.methods.interpret import Readings, checked_sentence, interpret, readings
+from planweave.methods.interpret import Readings, checked_sentence, confirmed, interpret, readings
+from planweave.methods.known_readers import reads_rightly
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.question import Question
@@ -238,12 +240,23 @@ class LanguagePlanner:
         clarifications: Sequence[Clarification] = (),
         task_id: str = "",
         canceled: threading.Event | None = None,
-    ) -> Interpretation:
+    ) -> Reading:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
         domain, ask = self._load_domain(world.domain), partial(self._ask_goal, task_id, canceled)
-        agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
+        agreement = self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
-        return interpret(domain, world, sentence, ask, agreement, shown, clarifications)
+        read = interpret(domain, world, sentence, ask, agreement, shown, clarifications, self._model_first)
+        if not self.settings.confirm_reading or not read.goal or clarifications:
+            return read  # what a person has made clear is asked no further
+        once = partial(self._ask_goal, task_id, canceled, samples=1, temperature=0.0)
+        return confirmed(domain, shown, sentence, read, once)
+
+    @property
+    def _model_first(self) -> bool:
+        """Whether the model reads every sentence; the embedded one never does."""
+        if self._embedded or self.settings.reader == "grammar":
+            return False
+        return self.settings.reader == "model" or reads_rightly(self.client.endpoint, self.client.model)
 
     def readings(self, sentence: str, world: World, task_id: str = "") -> Readings:
         """The model's readings of a sentence, also of one that the grammar would read; raises ModelError."""
@@ -251,13 +264,21 @@ class LanguagePlanner:
         return readings(self._load_domain(world.domain), world, checked_sentence(sentence), ask)
 
     def _ask_goal(
-        self, task_id: str, canceled: threading.Event | None, messages: Messages, schema: dict[str, Any]
+        self,
+        task_id: str,
+        canceled: threading.Event | None,
+        messages: Messages,
+        schema: dict[str, Any],
+        samples: int = 0,
+        temperature: float = -1.0,
     ) -> ChatReplies:
+        if self._embedded:
+            raise NoModelError(TOO_WEAK)
         request = ChatRequest(
             messages,
-            n=self.settings.goal_votes,
-            temperature=self.settings.goal_temperature,
-            max_tokens=400,
+            n=samples or self.settings.goal_votes,
+            temperature=self.settings.goal_temperature if temperature < 0 else temperature,
+            max_tokens=800,
             json_schema=schema,
         )
         return self._ask("goal", request, task_id, canceled)

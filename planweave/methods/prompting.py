@@ -5,10 +5,11 @@ Prompt files are in ``prompts/<method>/``; a missing variable is an error.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import string
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -120,13 +121,28 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
             render(
                 "goal/system.txt",
                 predicates=predicates,
-                objects=objects_text(world),
+                objects="\n".join([kinds_text(domain, world), *_rows(domain, world)]),
                 observation=observation_text(domain, world),
             ),
         ),
-        *turns("goal/user.txt", "goal", domain, sentence),
+        *_reading_turns(domain, sentence),
         message("user", render("goal/user.txt", task=one_line(sentence))),
     )
+
+
+def _rows(domain: Domain, world: World) -> list[str]:
+    """How things of one kind stand from left to right and from front to back, where several are seen."""
+    seen_from = (domain.extra.get("goals") or {}).get("seen_from")
+    kinds: dict[str, list[tuple[float, float, str]]] = {}
+    for thing in world.objects:
+        if thing.position is not None and thing.class_name:
+            x, y, _ = thing.position
+            kinds.setdefault(thing.class_name.rsplit("_", 1)[-1], []).append((x, -y, thing.name))
+    lines = []
+    for kind, of in kinds.items() if seen_from else ():
+        across, ahead = (", ".join(row[-1] for row in sorted(of, key=key)) for key in (lambda r: r[1], lambda r: r[0]))
+        lines += [f"- each {kind} from left to right: {across}; from front to back: {ahead}"] if len(of) > 1 else []
+    return [f"How they stand, left and front being the {seen_from}'s:", *lines] if lines else []
 
 
 def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
@@ -329,6 +345,23 @@ def _decision_example(domain: Domain) -> str:
         f'"{example["failed"]}: {example["error"]}" and the options\n{options}\n'
         f'the choice is {{"choice": "{example["choice"]}"}}'
     )
+
+
+def confirm_messages(world: World, sentence: str, understood: str) -> Messages:
+    """The prompt that holds a reading in words against its sentence."""
+    text = render(
+        "goal/confirm.txt", objects=objects_text(world), task=one_line(sentence), understood=one_line(understood)
+    )
+    return (message("user", text),)
+
+
+def _reading_turns(domain: Domain, sentence: str) -> Iterator[dict[str, str]]:
+    """The in-context examples of readings."""
+    empty: dict[str, Any] = {"kind": "task", "before": [], "goal": [], "any_of": [], "keep": [], "choices": []}
+    for example in examples_for(domain, "goals", sentence):
+        reply = {**empty, "words": [], "not_covered": [], **{k: v for k, v in example.items() if k != "task"}}
+        yield message("user", render("goal/user.txt", task=example["task"]))
+        yield message("assistant", json.dumps(reply))
 
 
 def turns(name: str | Path, key: str, domain: Domain, sentence: str = "") -> list[dict[str, str]]:

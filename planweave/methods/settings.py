@@ -8,6 +8,7 @@ from planweave.core.base.parameter import option
 from planweave.llm.names import CUTOFF
 
 SAMPLING = ("auto", "request", "stepwise")
+READERS = ("auto", "grammar", "model")
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,21 @@ class PlannerSettings:
     votes: int = option(20, "votes per decision, n", 1, 200)
     votes_embedded: int = option(9, "the same for the embedded model", 1, 200)
     choice_temperature: float = option(0.7, "of a decision", 0.0, 2.0)
-    goal_votes: int = option(5, "readings of a sentence that the grammar does not cover", 1, 50)
+    reader: str = option(
+        "auto",
+        "model: a language model reads every sentence, and where the grammar reads it otherwise a person is asked; "
+        "grammar: only what the grammar does not cover is given to one; auto: model where planweave doctor found that "
+        "it reads rightly",
+        choices=READERS,
+    )
+    confirm_reading: bool = option(
+        False,
+        "a language model says what each reading adds to its sentence and what it loses, with a question of its own; a "
+        "person is asked where that is anything",
+    )
+    goal_votes: int = option(5, "readings of a sentence by a language model", 1, 50)
     goal_temperature: float = option(0.7, "of these readings", 0.0, 2.0)
     goal_agreement: float = option(0.5, "more than this share of them must agree", 0.0, 0.99)
-    goal_agreement_embedded: float = option(0.99, "the same for the embedded model", 0.0, 0.99)
     only_measured: bool = option(
         True, "the bundled embedded model is asked for steps of the kinds of tasks that it was measured to plan, only"
     )

@@ -11,7 +11,7 @@ from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.core.trees.rows import TreeRow, children_of
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.workflow.task import TaskState, TaskStatus
-from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, usage_text
+from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
 from planweave.page.moments import Moment
 
 _COLOURS = {
@@ -47,6 +47,11 @@ def task_html(status: TaskStatus | None) -> str:
         f"<b>Goal</b> ({escape(status.goal_source)}): <code>{escape(' and '.join(map(str, status.goal)))}</code>"
         if status.goal
         else "",
+        f"<b>Before that</b> ({status.reached} of {len(status.before)} reached): "
+        f"<code>{escape(states_text(status.before))}</code>"
+        if status.before
+        else "",
+        f"<b>Kept</b>: <code>{escape(' and '.join(map(str, status.keep)))}</code>" if status.keep else "",
         f"<b>Answer</b>: {escape(status.answer)}" if status.answer else "",
         _plan(status),
         f"<b>Now</b>: <code>{escape(str(status.action))}</code>" if status.action and not status.state.ended else "",

@@ -23,6 +23,11 @@ class Cloud:
     valid: np.ndarray
     pixel: float
 
+    def within(self, table: tuple[float, float, float, float]) -> np.ndarray:
+        """(h, w) bool: valid points between x_min, x_max, y_min, y_max."""
+        x_min, x_max, y_min, y_max = table
+        return self.valid & (self.x > x_min) & (self.x < x_max) & (self.y > y_min) & (self.y < y_max)
+
 
 class Projector:
     """Back-projection of depth for one camera pose; the rays are computed once."""

@@ -9,6 +9,7 @@ import numpy as np
 
 DEPTH_ENCODINGS = ("32FC1", "16UC1", "mono16")
 COLOUR_ENCODINGS = ("rgb8", "bgr8", "rgba8", "bgra8", "mono8")
+_NEAREST, _FARTHEST = 0.02, 20.0  # m
 _BYTES = {"32FC1": 4, "16UC1": 2, "mono16": 2, "rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
@@ -49,9 +50,19 @@ def decode_depth(
 
 
 def clean_depth(metres: np.ndarray) -> np.ndarray:
-    """Depth with NaN, infinity, negative and far (> 20 m) values set to 0, float32."""
+    """Depth with NaN, infinity, negative and far (> 20 m) values set to 0, float32; raises FrameError where its median
+    tells that the unit is another one.
+    """
     with np.errstate(invalid="ignore"):
-        good = (metres > 0) & (metres < 20.0)
+        good = (metres > 0) & (metres < _FARTHEST)
+        sample = metres[::8, ::8]
+        sample = sample[(sample > 0) & np.isfinite(sample)]
+    median = float(np.median(sample)) if sample.size else 1.0
+    if not _NEAREST < median < _FARTHEST:
+        raise FrameError(
+            f"the median depth is {median:g} m, which no camera over a table sees: depth is in other units. 32FC1 is "
+            "metres, 16UC1 millimetres; for a folder of images set depth_scale, metres of one unit"
+        )
     return np.where(good, metres, 0.0).astype(np.float32)
 
 

@@ -1,8 +1,15 @@
-"""RGB-D pictures of calibrated cameras in one frame: points, normals, level surfaces and the cuts between surfaces."""
+"""RGB-D pictures of calibrated cameras in one frame: points, slopes, and how sharply surfaces are cut from each other.
+
+Inverse depth is linear in the pixels on every plane, at any slant, and the noise of stereo and structured light is the
+same everywhere in it. So a second difference of inverse depth is 0 on planes, positive in concave creases and on the
+far side of steps, and negative on convex edges, which part nothing (Stein et al., Object Partitioning using Local
+Convexity, CVPR 2014: things are convex, and touch in concave creases).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cv2
@@ -10,12 +17,20 @@ import numpy as np
 
 from planweave.perception.geometry import Intrinsics, Pose
 
-STEP = 0.012  # m of depth between neighbouring pixels that parts two surfaces
-_LEVEL = 0.96  # z of the normal of a level surface: within 16 degrees
-_REACH = 2  # pixels over which a slope is measured
-_ARM = 3  # pixels from the middle of a crease to either side of it
-_CREASE = 0.42  # sine of the angle between the two sides of a concave crease
-_OTHER_SHADE, _OTHER_HUE = 1.7, 0.05  # ratio of brightness, and difference of chromaticity, of two materials
+DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
+NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with distance^2
+STEP = 0.005  # m along the ray that parts two surfaces
+_SMOOTH = 0.006  # 1/m: steps of inverse depth below this are smoothed
+_STEP_ARM, _SLOPE_ARM = 2, 5  # pixels over which a step is measured, and the slope around it
+_STEEP = 1.5  # share of the fall of a steep surface over the step's pixels that is no step
+_FILTERED = 0.4  # share of the noise that smoothing leaves
+_SURE = 10  # standard deviations of noise that a step is higher than
+_ARM = 0.014  # m from the middle of a crease to either side of it
+_CREASE = math.tan(math.radians(24.0))  # of the angle between the two sides of a concave crease
+_REACH = 3  # pixels over which a slope is measured
+_LEVEL = 0.94  # upward part of the normal of a level surface: within 20 degrees
+_SLICED = ("smooth", "valid", "inverse", "range", "upward")  # what a part of a picture need not compute again
+_DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +49,49 @@ class DepthView:
     camera_to_frame: Pose
     hidden: np.ndarray | None = None
 
-    @cached_property
-    def valid(self) -> np.ndarray:
-        """(h, w) bool: pixels with a point that is not the robot's."""
-        known = self.smooth > 0
-        return known if self.hidden is None else known & ~self.hidden
+    def scaled(self, diagonal: float = DIAGONAL) -> DepthView:
+        """The same picture at a common size, pixels; by default about 640 x 480. Larger ones lose rows and columns."""
+        i, (width, height) = self.intrinsics, self.scaled_size(diagonal)
+        if (width, height) == (i.width, i.height):
+            return self
+        if width < i.width:
+            n = _stride(i, diagonal)
+            every = np.s_[::n, ::n]
+            small = Intrinsics(i.fx / n, i.fy / n, i.cx / n, i.cy / n, width, height)
+            hidden = None if self.hidden is None else self.hidden[every]
+            return replace(self, rgb=self.rgb[every], depth=self.smooth[every], intrinsics=small, hidden=hidden)
+        k, size, around = width / i.width, (width, height), np.ones((3, 3), np.uint8)
+        large = Intrinsics(i.fx * k, i.fy * k, (i.cx + 0.5) * k - 0.5, (i.cy + 0.5) * k - 0.5, width, height)
+        nearest, low, high = (
+            cv2.resize(image, size, interpolation=cv2.INTER_NEAREST)
+            for image in (self.smooth, cv2.erode(self.smooth, around), cv2.dilate(self.smooth, around))
+        )
+        linear = cv2.resize(self.smooth, size, interpolation=cv2.INTER_LINEAR)
+        depth = np.where((low > 0) & (high - low < 4 * STEP), linear, nearest)  # linear within one surface
+        hidden = self.hidden
+        if hidden is not None:
+            hidden = cv2.resize(hidden.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
+        return replace(self, rgb=cv2.resize(self.rgb, size), depth=depth, intrinsics=large, hidden=hidden)
+
+    def scaled_size(self, diagonal: float = DIAGONAL) -> tuple[int, int]:
+        """Width and height of the picture at a common size; its own where it is near."""
+        i = self.intrinsics
+        n = _stride(i, diagonal)
+        if n > 1:
+            return -(-i.width // n), -(-i.height // n)
+        k = diagonal / math.hypot(i.width, i.height)
+        return (i.width, i.height) if k < 1.25 else (round(i.width * k), round(i.height * k))
+
+    def window(self, rows: slice, columns: slice) -> DepthView:
+        """A part of the picture."""
+        i = self.intrinsics
+        depth = self.depth[rows, columns]
+        part = Intrinsics(i.fx, i.fy, i.cx - columns.start, i.cy - rows.start, depth.shape[1], depth.shape[0])
+        hidden = None if self.hidden is None else self.hidden[rows, columns]
+        window = replace(self, rgb=self.rgb[rows, columns], depth=depth, intrinsics=part, hidden=hidden)
+        known = {name: value[rows, columns] for name in _SLICED if (value := self.__dict__.get(name)) is not None}
+        window.__dict__.update(known)
+        return window
 
     @cached_property
     def smooth(self) -> np.ndarray:
@@ -46,86 +99,145 @@ class DepthView:
         return cv2.medianBlur(np.ascontiguousarray(self.depth, dtype=np.float32), 3)
 
     @cached_property
+    def valid(self) -> np.ndarray:
+        """(h, w) bool: pixels with a point that is not the robot's."""
+        known = self.smooth > 0
+        return known if self.hidden is None else known & ~self.hidden
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """Inverse depth (h, w) float32, 1/m, smoothed within surfaces; 0 where unknown."""
+        known = np.where(self.valid, 1.0 / np.maximum(self.smooth, 0.05), 0.0).astype(np.float32)
+        return cv2.bilateralFilter(known, 5, _SMOOTH, 2.0)
+
+    @cached_property
+    def range(self) -> np.ndarray:
+        """Smoothed depth (h, w) float32, metres; 0 where unknown."""
+        return np.where(self.valid, 1.0 / np.maximum(self.inverse, 1e-3), np.float32(0))
+
+    @cached_property
     def points(self) -> np.ndarray:
         """(h, w, 3) float32, metres in the frame."""
+        x, y = self._rays
+        turn, move = self.camera_to_frame.rotation, self.camera_to_frame.translation
+        z = self.range
+        planes = [z * np.float32(r[2]) + (z * y) * np.float32(r[1]) + (z * x) * np.float32(r[0]) for r in turn]
+        return np.dstack([p + np.float32(t) for p, t in zip(planes, move)])
+
+    @cached_property
+    def _rays(self) -> tuple[np.ndarray, np.ndarray]:
+        """x / z of every column (w,), and y / z of every row (h, 1)."""
         i = self.intrinsics
-        u, v = np.meshgrid(np.arange(i.width), np.arange(i.height))
-        rays = np.stack(((u - i.cx) / i.fx, (v - i.cy) / i.fy, np.ones(u.shape)), axis=-1)
-        turned = rays @ self.camera_to_frame.rotation.T
-        return (turned * self.smooth[..., None] + self.camera_to_frame.translation).astype(np.float32)
+        x, y = (np.arange(i.width) - i.cx) / i.fx, (np.arange(i.height) - i.cy) / i.fy
+        return x.astype(np.float32), y.astype(np.float32)[:, None]
 
     @cached_property
-    def normals(self) -> np.ndarray:
-        """(h, w, 3) float32 unit normals towards the camera; of the nearer side at a step of depth."""
-        down, right = (self._slope(axis) for axis in (0, 1))
-        normals = np.cross(down, right)
-        normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-12)
-        return normals.astype(np.float32)
-
-    def _slope(self, axis: int) -> np.ndarray:
-        """Differences of points along rows (0) or columns (1), to the side where depth changes less."""
-        p, depth = self.points, self.smooth
-        after, before = np.roll(p, -_REACH, axis) - p, p - np.roll(p, _REACH, axis)
-        far, near = (np.abs(np.roll(depth, k, axis) - depth) for k in (-_REACH, _REACH))
-        edge: list[slice | int] = [slice(None), slice(None)]
-        edge[axis] = slice(-_REACH, None)
-        far[tuple(edge)] = np.inf
-        edge[axis] = slice(0, _REACH)
-        near[tuple(edge)] = np.inf
-        both = np.maximum(far, near) < STEP
-        return np.where(both[..., None], after + before, np.where((far < near)[..., None], after, before))
-
-    @cached_property
-    def steps(self) -> np.ndarray:
-        """(h, w) bool: pixels on the far side of a jump of depth."""
-        near = cv2.erode(np.where(self.smooth > 0, self.smooth, np.float32(np.inf)), np.ones((3, 3), np.uint8))
-        tilt = np.abs((self.normals * self.rays).sum(axis=-1))
-        slope = self.smooth / self.intrinsics.fx / np.maximum(tilt, 0.15)
-        return self.smooth - near > np.maximum(STEP, 2.0 * slope)
+    def upward(self) -> np.ndarray:
+        """Upward part of the unit normals towards the camera (h, w) float32."""
+        x, y = self._rays
+        i, w, r = self.intrinsics, self.inverse, _REACH
+        dx, dy = np.zeros_like(w), np.zeros_like(w)
+        dx[:, r:-r] = (w[:, 2 * r :] - w[:, : -2 * r]) * np.float32(i.fx / (2 * r))
+        dy[r:-r] = (w[2 * r :] - w[: -2 * r]) * np.float32(i.fy / (2 * r))
+        ahead = w - x * dx - y * dy  # on the plane n p = d, inverse depth is n (x, y, 1) / d
+        up = self.camera_to_frame.rotation[2].astype(np.float32)
+        length = np.sqrt(dx * dx + dy * dy + ahead * ahead)
+        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / np.maximum(length, 1e-9), 0)
 
     @cached_property
     def level(self) -> np.ndarray:
         """(h, w) bool: pixels of level surfaces."""
-        return self.valid & (self.normals[..., 2] > _LEVEL)
-
-    @cached_property
-    def creases(self) -> np.ndarray:
-        """(h, w) bool: concave creases between surfaces of different colour, where two things touch."""
-        found = np.zeros(self.depth.shape, bool)
-        colours = cv2.blur(self.rgb, (5, 5)).astype(np.float32)
-        for dv, du in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            one, two = self._shifted(dv * _ARM, du * _ARM), self._shifted(-dv * _ARM, -du * _ARM)
-            apart = one(self.points) - two(self.points)
-            length = np.linalg.norm(apart, axis=-1)
-            bend = ((one(self.normals) - two(self.normals)) * apart).sum(axis=-1) / np.maximum(length, 1e-9)
-            turn = np.linalg.norm(np.cross(one(self.normals), two(self.normals)), axis=-1)
-            far = np.abs(one(self.smooth) - two(self.smooth)) > 2 * _ARM * STEP
-            wider = 2 * _ARM
-            a = self._shifted(dv * wider, du * wider)(colours)
-            b = self._shifted(-dv * wider, -du * wider)(colours)
-            found |= (bend < 0) & (turn > _CREASE) & ~far & _differ(a, b)
-        return found & self.valid
+        return self.upward > _LEVEL
 
     @cached_property
     def areas(self) -> np.ndarray:
-        """(h, w) m^2 of surface that each pixel shows."""
-        tilt = np.abs((self.normals * self.rays).sum(axis=-1))
-        return (self.smooth / self.intrinsics.fx) ** 2 / np.maximum(tilt, 0.1)
+        """(h, w) m^2 across the view that each pixel shows."""
+        return (self.range * np.float32(1 / self.intrinsics.fx)) ** 2
 
     @cached_property
-    def rays(self) -> np.ndarray:
-        rays = self.points - self.camera_to_frame.translation
-        return rays / np.maximum(np.linalg.norm(rays, axis=-1, keepdims=True), 1e-9)
+    def step_strengths(self) -> list[np.ndarray]:
+        """(h, w) float32 in each direction, above 1 on the far side of a jump of depth."""
+        z = self.range
+        found, square = [], z * z
+        least = np.maximum(np.float32(STEP), np.float32(_SURE * _FILTERED * NOISE) * square)
+        for dv, du in _DIRECTIONS:
+            bend = self._bend(_STEP_ARM * dv, _STEP_ARM * du)
+            slope = self._slope(_SLOPE_ARM * dv, _SLOPE_ARM * du)
+            # where a surface falls steeply along the view, a pixel that is a little off is a step
+            uneven = np.abs(slope) * square * np.float32(_STEEP * _STEP_ARM / (2 * _SLOPE_ARM))
+            found.append(bend * square / (least + uneven))
+        return found
 
-    def _shifted(self, dv: int, du: int):  # type: ignore[no-untyped-def]
-        def shift(image: np.ndarray) -> np.ndarray:
-            return np.roll(image, (-dv, -du), axis=(0, 1))
+    @cached_property
+    def step_strength(self) -> np.ndarray:
+        """(h, w) float32, above 1 on the far side of a jump of depth."""
+        return np.maximum(np.maximum.reduce(self.step_strengths), np.float32(0))
 
-        return shift
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """(h, w) bool: pixels on the far side of a jump of depth."""
+        return self.step_strength > 1
+
+    @cached_property
+    def beside_steps(self) -> np.ndarray:
+        """(h, w) bool: pixels at a jump of depth, which may show either side of it."""
+        return cv2.dilate(self.steps.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+
+    @cached_property
+    def crease_strengths(self) -> list[np.ndarray]:
+        """(h, w) float32 in each direction, above 1 in concave creases."""
+        z, found = self.range, []
+        if not self.valid.any():
+            return [np.zeros_like(z)] * len(_DIRECTIONS)
+        arm = max(2.0, _ARM * self.intrinsics.fx / float(np.median(z[self.valid])))
+        jump = self.steps.astype(np.uint8)
+        for dv, du in _DIRECTIONS:
+            r = max(1, round(arm / math.hypot(dv, du)))
+            bend, slope = self._bend(r * dv, r * du), self._slope(r * dv, r * du)
+            scale = np.float32(self.intrinsics.fx / (r * math.hypot(dv, du)))
+            turn, slope = bend * z * scale, slope * z * (scale / 2)  # of the tangents of two sides, and their mean
+            # tan(a - b) = (tan a - tan b) / (1 + tan a tan b)
+            crease = (turn + np.float32(_CREASE / 4) * turn * np.abs(turn)) / (_CREASE * (1 + slope * slope))
+            line = (
+                np.eye(2 * r + 1, dtype=np.uint8)[:, :: du or 1]
+                if dv and du
+                else np.ones((2 * r * dv + 1, 2 * r * du + 1), np.uint8)
+            )
+            crease[cv2.dilate(jump, line) > 0] = 0
+            found.append(crease)
+        return found
+
+    @cached_property
+    def crease_strength(self) -> np.ndarray:
+        """(h, w) float32, above 1 in concave creases."""
+        return np.maximum(np.maximum.reduce(self.crease_strengths), np.float32(0))
+
+    @cached_property
+    def cuts(self) -> np.ndarray:
+        """(h, w) float32: how sharply things are parted here; above 1 at steps and creases."""
+        return np.maximum(self.step_strength, self.crease_strength)
+
+    def _bend(self, dv: int, du: int) -> np.ndarray:
+        """Second difference of inverse depth over so many rows and columns, 1/m; 0 where not known."""
+        w, valid, found = self.inverse, self.valid, np.zeros_like(self.inverse)
+        before, middle, after = _shifted(w.shape, dv, du)
+        found[middle] = (w[after] + w[before] - 2 * w[middle]) * (valid[after] & valid[before])
+        return found
+
+    def _slope(self, dv: int, du: int) -> np.ndarray:
+        """First difference of inverse depth over twice as many rows and columns, 1/m."""
+        w, found = self.inverse, np.zeros_like(self.inverse)
+        before, middle, after = _shifted(w.shape, dv, du)
+        found[middle] = w[after] - w[before]
+        return found
 
 
-def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two colour images show different materials."""
-    bright, dark = np.maximum(a, b).max(axis=-1), np.minimum(a.max(axis=-1), b.max(axis=-1))
-    hue = np.abs(a / (a.sum(axis=-1, keepdims=True) + 40) - b / (b.sum(axis=-1, keepdims=True) + 40)).max(axis=-1)
-    return (bright > _OTHER_SHADE * dark + 12) | (hue > _OTHER_HUE)
+def _shifted(shape: tuple[int, ...], dv: int, du: int) -> list[tuple[slice, slice]]:
+    """Parts of a picture of one size: so many rows and columns back, in the middle, and as many ahead."""
+    (height, width), a, b = shape, abs(dv), abs(du)
+    return [(slice(a + k * dv, height - a + k * dv), slice(b + k * du, width - b + k * du)) for k in (-1, 0, 1)]
+
+
+def _stride(i: Intrinsics, diagonal: float) -> int:
+    """Every so many rows and columns make a picture of a common size."""
+    return max(1, round(math.hypot(i.width, i.height) / diagonal))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from planweave.geometry.upright_shape import Upright
-from planweave.perception.proposals import Region
+from planweave.perception.regions import Region
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Detection(Upright):
     period of its rotational symmetry (0 for round objects). floor: height above the table on which objects in or on it
     rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable. inferred: not
     observed itself, but required as the support of an observed object. receptacle: whether it is there to put
-    others in or on; the pipeline sets it by the domain's classes.
+    others in or on; the pipeline sets it by the domain's classes. parts: low and high corners of boxes that it consists
+    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder.
     """
 
     class_name: str
@@ -37,6 +38,7 @@ class Detection(Upright):
     cut: bool = False
     inferred: bool = False
     receptacle: bool = False
+    parts: tuple[tuple[float, ...], ...] = ()
 
     @property
     def look(self) -> tuple[str, str]:

@@ -50,6 +50,8 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
     things: list[_Box] = [box for _, box, _ in drawn]
     labels: list[_Box] = []
     for seen, box, paint in drawn:  # after all outlines, so that none crosses a label
+        if not seen.name:
+            continue
         text = f"{seen.name} {seen.thing.confidence:.2f}" if seen.visible else f"{seen.name} ?"
         labels.append(_label(image, text, box, paint, scale, labels, things))
     return image

@@ -10,20 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription, load_robot
+from planweave.robots.newest_joints import NewestJoints
 
 BETWEEN = 0.03
 """Seconds between states that tell where the hand went from one image to the next."""
 _SAME_TIME = 0.005  # s
-_TOGETHER = 0.03  # s within which the parts of the arm's state must be measured: a slow broadcaster's period
-_STALE = 2.0  # s by which the fingers may be older
-_NAMED = 20  # foreign joints that are named at most
 _MOVING = 0.05  # rad: a robot that moved this far between two states is not known well enough in between
 
 
 class JointHistory:
-    """The last seconds of joint states, which may come in parts: arm and fingers, or the arm itself, in messages of
-    their own. Where fingers have one joint each, one of them may stand for both (a mimic joint). Thread-safe.
-    """
+    """The last seconds of joint states, which may come in parts (see NewestJoints). Thread-safe."""
 
     def __init__(self, kept: int = 400, max_age: float = 0.1, robot: RobotDescription | None = None):
         """robot: by default the default one. max_age: seconds for which the newest state is extrapolated; a
@@ -32,8 +28,7 @@ class JointHistory:
         self._states: deque[RobotState] = deque(maxlen=kept)
         self._max_age = max_age
         self._robot = robot or load_robot()
-        self._newest: dict[str, tuple[float, float]] = {}  # stamp and position by joint
-        self._others: set[str] = set()  # joints that are none of the robot's
+        self._newest = NewestJoints(self._robot)
         self._arrived = threading.Condition()
 
     @property
@@ -47,52 +42,25 @@ class JointHistory:
 
     def add(self, stamp: float, positions: Mapping[str, float]) -> None:
         """Add positions (rad, metres) by joint name, of all joints or of some; the state is that of the newest ones."""
-        arm, fingers = self._robot.joint_names, self._robot.gripper.joints
         with self._arrived:
-            if self._states and stamp < self._states[-1].stamp and not positions.keys().isdisjoint(arm):
+            if (
+                self._states
+                and stamp < self._states[-1].stamp
+                and not positions.keys().isdisjoint(self._robot.joint_names)
+            ):
                 self._states.clear()  # time began anew
                 self._newest.clear()
-            for name, value in positions.items():
-                if name in arm or name in fingers:
-                    self._newest[name] = stamp, value
-                elif len(self._others) < _NAMED:
-                    self._others.add(name)
-            if positions.keys().isdisjoint(arm) or self._problem():
+            if not self._newest.add(stamp, positions) or self._newest.problem():
                 return
-            joints = tuple(self._newest[name][1] for name in arm)
-            width = self._robot.gripper.width([self._newest[name][1] for name in self._felt()])
-            self._states.append(RobotState(joints, width, stamp, self._robot))
+            joints = tuple(self._newest.arm[1])
+            self._states.append(RobotState(joints, self._newest.opening[0], stamp, self._robot))
             self._arrived.notify_all()
 
     @property
     def problem(self) -> str:
         """Why no state can be made of what came last; empty where one can, or nothing has come."""
         with self._arrived:
-            return self._problem() if self._newest or self._others else ""
-
-    def _felt(self) -> list[str]:
-        """The finger joints with a position."""
-        fingers = self._robot.gripper.joints
-        return [n for n in fingers if n in self._newest and math.isfinite(self._newest[n][1])]
-
-    def _problem(self) -> str:
-        arm, fingers = self._robot.joint_names, self._robot.gripper.joints
-        missing = [name for name in arm if name not in self._newest]
-        if not any(name in self._newest for name in fingers):
-            missing.append(" or ".join(fingers))
-        if missing:
-            others = f" (only of {', '.join(sorted(self._others))})" if self._others else ""
-            return f"no position of {', '.join(missing)}{others}"
-        felt = self._felt()
-        for name in (*arm, *(() if felt else fingers[:1])):
-            if not math.isfinite(self._newest[name][1]):
-                return f"the position of {name} is {self._newest[name][1]}"
-        now = max(self._newest[name][0] for name in arm)
-        for names, longest in ((arm, _TOGETHER), (felt, _STALE)):
-            name, (stamp, _) = min(((n, self._newest[n]) for n in names), key=lambda pair: pair[1][0])
-            if now - stamp > longest:
-                return f"the newest position of {name} is {now - stamp:.2f} s older than that of other joints"
-        return ""
+            return "" if self._newest.empty else self._newest.problem()
 
     def between(self, after: float, before: float) -> list[RobotState]:
         """States with stamps between two times, oldest first, at least BETWEEN apart."""

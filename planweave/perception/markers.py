@@ -41,6 +41,8 @@ def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
         w, d, h = (max(round(v, 3), 0.001) for v in thing.size)
         kind, yaw = ("cylinder", 0.0) if thing.is_round else ("box", round(thing.yaw, 2))
         result.append(Shape(kind, seen.id, (x, y, z), yaw, (w, d, h), (r, g, b, alpha)))
+        if not seen.name:
+            continue
         above = (x, y, round(thing.top + _GAP, 3))
         white = (1.0, 1.0, 1.0, 1.0 if seen.visible else 0.5)
         result.append(Shape("text", seen.id, above, 0.0, (0.0, 0.0, _TEXT_HEIGHT), white, seen.name))

@@ -17,6 +17,7 @@ SHAPES = (
     "high_walls",
     "round_walls",
     "round_flat",
+    "small_walls",
     "square_top",
     "round_top",
     "other_top",

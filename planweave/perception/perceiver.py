@@ -9,15 +9,18 @@ import numpy as np
 
 from planweave.core.base.memory import give_back_memory
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.joints import SeenFixture
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes
+from planweave.perception.fixtures import FixtureMemory
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline, PipelineLimits
 from planweave.perception.plane import Plane
 from planweave.perception.robot_filter import RobotState, hand_pose
+from planweave.perception.side_views import SideView
 from planweave.perception.tracking import Rules, Tracker
 from planweave.perception.vocabulary import Vocabulary
 
@@ -42,7 +45,7 @@ class Perceived:
     """All tracked objects after one frame.
 
     stamp: of the image, seconds; plane: the observed table plane, None where it is not visible; projector: maps points
-    to pixels.
+    to pixels; fixtures: furniture; problems: of further cameras.
     """
 
     stamp: float
@@ -50,6 +53,8 @@ class Perceived:
     occluded_pixels: int
     plane: Plane | None
     projector: Projector
+    fixtures: tuple[SeenFixture, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,7 @@ class _Input:
     robot: RobotState | None
     names: tuple[str, ...]
     extrinsics: Extrinsics
+    sides: tuple[SideView, ...] | None = ()
 
     def equals(self, other: _Input) -> bool:
         """Whether the inputs are equal; pixels are compared last."""
@@ -73,6 +79,12 @@ class _Input:
             here, there = ((*r.joints, r.width) for r in (self.robot, other.robot))
             if max(abs(a - b) for a, b in zip(here, there)) > _SAME_JOINTS:
                 return False
+        if self.sides is None or other.sides is None:
+            return False
+        if [side.name for side in self.sides] != [side.name for side in other.sides]:
+            return False
+        if not all(a.depth is b.depth or np.array_equal(a.depth, b.depth) for a, b in zip(self.sides, other.sides)):
+            return False
         same = self.depth is other.depth and self.rgb is other.rgb
         return same or (np.array_equal(self.depth, other.depth) and np.array_equal(self.rgb, other.rgb))
 
@@ -98,8 +110,10 @@ class Perceiver:
         domain: Domain | None = None,
     ):
         self.pipeline = Pipeline(extrinsics, settings, detector, domain)
+        self._detector, self._answered = detector, 0
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules, domain)
+        self._furniture = FixtureMemory() if domain is not None and "fixture" in domain.types else None
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self.stamp = -np.inf
@@ -108,9 +122,22 @@ class Perceiver:
         self._rests = False  # whether frames are not looked at
         self._last: tuple[_Input, Perceived] | None = None
 
+    @property
+    def naming(self) -> bool:
+        """Whether names of what was seen last are still to come, or came after it was seen."""
+        waiting, answered = (getattr(self._detector, name, 0) for name in ("waiting", "answered"))
+        return bool(waiting) or answered != self._answered
+
+    @property
+    def deciding(self) -> bool:
+        """Whether the next frame may tell more of what is there."""
+        return self.tracker.deciding or self.naming or (self._furniture is not None and self._furniture.deciding)
+
     def forget(self) -> None:
         """Reset all tracks."""
         self.tracker.reset()
+        if self._furniture is not None:
+            self._furniture.forget()
         self._last = None
 
     def process(
@@ -121,6 +148,7 @@ class Perceiver:
         intrinsics: Intrinsics,
         robot: RobotState | None,
         way: Sequence[RobotState] = (),
+        sides: Sequence[SideView] | None = (),
     ) -> Perceived:
         """Process one frame; arguments as in Pipeline.run. way: robot states since the last frame, oldest first.
 
@@ -130,23 +158,29 @@ class Perceiver:
             self.forget()
         self.stamp = stamp
         names = self.vocabulary.names
-        frame = _Input(rgb, depth, intrinsics, robot, names, self.pipeline.extrinsics)
+        frame = _Input(
+            rgb, depth, intrinsics, robot, names, self.pipeline.extrinsics, sides if sides is None else tuple(sides)
+        )
         self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
-        if self._last is not None and self._equal >= _SETTLED and not self.tracker.deciding:
+        if self._last is not None and self._equal >= _SETTLED and not self.deciding:
             if not self._rests:
                 self._rests = True
                 give_back_memory()
             return replace(self._last[1], stamp=stamp)
         self._rests = False
-        if names != self._looked_for:
-            if self._open:
-                self.tracker.judge_anew()
-            self._looked_for = names
+        answered = getattr(self._detector, "answered", 0)
+        if answered != self._answered or (names != self._looked_for and self._open):
+            self.tracker.judge_anew()
+        self._looked_for, self._answered = names, answered
         for state in way:
             self.tracker.follow(hand_pose(state))
-        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
+        scene = self.pipeline.run(
+            rgb, depth, intrinsics, robot, self.tracker.remembered(), names, sides, self._furniture
+        )
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
-        perceived = Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)
+        perceived = Perceived(
+            stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector, scene.fixtures, scene.problems
+        )
         self._last = frame, perceived
         return perceived

@@ -1,4 +1,4 @@
-"""Processing of one frame: point cloud, table plane, robot filter, proposals, detector, supports. Stateless."""
+"""Processing of one frame: point cloud, table plane, robot filter, segments, detector, supports. Stateless."""
 
 from __future__ import annotations
 
@@ -9,31 +9,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.joints import SeenFixture
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Cloud, Projector
 from planweave.perception.decoding import FrameError
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
-from planweave.perception.geometry import Intrinsics
+from planweave.perception.fixtures import FixtureMemory, cut_out
+from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.plane import Plane, fit_table
-from planweave.perception.proposals import propose
+from planweave.perception.regions import find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
-from planweave.perception.supports import rest_on_supports
+from planweave.perception.segmentation import LOW, find_segments
+from planweave.perception.side_views import SideView, points_above, side_points
+from planweave.perception.supports import lifted, rest_on_supports
+
+_EVERY = 3  # of the points, in which furniture is looked for
+_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
+_HIGHEST = 1.0  # m above the table up to which things are looked for
 
 
 @dataclass(frozen=True)
 class PipelineLimits:
     """Limits of the pipeline; metres and radians.
 
-    table: x_min, x_max, y_min, y_max of the searched area. min_height: what is lower belongs to the table.
+    table: x_min, x_max, y_min, y_max of the searched area.
     plane_offset, plane_tilt: largest deviation of the measured table from the calibration. min_depth: least share of
     pixels with depth.
     """
 
     table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
-    min_height: float = 0.004
     plane_offset: float = 0.02
     plane_tilt: float = math.radians(2.0)
     min_depth: float = 0.2
@@ -44,7 +52,8 @@ class Scene:
     """The result of one frame.
 
     robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: objects
-    before naming and support assignment, with their pixels.
+    before naming and support assignment, with their pixels. fixtures: furniture, where it is looked for; problems: of
+    further cameras.
     """
 
     detections: tuple[Detection, ...]
@@ -54,6 +63,8 @@ class Scene:
     plane: Plane | None
     projector: Projector
     measured: tuple[Measured, ...] = ()
+    fixtures: tuple[SeenFixture, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Pipeline:
@@ -71,7 +82,7 @@ class Pipeline:
         self._classes = ObjectClasses.of(self._domain)
         self.extrinsics, self.settings = extrinsics, settings or PipelineLimits()
         self._detect = detector
-        self._projector: Projector | None = None
+        self._projectors: dict[str, Projector] = {}  # by camera, for as long as it stays where it is
 
     def run(
         self,
@@ -81,11 +92,15 @@ class Pipeline:
         robot: RobotState | None,
         remembered: Iterable[Detection] = (),
         names: Sequence[str] = (),
+        sides: Sequence[SideView] | None = (),
+        furniture: FixtureMemory | None = None,
     ) -> Scene:
         """The objects of one frame.
 
         rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
-        remembered: known objects that may be hidden below others; names: noun phrases for an open-vocabulary detector.
+        remembered: known objects that may be hidden below others; names: noun phrases for an open-vocabulary detector;
+        sides: what further cameras see, None where nobody looks at furniture, as while the robot moves; furniture:
+        where furniture is remembered, None where none is looked for.
         Raises FrameError where the frame cannot be used.
         """
         shape = (intrinsics.height, intrinsics.width)
@@ -99,20 +114,17 @@ class Pipeline:
             raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
         if int(rgb[::4, ::4].max()) < 12:
             raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
-        pose, last = self.extrinsics.camera_to_base(robot), self._projector
-        if last is None or last.intrinsics != intrinsics or not last.camera_to_base.is_near(pose):
-            self._projector = Projector(intrinsics, pose)
-        assert self._projector is not None
-        cloud = self._projector.cloud(depth)
+        pose = self.extrinsics.camera_to_base(robot)
+        projector = self._projector("", intrinsics, pose)
+        cloud = projector.cloud(depth)
         table = self.settings.table
-        mask = robot_mask(cloud, self._projector, robot) if robot else np.zeros(shape, dtype=bool)
-        if robot:
-            seen = Cloud(cloud.x, cloud.y, cloud.z, cloud.valid & ~mask, cloud.pixel)
-        plane = fit_table(seen if robot else cloud, table)
+        mask = robot_mask(cloud, projector, robot) if robot else np.zeros(shape, dtype=bool)
+        seen = Cloud(cloud.x, cloud.y, cloud.z, cloud.valid & ~mask, cloud.pixel) if robot else cloud
+        plane = fit_table(seen, table)
         if plane is None and mask.mean() < 0.5:
             raise FrameError(
-                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image: "
-                "the camera has moved or its pose in the "
+                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image "
+                f"(median depth {np.median(depth[depth > 0]):.2f} m): the camera has moved or its pose in the "
                 "camera file is wrong; calibrate it again"
             )
         if plane is not None:
@@ -120,13 +132,67 @@ class Pipeline:
             height = cloud.z - (np.float32(plane.a) * cloud.x + np.float32(plane.b) * cloud.y + np.float32(plane.c))
         else:
             height = cloud.z
-        inside = (cloud.x > table[0]) & (cloud.x < table[1]) & (cloud.y > table[2]) & (cloud.y < table[3])
-        regions = propose(rgb, cloud, height, mask, inside, self.settings.min_height)
+        hidden = mask
+        fixtures: tuple[SeenFixture, ...] = ()
+        problems: list[str] = []
+        ground: np.ndarray | None = None
+        if furniture is not None and plane is not None:
+            if sides is None:
+                fixtures = furniture.unseen()
+            else:
+                points, problems = self._side_points(sides, robot, (seen, projector, mask))
+                fixtures = furniture.update(np.concatenate([points_above(seen, plane, table), *points])[::_EVERY])
+            high = np.nonzero(cloud.within(table) & (height > LOW))
+            mine, below = cut_out(furniture.suspected, np.column_stack((cloud.x[high], cloud.y[high], height[high])))
+            hidden = mask.copy()
+            hidden[high] |= mine
+            ground = np.zeros(shape, np.float32)
+            ground[high] = below
+            height = height - ground
+        view = DepthView("camera", rgb, depth, intrinsics, pose, hidden)
+        steep = view.upward < _STEEP  # of the whole image, of which find_segments takes its part
+        box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
+        segments = find_segments([view], *box, plane or Plane(0.0, 0.0, 0.0, 0.0)).segments
+        regions = find_regions([s.masks[view.name] for s in segments], rgb, cloud, height, steep, mask)
         measured = measure(regions, cloud.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, cloud.pixel))
-        known = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
-        found = rest_on_supports(known, self._classes, remembered)
-        return Scene(tuple(found), cloud, height, mask, plane, self._projector, tuple(measured))
+        if furniture is None:  # else its things are items, whatever can be put in or on them
+            named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
+        found = rest_on_supports(named, self._classes, remembered)
+        if ground is not None:
+            height = height + ground
+            found = lifted(found, ground, projector)
+        return Scene(
+            tuple(found),
+            cloud,
+            height,
+            mask,
+            plane,
+            projector,
+            tuple(measured),
+            fixtures,
+            tuple(problems),
+        )
+
+    def _projector(self, camera: str, intrinsics: Intrinsics, pose: Pose) -> Projector:
+        """That of a camera, whose rays are computed anew only where it has moved; "": the first one."""
+        last = self._projectors.get(camera)
+        if last is None or last.intrinsics != intrinsics or not last.camera_to_base.is_near(pose):
+            last = self._projectors[camera] = Projector(intrinsics, pose)
+        return last
+
+    def _side_points(
+        self, sides: Sequence[SideView], robot: RobotState | None, first: tuple[Cloud, Projector, np.ndarray]
+    ) -> tuple[list[np.ndarray], list[str]]:
+        """Points of each further camera that agrees with the first one, and what is wrong with the others."""
+        found, problems = [], []
+        for view in sides:
+            projector = self._projector(view.name, view.intrinsics, view.camera_to_base)
+            try:
+                found.append(side_points(view, projector, robot, self.settings.table, self._check, first))
+            except FrameError as error:
+                problems.append(str(error))
+        return found, problems
 
     def _check(self, plane: Plane) -> None:
         offset = table_offset(plane, self.settings.table)

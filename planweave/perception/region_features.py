@@ -7,7 +7,7 @@ import numpy as np
 
 from planweave.perception.colours import patch_colour
 from planweave.perception.geometry import outline
-from planweave.perception.proposals import Region
+from planweave.perception.regions import Region
 
 SIDE = 32  # pixels
 CHANNELS = 6  # red, green, blue, mask, height in metres, height over the top

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from planweave.perception.proposals import Region
 from planweave.perception.region_features import measures, picture
+from planweave.perception.regions import Region
 
 _LEAST_NOUN, _LEAST_SHADE = 0.3, -0.1  # cosines from which a noun or a shade is rather right than wrong
 _LIKELY, _ASKED_FOR = 0.45, 0.2  # probabilities from which a name is given to many, and to the one it fits best

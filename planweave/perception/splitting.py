@@ -1,4 +1,4 @@
-"""Splitting of one coloured region into objects: objects of one colour that touch, are stacked, or are in a tray."""
+"""Splitting of a region into equal cubes of one colour that touch: no step, crease or colour tells them apart."""
 
 from __future__ import annotations
 
@@ -7,27 +7,12 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from planweave.perception.geometry import Outline, outline, rotate_into
+from planweave.perception.geometry import outline, rotate_into
 
 if TYPE_CHECKING:
-    from planweave.perception.proposals import Region
+    from planweave.perception.regions import Region
 
-_STEP = 0.012  # m: a jump of height between neighbours that parts two surfaces
-_SMALLEST_TOP = 3.5e-4  # m^2
 _SQUAT = 0.8  # height over width below which a thing is no row of cubes
-
-
-def split(region: Region, pixel: float) -> list[Region]:
-    """The objects in a region of one colour, possibly the region itself."""
-    if len(region.rows) < 12:
-        return []
-    shape = outline(region.points[:, :2], pixel / 2)
-    if shape.short > 0.10:
-        return _out_of_receptacle(region, shape, pixel)
-    parts: list[Region] = []
-    for level in _by_height(region, pixel):
-        parts += _by_shape(level, pixel)
-    return parts
 
 
 def _image(region: Region, chosen: np.ndarray | None = None) -> tuple[np.ndarray, int, int]:
@@ -41,69 +26,13 @@ def _image(region: Region, chosen: np.ndarray | None = None) -> tuple[np.ndarray
     return image, r0, c0
 
 
-def _out_of_receptacle(region: Region, shape: Outline, pixel: float) -> list[Region]:
-    """Split off the objects of a receptacle's own colour that rise from its inside."""
-    z = region.points[:, 2]
-    rim = outline(region.points[z > region.top - 0.010, :2], pixel / 2)
-    if rim.short > 0.8 * shape.short:
-        shape = rim
-    local = rotate_into(region.points[:, :2], shape.centre, shape.yaw)
-    if shape.fill > 0.87:
-        inside = (np.abs(local[:, 0]) < shape.long / 2 - 0.016) & (np.abs(local[:, 1]) < shape.short / 2 - 0.016)
-    else:
-        inside = np.hypot(local[:, 0], local[:, 1]) < 0.55 * shape.radius
-    if inside.sum() < 40:
-        return [region]
-    floor = float(np.percentile(z[inside], 20))
-    high = inside & (z > floor + 0.014)
-    image, r0, c0 = _image(region, high)
-    count, numbers, stats, _ = cv2.connectedComponentsWithStats(image, connectivity=4)
-    number = numbers[region.rows - r0, region.columns - c0]
-    items: list[Region] = []
-    rest = np.ones(len(z), dtype=bool)
-    for i in range(1, count):
-        chosen = number == i
-        flat = chosen & ~region.steep
-        if stats[i, cv2.CC_STAT_AREA] * pixel**2 < 6e-4 or flat.sum() * pixel**2 < 4e-4:
-            continue
-        items += split(region.part(chosen), pixel)
-        rest &= ~chosen
-    return [region.part(rest), *items]
+def split(region: Region, pixel: float) -> list[Region]:
+    """The cubes in a region, whose tops form a row or an angle and that are as high as wide; else the region itself.
 
-
-def _by_height(region: Region, pixel: float) -> list[Region]:
-    """Parts at different heights: every flat piece of its own height gets the steep pixels nearest to it."""
-    image, r0, c0 = _image(region, ~region.steep)
-    rows, columns = region.rows - r0, region.columns - c0
-    count, numbers, stats, _ = cv2.connectedComponentsWithStats(image, connectivity=4)
-    tops = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] * pixel**2 >= _SMALLEST_TOP]
-    if len(tops) < 2:
-        return [region]
-    number = numbers[rows, columns]
-    heights = {i: float(np.median(region.points[number == i, 2])) for i in tops}
-    centres = {i: region.points[number == i, :2] for i in tops}
-    ordered = sorted(tops, key=lambda i: -heights[i])
-    if heights[ordered[0]] - heights[ordered[-1]] < _STEP and _one_outline(region, centres, pixel):
-        return [region]
-    distance = np.full((len(ordered), len(region.rows)), np.inf)
-    for k, i in enumerate(ordered):
-        seed = np.ones(image.shape, dtype=np.uint8)
-        seed[rows[number == i], columns[number == i]] = 0
-        away = cv2.distanceTransform(seed, cv2.DIST_L2, 3)[rows, columns]
-        # A side hangs below its own top, never above it.
-        distance[k] = np.where(region.points[:, 2] > heights[i] + 0.008, np.inf, away)
-    owner = np.argmin(distance, axis=0)
-    return [region.part(owner == k) for k in range(len(ordered)) if (owner == k).sum() >= 12]
-
-
-def _one_outline(region: Region, pieces: dict[int, np.ndarray], pixel: float) -> bool:
-    """Whether pieces of one height fill one common outline (a surface with a groove) instead of being separate."""
-    hull = outline(np.concatenate(list(pieces.values())), pixel / 2)
-    return sum(outline(p, pixel / 2).area for p in pieces.values()) > 0.9 * hull.area
-
-
-def _by_shape(region: Region, pixel: float) -> list[Region]:
-    """Cubes of one colour side by side: their tops form a row or an angle, and they are as high as wide."""
+    pixel: side of a pixel on the table, metres.
+    """
+    if len(region.rows) < 12:
+        return []
     top = float(np.percentile(region.points[:, 2], 90))
     flat = region.points[:, 2] > top - 0.009
     if flat.sum() < 40:

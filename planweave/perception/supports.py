@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection
 from planweave.perception.object_classes import ObjectClasses
 
@@ -46,3 +49,18 @@ def _with_bottom(item: Detection, bottom: float) -> Detection:
     height = max(item.top - bottom, 0.004)
     x, y, _ = item.position
     return replace(item, position=(x, y, bottom + height / 2), size=(item.size[0], item.size[1], height))
+
+
+def lifted(found: Sequence[Detection], ground: np.ndarray, projector: Projector) -> list[Detection]:
+    """Detections that were measured above what is below them, above the table. ground: (h, w) height of that, m."""
+    columns, rows = projector.pixels(np.array([d.position for d in found]).reshape(-1, 3))
+    result = []
+    for thing, column, row in zip(found, columns, rows):
+        known = np.isfinite(column) and np.isfinite(row)
+        v, u = (
+            (int(np.clip(round(float(a)), 0, n - 1)) for a, n in zip((row, column), ground.shape)) if known else (0, 0)
+        )
+        rise = float(ground[v, u]) if known else 0.0
+        x, y, z = thing.position
+        result.append(replace(thing, position=(x, y, z + rise), floor=thing.floor + rise) if rise else thing)
+    return result

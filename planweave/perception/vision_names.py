@@ -36,7 +36,6 @@ BUDGET = Budget(requests=20, tokens=200_000)
 MOST_MARKS = 60
 MOST_DRAWERS = 8
 _ROUNDS = 2  # requests for one set of things: the second for what the first reply left out
-_PAUSE = 20.0  # s after a failure in which the model is not asked again
 _TOKENS_A_MARK = 60
 _NOTHING = "nothing"
 _PROMPT = Path(__file__).with_name("vision_names.txt")
@@ -121,7 +120,6 @@ class VisionNamer:
         self._budget, self._ledger = budget, Ledger(budget)
         self._known: list[tuple[Marked, Named, Marked | None]] = []  # with what it is a part of
         self._words = ""
-        self._not_before = 0.0
 
     def names(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], words: str = "", changing: Collection[str] = ()
@@ -137,34 +135,28 @@ class VisionNamer:
             k for k, thing in enumerate(things) if (n := self._find(thing)) is None or n[0].class_name in changing
         ]
         states: dict[int, str] = {}
+        unnamed: set[int] = set()  # left out of a reply
         for _ in range(_ROUNDS):
-            if missing:
-                answers = self._ask(pictures, things, missing[:MOST_MARKS], words)
+            asked = missing[:MOST_MARKS]
+            answers = self._ask(pictures, things, asked, words) if asked else None
+            if answers is not None:
                 states |= {number - 1: named.state for number, named in answers.items()}
                 missing = [k for k in missing if k + 1 not in answers]
+                unnamed |= set(asked)
+        self._known += [(things[k], UNKNOWN, None) for k in unnamed & set(missing) if self._find(things[k]) is None]
         return [replace(self._recall(thing, things), state=states.get(k, "")) for k, thing in enumerate(things)]
 
-    @property
-    def failing(self) -> bool:
-        """Whether the model failed just now, and is not asked again yet."""
-        return time.monotonic() < self._not_before
-
-    def names_or_unknown(
-        self, pictures: Sequence[np.ndarray], things: Sequence[Marked], words: str = ""
-    ) -> list[Named]:
-        """As `names`; where the model fails, says so and tries again later."""
-        if time.monotonic() >= self._not_before:
-            try:
-                return self.names(pictures, things, words)
-            except ModelError as error:
-                self._not_before = time.monotonic() + _PAUSE
-                self._say(f"things keep the names that they have: {error}")
-        return [self._recall(thing, things) for thing in things]
+    def known(self, things: Sequence[Marked], words: str = "") -> list[Named | None]:
+        """What was answered for every thing under these words, None where it was not asked for; asks nothing."""
+        if words != self._words:
+            return [None] * len(things)
+        return [self._recall(thing, things) if self._find(thing) else None for thing in things]
 
     def _find(self, thing: Marked) -> tuple[Named, Marked | None] | None:
         """The answer for what stood there, else for what looks the same; a part is known by its place alone."""
-        there = [row for row in self._known if _in_place(thing, row[0])]
-        alike = [row for row in self._known if row[2] is None and _alike(thing, row[0])]
+        known = list(self._known)  # `known` is called beside a thread that asks
+        there = [row for row in known if _in_place(thing, row[0])]
+        alike = [row for row in known if row[2] is None and _alike(thing, row[0])]
         near = sorted(there, key=lambda row: _apart(thing, row[0])) or alike
         return near[0][1:] if near else None
 
@@ -179,8 +171,8 @@ class VisionNamer:
 
     def _ask(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], asked: Sequence[int], words: str
-    ) -> dict[int, Named]:
-        """Ask for things by their indices, and remember the answers, which are by mark."""
+    ) -> dict[int, Named] | None:
+        """Ask for things by their indices, and remember the answers, which are by mark; None where none can be read."""
         self._check()
         numbers = [k + 1 for k in asked]
         reply = self._send(self._request(pictures, things, numbers, words))
@@ -189,7 +181,7 @@ class VisionNamer:
             answers = read_names(reply.text, numbers, len(things))
         except ParseError as error:
             self._say(f"the reply of {self._client.model} names nothing: {error}")
-            return {}
+            return None
         for number, named in answers.items():
             whole = things[named.part_of - 1] if named.part_of else None
             self._known.insert(0, (things[number - 1], named, whole))

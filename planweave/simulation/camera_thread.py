@@ -1,4 +1,4 @@
-"""The thread that owns the overhead camera's GL context. It renders copies of states, newest first, without blocking
+"""The thread that owns the cameras' GL contexts. It renders copies of states, newest first, without blocking
 physics.
 
 An unchanged state is rendered a few times, each with its own noise; after that the last image is republished with a new
@@ -8,7 +8,7 @@ stamp, which is correct, since the state is the simulator's own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
@@ -34,17 +34,19 @@ class CameraThread:
 
     def __init__(
         self,
-        make: Callable[[mujoco.MjModel], OverheadCamera],
-        on_frame: Callable[[RgbdFrame], None],
+        make: Callable[[mujoco.MjModel], Sequence[OverheadCamera]],
+        on_frames: Callable[[Sequence[RgbdFrame]], None],
         on_error: Callable[[str], None],
     ):
-        """make: creates the camera of a model, in the thread. on_frame and on_error are called in the thread."""
-        self._make, self._on_frame, self._on_error = make, on_frame, on_error
+        """make: creates the cameras of a model, in the thread. on_frames (an image of each, of one state) and on_error
+        are called in the thread.
+        """
+        self._make, self._on_frames, self._on_error = make, on_frames, on_error
         self._wake = threading.Condition()
         self._model: tuple[mujoco.MjModel, Future[None]] | None = None
         self._current: mujoco.MjModel | None = None
         self._request: Snapshot | None = None
-        self._still: RgbdFrame | None = None  # the newest image, and the state that it shows
+        self._still: Sequence[RgbdFrame] = ()  # the newest images, and the state that they show
         self._shown: np.ndarray | None = None
         self._looks = 0  # images rendered of that state
         self._ended = False
@@ -91,7 +93,7 @@ class CameraThread:
         self._thread.join(5.0)
 
     def _run(self) -> None:
-        camera: OverheadCamera | None = None
+        cameras: Sequence[OverheadCamera] = ()
         try:
             while True:
                 with self._wake:
@@ -101,39 +103,42 @@ class CameraThread:
                     change, self._model = self._model, None
                     request, self._request = self._request, None
                 if change is not None:
-                    camera = self._change(camera, *change)
-                elif request is not None and camera is not None:
+                    cameras = self._change(cameras, *change)
+                elif request is not None and cameras:
                     try:
-                        self._on_frame(self._image(camera, request))
+                        self._on_frames(self._images(cameras, request))
                     except Exception as error:
-                        self._on_error(f"the overhead camera failed: {error}")
+                        self._on_error(f"the cameras failed: {error}")
         finally:
-            if camera is not None:
+            for camera in cameras:
                 camera.close()
             free_contexts()
 
-    def _image(self, camera: OverheadCamera, state: Snapshot) -> RgbdFrame:
-        """The image of a state; the last one with a new stamp where it shows the same and was rendered often enough."""
+    def _images(self, cameras: Sequence[OverheadCamera], state: Snapshot) -> Sequence[RgbdFrame]:
+        """Images of a state; the last ones with a new stamp where they show the same and it was rendered often
+        enough.
+        """
         if self._shown is None or not np.array_equal(self._shown, state.qpos):
             self._looks, self._shown = 0, state.qpos
-        elif self._looks >= LOOKS and self._still is not None:
+        elif self._looks >= LOOKS and self._still:
             if self._looks == LOOKS:
                 self._looks += 1
                 give_back_memory()  # a rest begins
-            return replace(self._still, time=state.time)
-        self._still, self._looks = camera.render(state.time, state.qpos), self._looks + 1
+            return [replace(still, time=state.time) for still in self._still]
+        self._still = [camera.render(state.time, state.qpos) for camera in cameras]
+        self._looks += 1
         return self._still
 
     def _change(
-        self, camera: OverheadCamera | None, model: mujoco.MjModel, done: Future[None]
-    ) -> OverheadCamera | None:
-        self._shown, self._still, self._looks = None, None, 0
-        if camera is not None:
+        self, cameras: Sequence[OverheadCamera], model: mujoco.MjModel, done: Future[None]
+    ) -> Sequence[OverheadCamera]:
+        self._shown, self._still, self._looks = None, (), 0
+        for camera in cameras:
             camera.close()
         try:
-            camera = self._make(model)
+            cameras = self._make(model)
         except Exception as error:
             done.set_exception(error)
-            return None
+            return ()
         done.set_result(None)
-        return camera
+        return cameras

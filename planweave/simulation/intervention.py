@@ -1,12 +1,12 @@
-"""Simulated human interventions: objects are moved, exchanged or removed, the camera is covered, at a moment of the
-robot's manipulation.
+"""Simulated human interventions: objects are moved, exchanged or removed, drawers and doors opened or shut, knobs
+turned, the cameras covered, at a moment of the robot's manipulation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from planweave.core.base.errors import SceneError
 from planweave.robots.model import TCP_SITE
-from planweave.simulation.mujoco_model import object_body
+from planweave.simulation.fixtures import FIXTURES
+from planweave.simulation.mujoco_model import fixture_body, object_body
 from planweave.simulation.scene import Scene
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ _ORDER = tuple(Moment)
 class Intervention:
     """An intervention and its moment.
 
-    places: new places of the objects, None for removal from the table; empty: `objects` exchange poses. camera: whether
-    it publishes images from then on, None: unchanged.
+    places: new places of the objects, None for removal from the table; empty: `objects` exchange poses. joints: how far
+    parts of furniture are open or turned then, m or rad, by their joints' names. camera: whether it publishes images
+    from then on, None: unchanged.
     """
 
     when: Moment
@@ -58,10 +60,18 @@ class Intervention:
     objects: tuple[int, ...]
     places: tuple[Place | None, ...] = ()
     camera: bool | None = None
+    joints: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_intervention(
-    scene: Scene, when: str, watch: int, objects: Sequence[int], places: Sequence[Place], camera: Sequence[bool]
+    scene: Scene,
+    when: str,
+    watch: int,
+    objects: Sequence[int],
+    places: Sequence[Place],
+    camera: Sequence[bool],
+    joints: Sequence[str] = (),
+    values: Sequence[float] = (),
 ) -> Intervention:
     """Parse the intervention of a request; raises SceneError where it is invalid in this scene."""
     count = len(scene.objects)
@@ -76,20 +86,38 @@ def read_intervention(
         raise SceneError(f"{len(objects)} objects, but {len(places)} places; give each one, or none to exchange them")
     if not places and len(objects) == 1:
         raise SceneError("one object has nothing to be exchanged with; give it a place")
-    if len(camera) > 1 or (not objects and not camera):
-        raise SceneError("give objects that are moved, or one value for the camera, or both")
+    if len(camera) > 1 or not (objects or camera or joints):
+        raise SceneError("give objects or parts of furniture that are moved, or one value for the camera, or several")
     for place in places:
         if not any(math.isnan(v) for v in place) and not all(abs(v) <= 3.0 for v in place):
             raise SceneError(f"the place {place} is more than 3 m away")
     to = tuple(None if any(math.isnan(v) for v in place) else place for place in places)
-    return Intervention(Moment(when), watch, tuple(objects), to, camera[0] if camera else None)
+    moved = _joints(scene, joints, values)
+    return Intervention(Moment(when), watch, tuple(objects), to, camera[0] if camera else None, moved)
+
+
+def _joints(scene: Scene, joints: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """Values by the names of joints in the model, of parts named FIXTURE/PART; raises SceneError."""
+    known = {
+        f"{index}/{part}": fixture_body(index, part)
+        for index, fixture in enumerate(scene.fixtures)
+        for part in FIXTURES[fixture.kind].parts
+    }
+    for name in joints:
+        if name not in known:
+            raise SceneError(f"there is no part {name!r} of furniture in {scene.name}; there are: {', '.join(known)}")
+    if len(values) != len(joints) or not all(math.isfinite(v) for v in values):
+        raise SceneError(
+            f"{len(joints)} parts of furniture, but {len(values)} values; give each one a number, m or rad"
+        )
+    return {known[name]: float(value) for name, value in zip(joints, values)}
 
 
 class Hands:
     """Monitors the manipulation of one object and executes an intervention once, at its moment."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
-        self._tcp = model.site(TCP_SITE).id
+        self._model, self._tcp = model, model.site(TCP_SITE).id
         self._joints = [model.joint(object_body(i)) for i in range(len(scene.objects))]
         self.reset()
 
@@ -160,6 +188,10 @@ class Hands:
             at, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
             data.qpos[at : at + 7] = pose
             data.qvel[dof : dof + 6] = 0.0
+        for name, value in what.joints.items():
+            joint = self._model.joint(name)
+            data.qpos[int(joint.qposadr[0])] = min(max(value, float(joint.range[0])), float(joint.range[1]))
+            data.qvel[int(joint.dofadr[0])] = 0.0
         if what.camera is not None:
             on_camera(what.camera)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,8 @@ from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import finger_joints, pad_geoms
 from planweave.simulation.camera import CameraConfig
-from planweave.simulation.scene import Scene, Slip
+from planweave.simulation.fixtures import FIXTURES, add_fixture
+from planweave.simulation.scene import Scene, SceneObject, Slip
 from planweave.simulation.shapes import add_shape
 
 if TYPE_CHECKING:
@@ -27,8 +29,16 @@ _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
 
 
+def camera_name(index: int) -> str:
+    """Name in the model of one of the cameras that see the table."""
+    return f"{OVERHEAD_CAMERA}_{index}" if index else OVERHEAD_CAMERA
+
+
 def build_model(
-    scene: Scene, camera: CameraConfig, model_path: str | None = None, robot: RobotDescription | None = None
+    scene: Scene,
+    cameras: CameraConfig | Sequence[CameraConfig],
+    model_path: str | None = None,
+    robot: RobotDescription | None = None,
 ) -> mujoco.MjModel:
     """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin at the centre of their bottom.
 
@@ -44,7 +54,7 @@ def build_model(
     _set_options(spec)
     _add_room(spec, scene)
     _add_actuators(spec, robot)
-    _add_cameras(spec, camera)
+    _add_cameras(spec, [cameras] if isinstance(cameras, CameraConfig) else cameras)
     for name in pad_geoms(robot):
         pad = spec.geom(name)
         if pad is not None:
@@ -52,14 +62,12 @@ def build_model(
             pad.friction, pad.condim, pad.priority = [1.5, 0.02, 0.001], 4, 1
             pad.solref, pad.solimp = _PAD_SOLREF, _PAD_SOLIMP
     for index, entry in enumerate(scene.objects):
-        x, y, z = entry.position
-        body = spec.worldbody.add_body(
-            name=object_body(index),
-            pos=[x, y, z],
-            quat=[math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)],
-        )
+        body = _add_body(spec, object_body(index), entry)
         body.add_freejoint(name=object_body(index))
         add_shape(spec, body, entry.kind, entry.size, entry.colour)
+    for index, fixture in enumerate(scene.fixtures):
+        body = _add_body(spec, fixture_body(index), fixture)
+        add_fixture(spec, body, fixture.kind, fixture.size, fixture.colour)
     _add_slips(spec, scene, robot)
     _add_noise(spec, scene)
     model = spec.compile()
@@ -67,13 +75,32 @@ def build_model(
     return model
 
 
+def _add_body(spec: mujoco.MjSpec, name: str, entry: SceneObject) -> mujoco.MjsBody:
+    turned = [math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)]
+    return spec.worldbody.add_body(name=name, pos=list(entry.position), quat=turned)
+
+
 def object_body(index: int) -> str:
     """Name of the body and of the free joint of scene.objects[index]."""
     return f"object_{index}"
 
 
-def home_state(model: mujoco.MjModel, robot: RobotDescription | None = None) -> mujoco.MjData:
-    """Initial state: objects as in the scene file, arm at home, gripper open. robot: as for `build_model`."""
+def fixture_body(index: int, part: str = "") -> str:
+    """Name of the body of scene.fixtures[index], or of the body and the joint of one of its parts."""
+    return "_".join(filter(None, (f"fixture_{index}", part)))
+
+
+def fixture_parts(scene: Scene) -> list[str]:
+    """Names of the joints of all fixtures' parts, in the scene's order."""
+    return [fixture_body(i, part) for i, f in enumerate(scene.fixtures) for part in FIXTURES[f.kind].parts]
+
+
+def home_state(
+    model: mujoco.MjModel, robot: RobotDescription | None = None, scene: Scene | None = None
+) -> mujoco.MjData:
+    """Initial state: objects as in the scene file, arm at home, gripper open. robot: as for `build_model`; scene: whose
+    fixtures are open or turned as the file says, else all are closed.
+    """
     import mujoco
 
     robot = robot or load_robot()
@@ -85,8 +112,20 @@ def home_state(model: mujoco.MjModel, robot: RobotDescription | None = None) -> 
     for name in finger_joints(robot):
         data.joint(name).qpos[0] = opening / 2
     data.actuator(GRIPPER_ACTUATOR).ctrl[0] = opening / 2
+    if scene is not None:
+        _set_parts(model, data, scene)
     mujoco.mj_forward(model, data)
     return data
+
+
+def _set_parts(model: mujoco.MjModel, data: mujoco.MjData, scene: Scene) -> None:
+    for index, fixture in enumerate(scene.fixtures):
+        for part, value in fixture.joints:
+            name = fixture_body(index, part)
+            most = float(model.joint(name).range[1])
+            if value > most:
+                raise SceneError(f"{scene.where_fixture(index)}: {part} goes from 0 to {most:.3g}, not to {value:g}")
+            data.joint(name).qpos[0] = value
 
 
 def _set_options(spec: mujoco.MjSpec) -> None:
@@ -235,10 +274,11 @@ def _add_actuators(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
     gripper.forcelimited, gripper.forcerange = True, [-robot.gripper.peak_force, robot.gripper.peak_force]
 
 
-def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
-    spec.worldbody.add_camera(
-        name=OVERHEAD_CAMERA, pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
-    )
+def _add_cameras(spec: mujoco.MjSpec, cameras: Sequence[CameraConfig]) -> None:
+    for k, camera in enumerate(cameras):
+        spec.worldbody.add_camera(
+            name=camera_name(k), pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
+        )
     eye, target = np.array([1.62, -1.15, 0.98]), np.array([0.36, 0.0, 0.22])
     back = (eye - target) / np.linalg.norm(eye - target)
     right = np.cross([0, 0, 1.0], back)
@@ -281,21 +321,27 @@ def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
 
 
 def _refuse_overlaps(model: mujoco.MjModel, scene: Scene, robot: RobotDescription) -> None:
-    data = home_state(model, robot)
-    first = model.body(object_body(0)).id
+    data = home_state(model, robot, scene)
+    ours = {model.body(object_body(i)).id: (scene.where(i), f"objects[{i}]", o) for i, o in enumerate(scene.objects)}
+    ours |= {
+        model.body(fixture_body(i)).id: (scene.where_fixture(i), f"fixtures[{i}]", f)
+        for i, f in enumerate(scene.fixtures)
+    }
     for contact in data.contact:
         if contact.dist > -_OVERLAP:
             continue
-        a, b = sorted(int(model.geom_bodyid[g]) for g in contact.geom)
-        if b < first or a == b:
+        roots = (int(model.body_rootid[model.geom_bodyid[g]]) for g in contact.geom)
+        a, b = sorted(roots)
+        if b not in ours or a == b:
             continue
         deep = -contact.dist * 1000
-        if a >= first:
-            problem = f"overlaps objects[{a - first}] (line {scene.objects[a - first].line}) by {deep:.0f} mm"
+        if a in ours:
+            _, other, entry = ours[a]
+            problem = f"overlaps {other} (line {entry.line}) by {deep:.0f} mm"
             remedy = "move one of them, or give the upper one a height: position: [x, y, height of its bottom]"
         elif a > 0:
             problem = f"overlaps the robot by {deep:.0f} mm"
             remedy = "the robot stands at x = 0, y = 0; move the object away from it"
         else:
             problem, remedy = f"is sunk into the table by {deep:.0f} mm", "give it a greater height"
-        raise SceneError(f"{scene.where(b - first)}: {problem}; {remedy}")
+        raise SceneError(f"{ours[b][0]}: {problem}; {remedy}")

@@ -5,6 +5,8 @@ file, line and entry.
     table: {size: [1.2, 1.4], centre: [0.35, 0.0]}     # optional, metres
     objects:
       - {kind: cube, colour: red, position: [0.45, 0.1], size: 0.05, yaw: 0.3}
+    fixtures:                                          # optional: furniture that stands fast, with parts that move
+      - {kind: cabinet, position: [0.7, 0.3], joints: {top_drawer: 0.1}}
     jitter: {position: 0.02, yaw: 3.14}                # optional: largest displacement of each object in a benchmark
     noise: {seed: 3, mass: 0.1, friction: 0.1}         # optional: relative random variation of the physics
     faults:                                            # optional
@@ -16,14 +18,15 @@ file, line and entry.
 
 position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
 the robot's base frame, metres.
-yaw: radians about z. size: metres, one number or as the kind's dimensions say (shapes.KINDS).
+yaw: radians about z; a fixture's front faces the robot at 0. size: metres, one number or as the kind's dimensions
+say (shapes.KINDS, fixtures.FIXTURES). joints: how far a fixture's parts are open or turned at first, metres or radians.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,9 +36,11 @@ import yaml
 from planweave.core.base.errors import ConfigError, SceneError
 from planweave.core.base.paths import find_config, is_file
 from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
-from planweave.simulation.shapes import COLOURS, KINDS
+from planweave.simulation.fixtures import FIXTURES, FixtureKind
+from planweave.simulation.shapes import COLOURS, KINDS, Kind
 
 _LARGEST = 1e12  # of any number in a scene
+_OBJECT = ("kind", "colour", "position", "size", "yaw")
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,13 @@ class SceneObject:
     size: tuple[float, ...]
     yaw: float
     line: int
+
+
+@dataclass(frozen=True)
+class Fixture(SceneObject):
+    """Furniture that stands fast. joints: how far its parts are open or turned at first, m or rad, where not 0."""
+
+    joints: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,7 @@ class Scene:
     jitter: Jitter = Jitter()
     noise: Noise = Noise()
     person: Taker | None = Taker()
+    fixtures: tuple[Fixture, ...] = ()
 
     @property
     def name(self) -> str:
@@ -118,8 +131,14 @@ class Scene:
 
     def where(self, index: int) -> str:
         """Location of objects[index] in the file, for messages."""
-        entry = self.objects[index]
-        return f"{self.path}:{entry.line}: objects[{index}] ({entry.colour} {entry.kind})"
+        return self._where("objects", index, self.objects[index])
+
+    def where_fixture(self, index: int) -> str:
+        """Location of fixtures[index] in the file, for messages."""
+        return self._where("fixtures", index, self.fixtures[index])
+
+    def _where(self, table: str, index: int, entry: SceneObject) -> str:
+        return f"{self.path}:{entry.line}: {table}[{index}] ({entry.colour} {entry.kind})"
 
 
 def load_scene(name: str) -> Scene:
@@ -151,7 +170,7 @@ def parse_scene(text: str, path: Path) -> Scene:
     if root is None:
         raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
     top = _Entry(path, "scene", root).fields(
-        ("description", "table", "objects", "jitter", "noise", "faults", "person"), needed=("objects",)
+        ("description", "table", "objects", "fixtures", "jitter", "noise", "faults", "person"), needed=("objects",)
     )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
     size: tuple[float, ...] = (1.2, 1.4)
@@ -168,6 +187,8 @@ def parse_scene(text: str, path: Path) -> Scene:
             "the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
         )
     objects = tuple(_read_object(entry, size, centre) for entry in entries)
+    furniture = top["fixtures"].items() if "fixtures" in top else []
+    fixtures = tuple(_read_fixture(entry, size, centre) for entry in furniture)
     faults: list[Slip | Vanish] = []
     for entry in top["faults"].items() if "faults" in top else ():
         faults.append(_read_fault(entry, objects, size, centre))
@@ -181,7 +202,7 @@ def parse_scene(text: str, path: Path) -> Scene:
         fields = top["noise"].fields(("seed", "mass", "friction"))
         seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
         noise = Noise(seed, _number(fields, "mass", 0.5), _number(fields, "friction", 0.5))
-    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top))
+    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top), fixtures)
 
 
 def _read_person(top: dict[str, _Entry]) -> Taker | None:
@@ -201,9 +222,28 @@ def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
 
 
 def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> SceneObject:
-    fields = entry.fields(("kind", "colour", "position", "size", "yaw"), needed=("kind", "position"))
-    name = fields["kind"].choice("kind", KINDS)
-    kind = KINDS[name]
+    fields = entry.fields(_OBJECT, needed=("kind", "position"))
+    return _read_placed(fields, KINDS, entry.line, table_size, table_centre)
+
+
+def _read_fixture(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> Fixture:
+    fields = entry.fields((*_OBJECT, "joints"), needed=("kind", "position"))
+    placed = _read_placed(fields, FIXTURES, entry.line, table_size, table_centre)
+    parts = FIXTURES[placed.kind].parts
+    joints = fields["joints"].fields(parts) if "joints" in fields else {}
+    values = tuple((part, value.numbers(1, 1, 0.0, math.pi)[0]) for part, value in joints.items())
+    return Fixture(**vars(placed), joints=values)
+
+
+def _read_placed(
+    fields: dict[str, _Entry],
+    kinds: Mapping[str, Kind | FixtureKind],
+    line: int,
+    table_size: tuple[float, ...],
+    table_centre: tuple[float, ...],
+) -> SceneObject:
+    name = fields["kind"].choice("kind", kinds)
+    kind = kinds[name]
     colour = fields["colour"].choice("colour", COLOURS) if "colour" in fields else kind.colour
     x, y, z = (*fields["position"].numbers(2, 3, -3.0, 3.0), 0.0)[:3]
     if z < 0:
@@ -217,7 +257,7 @@ def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tup
     c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
     half = (
         ((along * c + across * s) / 2, (along * s + across * c) / 2)
-        if along != across or name == "cube"
+        if along != across or name == "cube" or name in FIXTURES
         else (along / 2,) * 2
     )
     for axis, value, extent, length, middle in zip("xy", (x, y), half, table_size, table_centre):
@@ -233,7 +273,7 @@ def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tup
                     else "the table is too small for it"
                 )
             )
-    return SceneObject(name, colour, (x, y, z), tuple(size), yaw, entry.line)
+    return SceneObject(name, colour, (x, y, z), tuple(size), yaw, line)
 
 
 def _read_fault(

@@ -39,7 +39,7 @@ _BROWN, _LEAF = (0.30, 0.19, 0.10), (0.18, 0.42, 0.12)
 class Kind:
     """A kind of object. size: meaning of its dimensions; default: their values, m."""
 
-    build: Callable[[_Builder, Sequence[float]], None]
+    build: Callable[[ShapeBuilder, Sequence[float]], None]
     size: tuple[str, ...]
     default: tuple[float, ...]
     colour: str
@@ -55,13 +55,13 @@ def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequen
     collides only.
     """
     natural = KINDS[kind].natural if colour == KINDS[kind].colour else None
-    builder = _Builder(spec, body, natural or COLOURS[colour], KINDS[kind].mass)
+    builder = ShapeBuilder(spec, body, natural or COLOURS[colour], KINDS[kind].mass)
     KINDS[kind].build(builder, size)
     builder.share_mass()
 
 
-class _Builder:
-    """Adds geoms to one body."""
+class ShapeBuilder:
+    """Adds geoms to one body: solid (visible, collides), seen (visible only) or felt (collides only)."""
 
     def __init__(self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float], mass: float):
         self.spec, self.body, self.rgb, self.mass = spec, body, rgb, mass
@@ -90,6 +90,11 @@ class _Builder:
     def box(self, centre: Sequence[float], size: Sequence[float], role: str = "solid") -> None:
         """size: full edge lengths."""
         self._add("BOX", role, None, math.prod(size), pos=centre, size=[s / 2 for s in size])
+
+    def disc(self, bottom: Sequence[float], radius: float, height: float, rgb: Sequence[float] | None = None) -> None:
+        """An upright cylinder. bottom: the middle of its lower face."""
+        vertices, faces = _revolve([(radius, 0), (radius, height)])
+        self.mesh(vertices + np.array(bottom), faces, rgb=rgb)
 
     def capsule(
         self,
@@ -161,16 +166,16 @@ def _lying(profile: Sequence[tuple[float, float]], flat: float) -> tuple[np.ndar
     return np.column_stack([x - middle, y, np.maximum(z, -flat) + flat]), faces
 
 
-def _cube(b: _Builder, size: Sequence[float]) -> None:
+def _cube(b: ShapeBuilder, size: Sequence[float]) -> None:
     b.box((0, 0, size[0] / 2), (size[0],) * 3)
 
 
-def _cylinder(b: _Builder, size: Sequence[float]) -> None:
+def _cylinder(b: ShapeBuilder, size: Sequence[float]) -> None:
     diameter, height = size
-    b.mesh(*_revolve([(diameter / 2, 0), (diameter / 2, height)]))
+    b.disc((0, 0, 0), diameter / 2, height)
 
 
-def _tray(b: _Builder, size: Sequence[float], wall: float = 0.006) -> None:
+def _tray(b: ShapeBuilder, size: Sequence[float], wall: float = 0.006) -> None:
     length, width, height = size
     b.box((0, 0, wall / 2), (length, width, wall))
     rise = height - wall
@@ -179,12 +184,26 @@ def _tray(b: _Builder, size: Sequence[float], wall: float = 0.006) -> None:
         b.box((0, sign * (width - wall) / 2, wall + rise / 2), (length - 2 * wall, wall, rise))
 
 
-def _bowl(b: _Builder, size: Sequence[float]) -> None:
-    radius, height, wall = size[0] / 2, size[1], 0.006
-    outer = [(0.62 * radius, 0.0), (0.86 * radius, 0.45 * height), (radius, height)]
-    inner = [(r - wall, z) for r, z in reversed(outer[1:])] + [(0.62 * radius - wall, wall), (0.001, wall)]
+def _bowl(b: ShapeBuilder, size: Sequence[float]) -> None:
+    radius, height = size[0] / 2, size[1]
+    _hollow(b, [(0.62 * radius, 0.0), (0.86 * radius, 0.45 * height), (radius, height)], 0.006)
+
+
+def _mug(b: ShapeBuilder, size: Sequence[float]) -> None:
+    radius, height = size[0] / 2, size[1]
+    _hollow(b, [(0.92 * radius, 0.0), (radius, 0.12 * height), (radius, height)], 0.005)
+    around = [0.5 * math.pi * k / 2 - math.pi / 2 for k in range(5)]
+    arc = [(0, radius + 0.55 * radius * math.cos(a), height * (0.5 + 0.3 * math.sin(a))) for a in around]
+    for start, end in itertools.pairwise(arc):
+        b.capsule(start, end, 0.005)
+
+
+def _hollow(b: ShapeBuilder, outer: Sequence[tuple[float, float]], wall: float) -> None:
+    """A vessel of revolution, open at its top. outer: (radius, z) of its outside from the bottom up; wall: m."""
+    base = outer[0][0]
+    inner = [(r - wall, z) for r, z in reversed(outer[1:])] + [(base - wall, wall), (0.001, wall)]
     b.mesh(*_revolve([(0.001, 0.0), *outer, *inner], closed=True), role="seen")
-    b.mesh(*_revolve([(0.62 * radius, 0.0), (0.64 * radius, wall)]), role="felt")
+    b.mesh(*_revolve([(base, 0.0), (1.03 * base, wall)]), role="felt")
     sectors = 16
     for (r0, z0), (r1, z1) in itertools.pairwise(outer):
         for k in range(sectors):
@@ -194,6 +213,12 @@ def _bowl(b: _Builder, size: Sequence[float]) -> None:
                 for r, z in ((r0, max(z0, 0.001)), (r1, z1), (r0 - wall, max(z0, 0.001)), (r1 - wall, z1))
             ]
             b.mesh(np.array(corners), _HULL_OF_8, role="felt")
+
+
+def _can(b: ShapeBuilder, size: Sequence[float]) -> None:
+    radius, height = size[0] / 2, size[1]
+    b.disc((0, 0, 0), radius, height, rgb=(0.72, 0.73, 0.75))
+    b.mesh(*_revolve([(1.01 * radius, 0.06 * height), (1.01 * radius, 0.94 * height)]), role="seen")
 
 
 # Faces of a sector of a wall: its eight corners are two quadrilaterals (outer low, outer high, inner low,
@@ -216,14 +241,14 @@ _HULL_OF_8 = np.array(
 )
 
 
-def _plate(b: _Builder, size: Sequence[float]) -> None:
+def _plate(b: ShapeBuilder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     b.mesh(*_revolve([(0.7 * radius, 0.0), (radius, 0.75 * height), (radius, height)]))
     shade = [0.86 * c for c in b.rgb]
     b.mesh(*_revolve([(0.72 * radius, height - 0.001), (0.72 * radius, height + 0.0003)]), role="seen", rgb=shade)
 
 
-def _banana(b: _Builder, size: Sequence[float]) -> None:
+def _banana(b: ShapeBuilder, size: Sequence[float]) -> None:
     length = size[0]
     bend, half_angle, thick = length, 0.52, 0.115 * length  # radius of the arc, rad, radius in the middle
     count = 13
@@ -263,7 +288,7 @@ def _banana(b: _Builder, size: Sequence[float]) -> None:
         )
 
 
-def _pear(b: _Builder, size: Sequence[float]) -> None:
+def _pear(b: ShapeBuilder, size: Sequence[float]) -> None:
     length, radius = size[0], 0.345 * size[0]
     profile = [
         (0.01, 0.0),
@@ -287,7 +312,7 @@ def _pear(b: _Builder, size: Sequence[float]) -> None:
     )
 
 
-def _round_fruit(b: _Builder, radius: float, squash: float, flat: float) -> None:
+def _round_fruit(b: ShapeBuilder, radius: float, squash: float, flat: float) -> None:
     angles = np.linspace(-np.pi / 2, np.pi / 2, 15)
     profile = [
         (max(radius * math.cos(a), 1e-4), max(radius * squash * math.sin(a), -flat * radius) + flat * radius)
@@ -296,20 +321,20 @@ def _round_fruit(b: _Builder, radius: float, squash: float, flat: float) -> None
     b.mesh(*_revolve(profile), smooth=True)
 
 
-def _apple(b: _Builder, size: Sequence[float]) -> None:
+def _apple(b: ShapeBuilder, size: Sequence[float]) -> None:
     radius = size[0] / 2
     _round_fruit(b, radius, 0.92, 0.80)
     top = 1.72 * radius
     b.capsule((0, 0, top - 0.003), (0.004, 0.002, top + 0.010), 0.0022, role="seen", rgb=_BROWN)
 
 
-def _orange(b: _Builder, size: Sequence[float]) -> None:
+def _orange(b: ShapeBuilder, size: Sequence[float]) -> None:
     radius = size[0] / 2
     _round_fruit(b, radius, 1.0, 0.88)
     b.capsule((0, 0, 1.865 * radius), (0, 0, 1.885 * radius), 0.003, role="seen", rgb=_LEAF)
 
 
-def _strawberry(b: _Builder, size: Sequence[float]) -> None:
+def _strawberry(b: ShapeBuilder, size: Sequence[float]) -> None:
     length, radius = size[0], 0.42 * size[0]
     profile = [(0.02, 0.0), (0.42, 0.10), (0.80, 0.45), (1.0, 0.78), (0.82, 0.94), (0.30, 1.0)]
     b.mesh(*_lying([(r * radius, z * length) for r, z in profile], 0.80 * radius), smooth=True)
@@ -317,7 +342,7 @@ def _strawberry(b: _Builder, size: Sequence[float]) -> None:
     b.mesh(leaf + np.array([0.48 * length, 0, 0]), _lying([(1, 0), (1, 1)], 1)[1], role="seen", rgb=_LEAF)
 
 
-def _bottle(b: _Builder, size: Sequence[float]) -> None:
+def _bottle(b: ShapeBuilder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     neck = 0.48 * radius
     b.mesh(
@@ -353,6 +378,8 @@ KINDS: dict[str, Kind] = {
     "tray": Kind(_tray, _OPEN, (0.20, 0.26, 0.03), "gray", 0.50, _rectangle),
     "box": Kind(_tray, _OPEN, (0.20, 0.28, 0.08), "brown", 0.50, _rectangle),
     "bowl": Kind(_bowl, _UPRIGHT, (0.17, 0.055), "blue", 0.40, _round),
+    "mug": Kind(_mug, _UPRIGHT, (0.070, 0.085), "white", 0.25, lambda s: (s[0], 1.7 * s[0])),
+    "can": Kind(_can, _UPRIGHT, (0.062, 0.085), "red", 0.20, _round),
     "plate": Kind(_plate, _UPRIGHT, (0.25, 0.012), "white", 0.50, _round),
     "banana": Kind(_banana, ("length",), (0.15,), "yellow", 0.12, lambda s: (1.02 * s[0], 0.37 * s[0])),
     "pear": Kind(

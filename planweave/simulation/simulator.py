@@ -1,4 +1,4 @@
-"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets.
+"""The simulated robot and table: steps physics, drives the arm as its controller says, moves the gripper, resets.
 
 Without ROS and rendering.
 """
@@ -6,7 +6,7 @@ Without ROS and rendering.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,12 @@ import numpy as np
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.model import finger_joints
 from planweave.simulation.intervention import Hands, Intervention
-from planweave.simulation.mujoco_model import GRIPPER_ACTUATOR, home_state, object_body, servos
+from planweave.simulation.mujoco_model import GRIPPER_ACTUATOR, fixture_parts, home_state, object_body, servos
 from planweave.simulation.person import Person
 from planweave.simulation.scene import Scene
 from planweave.simulation.slips import Slips
-from planweave.simulation.trajectory import Point, Reference, TrajectoryError, interpolate, stop
+from planweave.simulation.trajectory import TrajectoryError
+from planweave.simulation.trajectory_controller import TrajectoryController
 from planweave.simulation.vanishing import Vanishing
 
 if TYPE_CHECKING:
@@ -28,11 +29,17 @@ if TYPE_CHECKING:
 FINGER_SPEED = 0.05  # of each finger, m/s
 GRIP_FORCE = 40.0  # of each finger where none is commanded, N
 SETTLE_TIME = 1.0  # objects come to rest for this long after a scene is loaded, s
-_ARM_AT_REST = (0.005, 0.02)  # position error, rad, and velocity, rad/s
 _FINGERS_AT_REST = 0.002  # m/s
 _FINGERS_STILL_FOR = 0.05  # s
 _AT_REST = 1e-4  # m/s and rad/s: nothing moves; resting contacts keep up to 5e-6
-_MAX_SETTLING = 0.3  # a motion counts as ended this long after its reference, s
+_MAX_SETTLING = 0.3  # a motion of the fingers counts as ended this long after its reference, s
+_REACHED = 0.001  # m by which the opening may differ from the commanded one
+
+
+Gripped = Callable[[bool | None], None]
+"""Called when a movement of the fingers has ended: whether they are as far open as they shall be, else something holds
+them; None where another movement has taken its place, or a reset.
+"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class Simulator:
         self._slips, self._vanishing = Slips(model, scene, robot), Vanishing(model, scene)
         self._person = Person(model, scene, robot)
         self._hands = Hands(model, scene)
-        self._data = home_state(model, robot)
+        self._data = home_state(model, robot, scene)
+        self._parts = fixture_parts(scene)
         self._fatal = [
             mujoco.mjtWarning.mjWARN_BADQPOS,
             mujoco.mjtWarning.mjWARN_BADQVEL,
@@ -74,7 +82,9 @@ class Simulator:
         self.motions_ended = 0
         """Grows by one whenever a commanded motion of the arm or the gripper has come to rest."""
         self._finger_rest_at: float | None = None
-        self._reference: Reference | None = None
+        self._gripped: Gripped | None = None
+        self.controller = TrajectoryController(robot, self.timestep, np.array(robot.home))
+        """Of the arm."""
         self._idle()
         self._settle()
         self._data.time = 0.0
@@ -120,7 +130,7 @@ class Simulator:
     @property
     def arm_moving(self) -> bool:
         """Whether a trajectory or a stop is in progress, settling included."""
-        return self._reference is not None
+        return self.controller.moving
 
     @property
     def gripper_moving(self) -> bool:
@@ -177,50 +187,26 @@ class Simulator:
         body = self._data.body(object_body(index))
         return body.xpos.copy(), body.xquat.copy()
 
-    def follow(self, joints: Sequence[str], points: Sequence[Point], delay: float = 0.0) -> None:
-        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and hold.
+    def fixture_joints(self) -> dict[str, float]:
+        """How far the fixtures' parts are truly open or turned, by name (fixture_body), m or rad."""
+        return {name: float(self._data.joint(name).qpos[0]) for name in self._parts}
 
-        Raises TrajectoryError where it cannot be followed; a running trajectory then continues.
-        """
-        if not points:
-            self.stop()
-            return
-        if not math.isfinite(delay) or delay > 60:
-            raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
-        position, velocity = self._commanded()
-        waiting = Reference(np.zeros((0, self.robot.count)), np.zeros((0, self.robot.count)))
-        if delay > 0:
-            waiting = stop(position, velocity, self.timestep, self.robot)
-            rest = max(0, round(delay / self.timestep) - len(waiting.positions))
-            waiting = Reference(
-                np.vstack([waiting.positions, np.tile(waiting.positions[-1], (rest, 1))]),
-                np.vstack([waiting.velocities, np.zeros((rest, self.robot.count))]),
-            )
-            position, velocity = waiting.positions[-1], np.zeros(self.robot.count)
-        after = interpolate(joints, points, position, velocity, self.timestep, self.robot)
-        self._begin(
-            Reference(
-                np.vstack([waiting.positions, after.positions]), np.vstack([waiting.velocities, after.velocities])
-            )
-        )
-
-    def stop(self) -> None:
-        """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""
-        if self.arm_moving:
-            position, velocity = self._commanded()
-            self._begin(stop(position, velocity, self.timestep, self.robot))
-
-    def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
-        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) per finger.
-
-        duration (s) slows the motion down, at most to FINGER_SPEED otherwise. Raises TrajectoryError for an invalid
-        width.
-        """
+    def check_gripper(self, width: float, force: float) -> None:
+        """Raise TrajectoryError for an opening (m) or a force (N) that is not possible."""
         if not math.isfinite(width) or not -1e-4 <= width <= self._widest + 1e-4:
             raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {self._widest} m")
         strongest = self.robot.gripper.peak_force
         if not math.isfinite(force) or force < 0 or force > strongest:
             raise TrajectoryError(f"the gripper cannot press with {force:.0f} N; possible are 1 to {strongest:.0f} N")
+
+    def move_gripper(self, width: float, force: float = 0.0, done: Gripped | None = None) -> None:
+        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) per finger, in place of what the
+        fingers do. done: called once, at its end, but not where it is stopped. Raises TrajectoryError as
+        `check_gripper`.
+        """
+        self.check_gripper(width, force)
+        self._end_grip(None)
+        self._gripped = done
         force = max(force, 1.0) if force else GRIP_FORCE
         self.model.actuator_forcerange[self._gripper] = (-2 * force, 2 * force)
         actual = float(self._data.qpos[self._fingers].mean())
@@ -230,13 +216,11 @@ class Simulator:
             # A closed grip presses with a setpoint inside the object; opening starts from where the fingers
             # are.
             self._data.ctrl[self._gripper] = setpoint = min(max(setpoint, actual), self._finger_target)
-        way = abs(self._finger_target - setpoint)
-        speed = min(FINGER_SPEED, way / duration) if duration > 0 else FINGER_SPEED
-        self._finger_step = max(speed, 1e-3) * self.timestep
         self._finger_rest_at = math.inf
 
     def stop_gripper(self) -> None:
         """Hold the fingers at the current position of their motor."""
+        self._gripped = None
         self._finger_target = float(self._data.ctrl[self._gripper])
 
     def intervene(self, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
@@ -252,7 +236,7 @@ class Simulator:
         import mujoco
 
         for _ in range(count):
-            if self._reference is not None:
+            if self.controller.moving:
                 self._drive_arm()
             if self._finger_rest_at is not None:
                 self._drive_fingers()
@@ -277,13 +261,15 @@ class Simulator:
         return bool(self._finger_target < self._data.qpos[self._fingers].mean() - 1e-3)
 
     def _idle(self) -> None:
-        self._reference = None
-        self._controls = self._accelerations = np.zeros((0, self.robot.count))
-        self._index = 0
-        self._hold, self._hold_velocity = np.array(self.robot.home), np.zeros(self.robot.count)
-        self._finger_target = self._widest / 2
-        self._finger_step = 0.0
-        self._finger_rest_at = None
+        self.controller.deactivate()
+        self.controller = TrajectoryController(self.robot, self.timestep, np.array(self.robot.home))
+        self._finger_target, self._finger_rest_at = self._widest / 2, None
+        self._end_grip(None)
+
+    def _end_grip(self, reached: bool | None) -> None:
+        done, self._gripped = self._gripped, None
+        if done is not None:
+            done(reached)
 
     def _settle(self) -> None:
         """Let the objects come to rest; their small initial drop is not part of a task."""
@@ -293,51 +279,28 @@ class Simulator:
             mujoco.mj_step(self.model, self._data)
         self._data.qvel[:] = 0
 
-    def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
-        """Current position and velocity of the reference."""
-        if self._reference is None:
-            return self._hold.copy(), np.zeros(self.robot.count)
-        index = min(max(self._index - 1, 0), len(self._reference.positions) - 1)
-        if self._index == 0:
-            return self._hold.copy(), self._hold_velocity.copy()
-        return self._reference.positions[index], self._reference.velocities[index]
-
-    def _begin(self, reference: Reference) -> None:
-        self._hold, self._hold_velocity = self._commanded()
-        self._reference, self._index = reference, 0
-        # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by
-        # as much.
-        self._controls = reference.positions + self._lead * reference.velocities
-        before = np.vstack([self._hold_velocity, reference.velocities[:-1]])
-        self._accelerations = (reference.velocities - before) / self.timestep
-
     def _drive_arm(self) -> None:
+        """Set the drives' next targets. A servo with velocity damping lags by (damping / stiffness) * velocity unless
+        the command leads by as much, and by the torque that accelerates the arm.
+        """
         import mujoco
 
-        assert self._reference is not None
-        if self._index < len(self._controls):
-            self._inertia_in[self._arm_dof] = self._accelerations[self._index]
-            mujoco.mj_mulM(self.model, self._data, self._inertia_out, self._inertia_in)
-            torque = self._inertia_out[self._arm_dof]
-            self._data.ctrl[self._arm_ctrl] = self._controls[self._index] + torque / self._stiffness
-            self._index += 1
-            return
-        end = self._reference.positions[-1]
-        self._data.ctrl[self._arm_ctrl] = end  # the torque of the last deceleration is not held
-        late = (self._index - len(self._controls)) * self.timestep
-        self._index += 1
-        error = np.abs(self._data.qpos[self._arm] - end).max()
-        speed = np.abs(self._data.qvel[self._arm_dof]).max()
-        if (error < _ARM_AT_REST[0] and speed < _ARM_AT_REST[1]) or late > _MAX_SETTLING:
-            self._hold, self._reference = end, None
+        wanted = self.controller.update(self._data.qpos[self._arm], self._data.qvel[self._arm_dof])
+        if wanted is None:
             self.motions_ended += 1
+            return
+        self._inertia_in[self._arm_dof] = wanted.accelerations
+        mujoco.mj_mulM(self.model, self._data, self._inertia_out, self._inertia_in)
+        torque = self._inertia_out[self._arm_dof]
+        self._data.ctrl[self._arm_ctrl] = wanted.positions + self._lead * wanted.velocities + torque / self._stiffness
 
     def _drive_fingers(self) -> None:
         """Advance the gripper's setpoint; done when the fingers stand still, at the target or pressing with
         full force.
         """
         setpoint = float(self._data.ctrl[self._gripper])
-        step = min(max(self._finger_target - setpoint, -self._finger_step), self._finger_step)
+        most = FINGER_SPEED * self.timestep
+        step = min(max(self._finger_target - setpoint, -most), most)
         self._data.ctrl[self._gripper] = setpoint + step
         limit = self.model.actuator_forcerange[self._gripper, 1]
         pressing = abs(self._data.actuator_force[self._gripper]) > 0.98 * limit
@@ -352,3 +315,4 @@ class Simulator:
             self._data.ctrl[self._gripper] = self._finger_target
             self._finger_rest_at = None
             self.motions_ended += 1
+            self._end_grip(bool(abs(self._data.qpos[self._fingers].mean() - self._finger_target) < _REACHED / 2))

@@ -1,5 +1,5 @@
-"""Joint trajectories: validation, interpolation as in ros2_control's joint_trajectory_controller, and a
-bounded stop.
+"""Joint trajectories: validation, interpolation as in ros2_control's joint_trajectory_controller, and the
+deceleration of a stop.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from planweave.robots import RobotDescription, load_robot
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
 _POSITION_SLACK = 1e-3  # rad
 _VELOCITY_SLACK = 1.1
-STOP_TIME = 0.08  # longest time a stop may take, s
+DECELERATION = 6.0
+"""rad/s^2 of each joint that is stopped, as a real arm is configured (max_deceleration_on_cancel)."""
 
 
 class TrajectoryError(PlanweaveError):
     """A commanded trajectory cannot be followed; the message says why."""
+
+    code = "trajectory"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,10 @@ class Reference:
 
     positions: np.ndarray
     velocities: np.ndarray
+
+    def then(self, after: Reference) -> Reference:
+        """This one, and another that begins where it ends."""
+        return Reference(np.vstack([self.positions, after.positions]), np.vstack([self.velocities, after.velocities]))
 
 
 def interpolate(
@@ -89,19 +96,13 @@ def interpolate(
     return reference
 
 
-def stop(
-    position: np.ndarray, velocity: np.ndarray, timestep: float, robot: RobotDescription | None = None
-) -> Reference:
-    """Uniform deceleration of all joints to rest, along the direction of motion.
-
-    Within the acceleration limits if possible, but never longer than STOP_TIME.
-    """
-    needed = float(np.max(np.abs(velocity) / np.array((robot or load_robot()).acceleration)))
-    duration = min(max(needed, timestep), STOP_TIME)
-    steps = max(1, int(np.ceil(duration / timestep)))
-    left = 1.0 - np.arange(1, steps + 1)[:, None] / steps
-    gone = 0.5 * duration * (1.0 - left**2)
-    return Reference(position + velocity * gone, velocity * left)
+def decelerate(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Reference:
+    """Constant deceleration of each joint to rest, as the controller's decelerate_on_cancel has it."""
+    seconds = np.abs(velocity) / DECELERATION
+    steps = max(1, int(np.ceil(seconds.max() / timestep)))
+    at = np.minimum(timestep * np.arange(1, steps + 1)[:, None], seconds)
+    brake = np.sign(velocity) * DECELERATION
+    return Reference(position + velocity * at - 0.5 * brake * at**2, velocity - brake * at)
 
 
 def _joint_order(joints: Sequence[str], robot: RobotDescription) -> list[int]:

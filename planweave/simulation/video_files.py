@@ -30,6 +30,8 @@ SUFFIXES = (*_CODECS, _GIF)
 class RecordingError(PlanweaveError):
     """A recording cannot be started or written; the message says why."""
 
+    code = "recording"
+
 
 def write_video(path: Path, frames: Sequence[np.ndarray], rate: float) -> None:
     """Write a video as its suffix says; rate: frames per second. Raises RecordingError or OSError."""

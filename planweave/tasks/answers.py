@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification
+from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification, Reply, UserQuestion
 from planweave.goals.answer_reading import read_answer
+from planweave.tasks.memory import Memory
 
 if TYPE_CHECKING:
     from planweave.tasks.task import Task
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Answers:
     """sentence: said in place of the task's, "" for none; clarifications: of it; goal: of the reading that was chosen,
-    and source, who read it; number: of the questions that were answered.
+    and source, who read it; number: of the questions that were answered; entries: their ids in the memory; recalled:
+    whether the memory answered one.
     """
 
     sentence: str = ""
@@ -27,10 +29,14 @@ class Answers:
     goal: tuple[Literal, ...] = ()
     source: str = ""
     number: int = 0
+    entries: tuple[int, ...] = ()
+    recalled: bool = False
 
     def after(self, event: Mapping[str, Any]) -> Answers:
         """The answers with one more, as the event `answered` of a record tells it."""
-        more = replace(self, number=self.number + 1)
+        entries = (*self.entries, event["entry"]) if "entry" in event else self.entries
+        recalled = self.recalled or bool(event.get("recalled"))
+        more = replace(self, number=self.number + 1, entries=entries, recalled=recalled)
         if event.get("sentence"):
             return replace(more, sentence=event["sentence"], clarifications=())
         if event.get("goal"):
@@ -46,9 +52,15 @@ class Answers:
 
 
 def ask(
-    task: Task, error: AmbiguityError, domain: Domain, observe: Callable[[], World], changed: Callable[[], None]
+    task: Task,
+    error: AmbiguityError,
+    domain: Domain,
+    observe: Callable[[], World],
+    changed: Callable[[], None],
+    memory: Memory,
 ) -> None:
-    """Ask a person what the sentence of a task means, wait for the answer, and record it in the task.
+    """Ask a person what the sentence of a task means, wait for the answer, and record it in the task and in the memory;
+    what a person has answered before is not asked again.
 
     Raises the error where nobody is asked, GoalError after the last question that a task may ask, and CanceledError
     where no answer comes in time or the task is cancelled meanwhile. observe: gives the newest world, in which words
@@ -58,6 +70,13 @@ def ask(
         raise error
     if task.answers.number >= MOST_QUESTIONS:
         raise GoalError(f"after {MOST_QUESTIONS} answers it is still not clear what is meant: {error}; say it anew")
+    sentence = task.answers.sentence or task.status.sentence
+    known = memory.recall(sentence, error.question, observe())
+    if known is not None:
+        entry, index = known
+        found = Reply(index, person=entry.person)
+        _record(task, error.question, found, {"entry": entry.id, "recalled": True})
+        return
     labels = [choice.label for choice in error.question.choices]
     task.journal.add("asked", question=error.question.text, choices=labels, phrase=error.question.phrase)
     question, reply = task.inquiry.ask(
@@ -67,7 +86,15 @@ def ask(
         task.canceled,
         lambda _: changed(),
     )
-    event: dict[str, Any] = {"question": question.text, "person": reply.person, "text": reply.text}
+    more = {}
+    if reply.choice is not None:
+        more["entry"] = memory.learn(sentence, question, reply.choice, reply.person, observe())
+    _record(task, question, reply, more)
+
+
+def _record(task: Task, question: UserQuestion, reply: Reply, more: dict[str, Any]) -> None:
+    """Apply an answer to a task, and write it to its record."""
+    event: dict[str, Any] = {"question": question.text, "person": reply.person, "text": reply.text, **more}
     if reply.choice is None:
         event["sentence"] = reply.text
     else:

@@ -14,7 +14,8 @@ _NOT_BEGUN = ("submitted", "interrupted", "paused", "resumed")
 @dataclass(frozen=True)
 class Interruption:
     """began: whether the task had been begun; done: the actions that were carried out; under_way: the one whose outcome
-    nobody knows; goal: as it was understood, empty where it was not read yet; answers: what people have answered to
+    nobody knows; goal: as it was understood, empty where it was not read yet; before: the states to be reached before
+    it; keep: what no action may end; answers: what people have answered to
     questions about the sentence; paused: by whom and why, None where it was not paused.
     """
 
@@ -24,6 +25,8 @@ class Interruption:
     goal: tuple[Literal, ...]
     answers: Answers
     paused: tuple[str, str] | None = None
+    before: tuple[tuple[Literal, ...], ...] = ()
+    keep: tuple[Literal, ...] = ()
 
     @classmethod
     def of(cls, kept: Kept) -> Interruption:
@@ -31,9 +34,12 @@ class Interruption:
         events = kept.events()
         done: list[str] = []
         under_way, goal, answers, paused = "", tuple[Literal, ...](), Answers(), None
+        before, keep = tuple[tuple[Literal, ...], ...](), tuple[Literal, ...]()
         for event in events:
             if event["event"] == "goal":
                 goal = tuple(map(Literal.parse, event["goal"]))
+                before = tuple(tuple(map(Literal.parse, step)) for step in event.get("before", ()))
+                keep = tuple(map(Literal.parse, event.get("keep", ())))
             elif event["event"] == "answered":
                 answers = answers.after(event)
             elif event["event"] == "begun":
@@ -46,7 +52,7 @@ class Interruption:
             elif event["event"] == "resumed":
                 paused = None
         began = any(event["event"] not in _NOT_BEGUN for event in events)
-        return cls(began, tuple(done), under_way, goal, answers, paused)
+        return cls(began, tuple(done), under_way, goal, answers, paused, before, keep)
 
     @property
     def moved(self) -> bool:

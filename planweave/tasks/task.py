@@ -37,6 +37,8 @@ class Task:
     said: deque[str] = field(default_factory=deque)
     started: float | None = None
     known_goal: tuple[Literal, ...] = ()  # as a process that is gone understood the sentence
+    known_steps: tuple[tuple[Literal, ...], ...] = ()  # to be reached before that goal
+    known_keep: tuple[Literal, ...] = ()  # what no action may end meanwhile
     moved_before: bool = False  # a process that is gone has carried out a part of it
     ending: bool = False  # its end is being written, or is
     ended: threading.Event = field(default_factory=threading.Event)

@@ -30,6 +30,7 @@ from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
+from planweave.tasks.memory import Memory
 from planweave.tasks.plain_text import log_line, plain
 from planweave.tasks.task import Task as Task
 from planweave.tasks.task_run import TaskRun
@@ -74,7 +75,8 @@ class TaskManager:
         **run_options: Any,
     ):
         body = CompletedBody(body, run_options.get("load_domain", Domain.load))
-        self._task_run = TaskRun(planner, body, make, on_change, self._end, **run_options)
+        self.memory = Memory(store)
+        self._task_run = TaskRun(planner, body, make, on_change, self._end, memory=self.memory, **run_options)
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
@@ -217,6 +219,7 @@ class TaskManager:
         journal = self._journal(status.task_id, kept.lines)
         approval = self._approval(status, ask_seconds if found.moved else 0.0)
         task = Task(status, kept.goal, journal, kept.tree, approval=approval, known_goal=found.goal)
+        task.known_steps, task.known_keep = found.before, found.keep
         task.inquiry, task.answers = self._inquiry(status), found.answers
         self._linked(task)
         if found.paused is not None:
@@ -284,7 +287,7 @@ class TaskManager:
                 self._changed.notify_all()
         if queued:
             self._on_change(task)
-        elif why := task.pause.answer(self._task_run.look_seconds + _LOOKING):
+        elif why := task.pause.answer(self._task_run.resume_seconds + _LOOKING):
             raise GoalError(f"{task.status.task_id} was not resumed: {why}")
         return task
 

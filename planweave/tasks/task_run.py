@@ -6,16 +6,25 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from planweave.core.base.errors import CanceledError, GoalError, NoModelError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import (
+    CanceledError,
+    GoalError,
+    NoModelError,
+    PlanRefusedError,
+    PlanweaveError,
+    UnknownNameError,
+)
 from planweave.core.base.usage import Usage
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rule_check import keeping, ruled
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.confirmation import GoalCheck, confirm
-from planweave.core.workflow.ports import Interpretation, LookingBody, Planner
+from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError
+from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task import TaskState
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
@@ -27,10 +36,13 @@ from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.edited_plan import with_edits
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.holding import BETWEEN_LOOKS, Holding
+from planweave.tasks.memory import Memory
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 
 MODEL_FREE = "classical"
+_RECALLED = "as it was answered before: planweave memory"
+_RESUME = 10.0  # s; a busy machine may take that long for two images
 log = logging.getLogger(__name__)
 
 
@@ -57,6 +69,12 @@ class TaskRun:
     look_for: Callable[[str], str] = lambda sentence: ""
     namespace: str = ""
     load_domain: Callable[[str], Domain] = Domain.load
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def resume_seconds(self) -> float:
+        """Time for the look before a paused task goes on; a person who is refused would only ask again, s."""
+        return max(_RESUME, self.look_seconds)
 
     def run(self, task: Task) -> None:
         """Run one task from its sentence to its verified goal. Whatever happens, it ends in a final state."""
@@ -72,8 +90,9 @@ class TaskRun:
         try:
             task.canceled.check()
             self._hold(task)
-            if task.given_tree and task.moved_before:
-                raise GoalError(f"{task.status.message}; a given tree is not followed from its middle: send it anew")
+            if (task.given_tree or task.known_steps) and task.moved_before:
+                what = "a given tree is" if task.given_tree else "states in order are"
+                raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
             self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
             looked = self.look_for(task.status.sentence)
             if looked:
@@ -88,41 +107,95 @@ class TaskRun:
                 return
             goal = read.goal
             world = world.with_derived(goal)
-            self._set(task, goal=goal, goal_source=read.source, understood=read.understood, unmet=world.unmet(goal))
+            self._set(
+                task,
+                goal=goal,
+                before=read.before,
+                keep=read.keep,
+                goal_source=read.source,
+                understood=read.understood,
+                unmet=world.unmet(goal),
+            )
             task.journal.add(
                 "goal",
                 domain=world.domain,
                 goal=[str(g) for g in goal],
+                before=[[str(g) for g in step] for step in read.before],
+                keep=[str(g) for g in read.keep],
                 source=read.source,
                 understood=read.understood,
                 facts=[str(f) for f in sorted(world.facts)],
             )
-            self._heed_rules(task, world, goal)
-            if task.status.dry_run:
-                self._plan(task, world, goal)
-                return
-            finding, message = self._act(task, world, goal, self.body)
-            self._conclude(task, finding, message)
+            self._keeping(read.keep, world)._reach(task, world, read)
         except PlanweaveError as error:
             self._set(task, usage=task.status.usage + (error.usage or Usage()))
             canceled = isinstance(error, CanceledError)
+            if isinstance(error, PlanRefusedError):  # what was understood may be why
+                self.memory.forget(task.answers.entries)
             self._see_unmet(task)
             self.end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
         except Exception as error:
             log.exception("task %s", task.status.task_id)
             self.end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
 
-    def _understand(self, task: Task) -> tuple[World, Interpretation]:
+    def _keeping(self, keep: tuple[Literal, ...], world: World) -> TaskRun:
+        """The same run under the rules that no action may end these literals; raises GoalError where one does not hold
+        now.
+        """
+        if not keep:
+            return self
+        domain = self.load_domain(world.domain)
+        if gone := world.unmet(keep):
+            now = domain.phrases(g.negated() for g in gone)
+            raise GoalError(f"{now}, so that it cannot be kept as it is asked; say first how it should be")
+        rules = (*domain.rules, *(keeping(domain, literal) for literal in keep))
+        return replace(self, load_domain=lambda name: ruled(self.load_domain(name), rules))
+
+    def _reach(self, task: Task, world: World, read: Reading) -> None:
+        """Reach the states before the goal in their order, each verified, then the goal; the task ends with that."""
+        for goal in (*read.before, read.goal):
+            self._heed_rules(task, world, goal)
+        body: LookingBody = PredictedBody(self.load_domain(world.domain), world) if task.status.dry_run else self.body
+        for number, step in enumerate(read.before, 1):
+            words = self.load_domain(world.domain).phrases(step)
+            self._set(task, unmet=world.with_derived(step).unmet(step))
+            finding, message = self._act(task, world, step, body, words)
+            if not finding.confirmed:
+                missing = "; ".join(map(str, finding.unmet or finding.unconfirmed))
+                raise GoalError(
+                    f"step {number} of {len(read.before) + 1} was not reached ({words}): "
+                    + "; ".join(filter(None, [missing, message]))
+                )
+            task.journal.add("step_reached", number=number, goal=[str(g) for g in step])
+            self._set(task, reached=number)
+            world = body.observe()
+        if isinstance(body, PredictedBody):
+            self._plan(task, world, read.goal, body)
+            return
+        finding, message = self._act(task, world, read.goal, body)
+        self._conclude(task, finding, message)
+
+    def _understand(self, task: Task) -> tuple[World, Reading]:
         """The goal, and the world it was interpreted in; a person is asked where the sentence is not clear."""
         world = self.body.observe(task.world_revision)
         while True:
             try:
-                return self._understand_alone(task, world)
+                world, read = self._understand_alone(task, world)
+                if task.answers.recalled:
+                    read = replace(read, understood=f"{read.understood} ({_RECALLED})")
+                return world, read
             except AmbiguityError as error:
-                ask(task, error, self.load_domain(world.domain), self.body.observe, lambda: self.changed(task))
+                ask(
+                    task,
+                    error,
+                    self.load_domain(world.domain),
+                    self.body.observe,
+                    lambda: self.changed(task),
+                    self.memory,
+                )
                 world = self.body.observe()  # it may have changed while a person thought
 
-    def _understand_alone(self, task: Task, world: World) -> tuple[World, Interpretation]:
+    def _understand_alone(self, task: Task, world: World) -> tuple[World, Reading]:
         """The goal, and the world it was interpreted in.
 
         Before a task is refused, or a person asked, because of a missing object, a fresh look is taken: perception may
@@ -138,18 +211,19 @@ class TaskRun:
                 raise
         return look.world, self._read(task, look.world)
 
-    def _read(self, task: Task, world: World) -> Interpretation:
+    def _read(self, task: Task, world: World) -> Reading:
         """The goal, given or interpreted, as literals and in words; or the answer to a question."""
         domain = self.load_domain(world.domain)
         if goal := task.given_goal or task.known_goal:
-            for literal in goal:
+            for literal in (*goal, *(g for step in task.known_steps for g in step)):
                 domain.check_literal(literal, world)
-            return Interpretation(goal, "given", understood=domain.phrases(goal))
+            words = understood(domain, goal, (), task.known_steps) if task.known_steps else domain.phrases(goal)
+            return Reading(goal, "given", understood=words, before=task.known_steps, keep=task.known_keep)
         self._set(task, phase="interpreting the goal")
         answers = task.answers
         if answers.goal:
             goal = checked_goal(domain, world, answers.goal)
-            return Interpretation(goal, answers.source, understood=understood(domain, goal, ("chosen by a person",)))
+            return Reading(goal, answers.source, understood=understood(domain, goal, ("chosen by a person",)))
         sentence = answers.sentence or task.status.sentence
         read = self.planner.interpret_goal(
             sentence, world, clarifications=answers.clarifications, task_id=task.status.task_id
@@ -169,10 +243,9 @@ class TaskRun:
         if why := goal_conflict(domain, world, goal):
             raise GoalError(why)
 
-    def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
+    def _plan(self, task: Task, world: World, goal: tuple[Literal, ...], body: PredictedBody) -> None:
         """Dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
         domain = self.load_domain(world.domain)
-        body = PredictedBody(domain, world)
         _, message = self._act(task, world, goal, body)
         check = body.check(goal)
         task.journal.add("planned", plan=[str(a) for a in body.done], ok=check.ok, check=check.message)
@@ -199,18 +272,23 @@ class TaskRun:
         world: World,
         goal: tuple[Literal, ...],
         body: LookingBody,
+        sentence: str = "",
     ) -> tuple[GoalCheck, str]:
         """Run the method, then the fallback where the goal does not hold; returns the final check of the goal and notes
         for the person. Executes nothing where the goal holds already, or where the result could not be observed.
+
+        sentence: what planners are told, by default the task's.
         """
         began = world.stamp
         if world.silent or not world.unmet(goal):
             finding = self._look_at(task, body, goal, began)
             if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
                 return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
+        so_far = task.episode
+        counted = ("usage", "steps", "executed", "corrections", "questions", "pushed")
         episode = task.episode = Episode(
             task.status.task_id,
-            task.answers.told(task.status.sentence),
+            sentence or task.answers.told(task.status.sentence),
             goal,
             self.load_domain(world.domain),
             self.planner,
@@ -226,6 +304,7 @@ class TaskRun:
             pause=task.pause,
             hold=lambda: self._hold(task),
             look=lambda: body.look(self.look_seconds).world,
+            **({name: getattr(so_far, name) for name in counted} if so_far is not None else {}),
         )
         name, failed = task.status.method, ""
         try:
@@ -234,7 +313,7 @@ class TaskRun:
             raise
         except PlanweaveError as error:
             by_default = isinstance(error, NoModelError) and not task.named
-            if not (self.fallback or by_default) or name == self.fallback or episode.alone:
+            if not (self.fallback or by_default) or name == self.fallback or episode.alone or episode.stopped:
                 raise
             episode.spend(error.usage)
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
@@ -244,7 +323,7 @@ class TaskRun:
                 failed = f"{name} failed: {error}"
                 log.warning("%s: %s", task.status.task_id, failed)
         finding = self._look_at(task, body, goal, began)
-        if self.fallback and name != self.fallback and finding.unmet and not episode.alone:
+        if self.fallback and name != self.fallback and finding.unmet and not (episode.alone or episode.stopped):
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self.fallback} planner takes over: {reason}"
             episode.fallback = True
@@ -278,7 +357,7 @@ class TaskRun:
             episode.tell(message=str(reached))
 
     def _hold(self, task: Task) -> Resumed | None:
-        return Holding(self.body, self.look_seconds, self.changed, self.load_domain).hold(task)
+        return Holding(self.body, self.resume_seconds, self.changed, self.load_domain).hold(task)
 
     def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> GoalCheck:
         """The check of a goal that no pause came into."""

@@ -17,7 +17,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.task import TaskState, TaskStatus
 
-VERSION = 1
+VERSION = 2
 log = logging.getLogger(__name__)
 _TABLES = """
     CREATE TABLE tasks (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, request TEXT NOT NULL, tree TEXT NOT NULL,
@@ -25,11 +25,14 @@ _TABLES = """
     CREATE TABLE events (task TEXT NOT NULL REFERENCES tasks(id), line TEXT NOT NULL);
     CREATE INDEX events_of_task ON events(task);
 """
-_LITERALS, _ACTIONS, _TEXTS = ("goal", "unmet"), ("plan",), ("plan_words", "plan_changes", "pushed")
+_ANSWERS = "CREATE TABLE answers (number INTEGER PRIMARY KEY, line TEXT NOT NULL);"
+_LITERALS, _ACTIONS, _TEXTS = ("goal", "unmet", "keep"), ("plan",), ("plan_words", "plan_changes", "pushed")
 
 
 class StorageError(PlanweaveError):
     """A task or its record cannot be kept; the message names the file and what to do."""
+
+    code = "task_storage"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class TaskStore:
                 )
             if not version:
                 self._make(new)
+            elif version < VERSION:
+                self._base.executescript(f"BEGIN; {_ANSWERS} PRAGMA user_version={VERSION}; COMMIT;")
             self._base.execute("PRAGMA journal_mode=WAL")
             self._base.execute("PRAGMA synchronous=FULL")
             self._base.execute("BEGIN IMMEDIATE")
@@ -85,7 +90,7 @@ class TaskStore:
     def _make(self, new: bool) -> None:
         if not new and self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise ConfigError(f"{self._path} is a database of something else; name another file; it was not changed")
-        self._base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
+        self._base.executescript(f"BEGIN; {_TABLES} {_ANSWERS} PRAGMA user_version={VERSION}; COMMIT;")
 
     def close(self) -> None:
         """Close the file; later calls raise StorageError."""
@@ -122,6 +127,21 @@ class TaskStore:
         """Keep one line of a task's record; raises StorageError."""
         with self._writing():
             self._base.execute("INSERT INTO events VALUES (?, ?)", (task_id, line))
+
+    def answers(self) -> dict[int, str]:
+        """The remembered answers by number, as they were written."""
+        with self._lock:
+            return dict(self._base.execute("SELECT number, line FROM answers").fetchall())
+
+    def keep_answer(self, number: int, line: str) -> None:
+        """Keep a remembered answer; raises StorageError."""
+        with self._writing():
+            self._base.execute("INSERT INTO answers VALUES (?, ?)", (number, line))
+
+    def drop_answer(self, number: int) -> None:
+        """Drop a remembered answer; raises StorageError."""
+        with self._writing():
+            self._base.execute("DELETE FROM answers WHERE number = ?", (number,))
 
     def last_number(self) -> int:
         """The highest number of a task, 0 without any."""
@@ -161,6 +181,7 @@ def _written(status: TaskStatus) -> str:
     row = {f.name: getattr(status, f.name) for f in fields(TaskStatus)}
     for key in (*_LITERALS, *_ACTIONS):
         row[key] = [str(each) for each in row[key]]
+    row["before"] = [[str(each) for each in step] for step in status.before]
     return json.dumps(
         {**row, "state": int(status.state), "action": None, "question": None, "usage": asdict(status.usage)}
     )
@@ -169,7 +190,8 @@ def _written(status: TaskStatus) -> str:
 def _read(text: str) -> TaskStatus:
     row = json.loads(text)
     for key, parse in (*((k, Literal.parse) for k in _LITERALS), *((k, Action.parse) for k in _ACTIONS)):
-        row[key] = tuple(map(parse, row[key]))
+        row[key] = tuple(map(parse, row.get(key, ())))  # tasks kept by an earlier version have fewer
+    row["before"] = tuple(tuple(map(Literal.parse, step)) for step in row.get("before", ()))
     for key in _TEXTS:
         row[key] = tuple(row[key])
     return TaskStatus(**{**row, "state": TaskState(row["state"]), "usage": Usage(**row["usage"])})

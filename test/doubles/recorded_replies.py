@@ -11,7 +11,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.trees.program import read_program
 from planweave.llm.clients.base import ChatReply
-from planweave.llm.parsing import letter, parse_choice, parse_goal, parse_plan, parse_step
+from planweave.llm.parsing import letter, parse_choice, parse_goal, parse_plan, parse_reading, parse_step
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
@@ -51,6 +51,9 @@ def recorded():
 def _recorded(cassette, request, text):
     domain = Domain.load("household" if "household" in cassette else "tabletop")
     user, schema = request["messages"][-1]["content"], request["json_schema"]
+    if schema and "not_covered" in schema["properties"]:
+        draft = json.loads(text) | {"kind": "task", "goal": [f"holding({OTHER})"], "words": [], "not_covered": []}
+        return Recorded(f"{cassette} reading", text, json.dumps(draft), lambda reply: parse_reading(reply.text))
     if schema:
         (key,) = schema["properties"]
         return Recorded(f"{cassette} {key}", text, _json_draft(key, json.loads(text)[key]), _json_reader(key, schema))
@@ -82,7 +85,7 @@ def _recorded(cassette, request, text):
 
 def _in_words(one):
     """The same reply and draft where one of the two is no JSON, as endpoints write that know no schema."""
-    if one.answer.startswith("{"):
+    if one.answer.startswith("{") and len(json.loads(one.answer)) == 1:
         answer, draft = _plain(one.answer), _plain(one.draft)
         yield replace(one, name=f"{one.name}, draft in words", draft=draft)
         if answer:

@@ -18,10 +18,10 @@ from planweave.core.workflow.ports import (
     Check,
     Choice,
     Grounding,
-    Interpretation,
     Look,
     Outcome,
     Proposals,
+    Reading,
     SampledPlans,
     Written,
 )
@@ -131,11 +131,13 @@ class ScriptedPlanner:
         index = [str(o) for o in options].index(answer) if isinstance(answer, str) else answer
         return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 5))
 
-    def interpret_goal(self, sentence, world, clarifications=(), task_id="") -> Interpretation:
+    before = ()  # states that every sentence asks for first
+
+    def interpret_goal(self, sentence, world, clarifications=(), task_id="") -> Reading:
         self.asked.append(("interpret", sentence))
         if self.unclear and not clarifications:
             raise AmbiguityError("the sentence is not clear", self.unclear)
-        return Interpretation(self.goal, "grammar", understood=self.understood, answer=self.answer)
+        return Reading(self.goal, "grammar", understood=self.understood, answer=self.answer, before=self.before)
 
 
 class SymbolicBody:

@@ -4,6 +4,7 @@ import numpy as np
 
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
@@ -33,6 +34,12 @@ class ScriptedArm:
         return ArmState(self.stamp, self.q, np.zeros(7), self.width)
 
     def check(self):
+        pass
+
+    def begin(self, deadline):
+        pass
+
+    def abort(self, code, message):
         pass
 
     def follow(self, trajectory, watch=None):
@@ -90,8 +97,8 @@ class ScriptedSight(WorldModel):
 class Bench:
     """Skills over a scripted arm and camera."""
 
-    def __init__(self, planning_scene, **settings):
-        self.arm = ScriptedArm()
+    def __init__(self, planning_scene, arm=None, **settings):
+        self.arm = arm or ScriptedArm()
         kinematics = Kinematics(planning_scene.model)
         safety = Safety(kinematics, Limits().scaled(SkillSettings.speed, SkillSettings.acceleration))
         self.domain = Domain.load("tabletop")
@@ -106,5 +113,14 @@ class Bench:
             ApproachPlanner(planning_scene, kinematics, planner, seconds=30.0),
             safety,
             self.world,
-            SkillSettings(**{"look_seconds": 0.05, "verify_seconds": 0.05, "planning_seconds": 30.0, **settings}),
+            SkillSettings(
+                **{
+                    "domain": self.domain,
+                    "look_seconds": 0.05,
+                    "verify_seconds": 0.05,
+                    "planning_seconds": 30.0,
+                    **settings,
+                }
+            ),
         )
+        self.body = ArmBody(self.domain, self.world, self.arm, self.skills)

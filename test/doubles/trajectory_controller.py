@@ -16,13 +16,17 @@ from planweave.robots import load_robot
 FR3 = load_robot()
 TICK = 0.02  # s of its time between two states
 PATH_TOLERANCE, GOAL_TOLERANCE = 0.04, 0.015  # rad, as in config/franka/controllers.yaml
+#: How a goal ends whose place another takes: ros2_controllers since 4.41 (Jazzy) and 5.16 (Kilted), and before
+PREEMPTED = End.ABORTED, -1, "Current goal preempted by new incoming action."
+PREEMPTED_BEFORE = End.CANCELED, -1, "Current goal cancelled due to new incoming action."
 
 
 class TrajectoryController:
     """A `planweave.bodies.arm.arms.base.GoalPort` for goals that are trajectories (times, positions), and an
     OtherCommanders. on_state is called at every tick.
 
-    scaling: of its speed; blocked: joints that do not move; tolerances: whether it aborts where they are left.
+    scaling: of its speed; blocked: joints that do not move; tolerances: whether it aborts where they are left, and
+    succeeds only within them; as it comes, it has none.
     """
 
     action = "/fr3_arm_controller/follow_joint_trajectory"
@@ -32,6 +36,8 @@ class TrajectoryController:
         self.goals, self.canceled, self.foreign_goals, self.travelled = [], 0, [], 0.0
         self.scaling, self.blocked, self.tolerances, self.feedback = 1.0, [], True, True
         self.fingers, self.width, self.publishes, self.active = True, 0.08, True, True
+        self.preempted = PREEMPTED
+        self.ends = []  # of goals
         self.names, self.at = "", {}  # at: seconds after the start of a motion -> what happens then
         self._on_state, self._requests = on_state, queue.SimpleQueue()
         self._wanted, self._trajectory, self._since, self._goal = self.q.copy(), None, 0.0, None
@@ -72,7 +78,7 @@ class TrajectoryController:
 
     def preempt(self, trajectory):
         """A goal of another client."""
-        self._finish(End.CANCELED, -1, "Current goal cancelled due to new incoming action.")
+        self._finish(*self.preempted)
         self.foreign_goals.append(trajectory)
         self._follow(trajectory)
 
@@ -94,7 +100,7 @@ class TrajectoryController:
         if not self.active:
             done(ActionEnd(End.REJECTED, self.action))
             return
-        self._finish(End.CANCELED, -1, "Current goal cancelled due to new incoming action.")
+        self._finish(*self.preempted)
         self._goal = done, feedback
         self._follow(goal)
 
@@ -113,6 +119,7 @@ class TrajectoryController:
     def _finish(self, end, number, said):
         goal, self._goal = self._goal, None
         if goal is not None:
+            self.ends.append(end)
             goal[0](ActionEnd(end, self.action, types.SimpleNamespace(error_code=number, error_string=said)))
 
     def _run(self):
@@ -132,9 +139,10 @@ class TrajectoryController:
         if self._trajectory is not None:
             times, rows = self._trajectory.times, self._trajectory.positions
             self._wanted = np.array([np.interp(self._since, times, column) for column in rows.T])
-            free = [i for i in range(len(self.q)) if i not in self.blocked]
-            self.q[free] = self._wanted[free]
-            self._check(self._since - float(times[-1]))
+        free = [i for i in range(len(self.q)) if i not in self.blocked]
+        self.q[free] = self._wanted[free]
+        if self._trajectory is not None:
+            self._check(self._since - float(self._trajectory.times[-1]))
         if self._goal is not None and self.feedback and self._goal[1] is not None:
             self._goal[1](
                 types.SimpleNamespace(
@@ -153,6 +161,6 @@ class TrajectoryController:
         if self.tolerances and error > PATH_TOLERANCE:
             self._hold()
             self._finish(End.ABORTED, -4, "Aborted due to path tolerance violation")
-        elif late >= 0 and error < GOAL_TOLERANCE:
-            self._hold()
+        elif late >= 0 and (error < GOAL_TOLERANCE or not self.tolerances):
+            self._trajectory = None  # its last point is held, wherever the arm is
             self._finish(End.SUCCEEDED, 0, "")

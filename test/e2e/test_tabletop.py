@@ -98,6 +98,7 @@ def wait_until_seen(client, since, spin_until):
     """Wait until the world has the cube, by an image that came after `since` (s of wall time)."""
 
     def seen():
+        client.start()  # what ended by itself, as `planweave up` does: a node that the middleware lost
         world = client.worlds[-1] if client.worlds else None
         if world is None or world.silent or world.heard.sec + 1e-9 * world.heard.nanosec < since:
             return False

@@ -140,4 +140,4 @@ def test_the_interfaces_can_be_sent(outside, wheels, fresh):
     where, sentence = outside("python", "-c", SEND).split(" ", 1)
     assert Path(where).is_relative_to(fresh) and sentence.strip() == "put the cup in the tray"
     assert (fresh / "share" / "ament_index" / "resource_index" / "packages" / "planweave_interfaces").is_file()
-    assert (wheels / "no-deps.txt").read_text().count("==") == 4
+    assert (wheels / "no-deps.txt").read_text().count("==") == 3

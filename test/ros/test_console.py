@@ -268,7 +268,12 @@ def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
         ender.cancel()
         process.kill()
     assert process.returncode == 130
-    assert json.loads(out) == {"success": False, "error": "Interrupted", "message": "interrupted"}
+    assert json.loads(out) == {
+        "success": False,
+        "error": "Interrupted",
+        "message": "interrupted",
+        "code": "interrupted",
+    }
     assert "Traceback" not in err
     spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
 

@@ -197,6 +197,9 @@ def test_usage_and_status(usage):
         elapsed=1.25,
         usage=usage,
         dry_run=True,
+        before=(literals("at(a, c)"), literals("on(a, c); not at(a, c)")),
+        reached=1,
+        keep=literals("at(c, d)"),
     )
     assert convert.status_from_msg(convert.status_to_msg(status)) == status
 

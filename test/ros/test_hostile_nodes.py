@@ -7,7 +7,10 @@ import time
 import pytest
 from ros_fixtures import simulated
 
+from planweave.robots import load_robot
 from planweave_ros.qos import LATCHED
+
+FR3 = load_robot()
 
 ODD = [math.nan, math.inf, 1e308, -1e308]
 
@@ -38,10 +41,6 @@ def publish(ros, make_node, spin_until):
 def trajectories():
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from planweave.robots import load_robot
-
-    FR3 = load_robot()
-
     def of(names, *points, **header):
         message = JointTrajectory(joint_names=names, points=list(points))
         message.header.stamp.sec = header.get("sec", 0)
@@ -53,24 +52,21 @@ def trajectories():
         return made
 
     arm = list(FR3.joint_names)
-    yield of([], point([])), "arm"
-    yield of([f"joint{i}" for i in range(100_000)], point([0.0] * 100_000)), "arm"
-    yield of(["a\nb"] * 7, point([0.0] * 7)), "arm"
-    yield of(arm, point([0.0] * 6)), "arm"
-    yield of(arm, point([0.0] * 7, sec=-1)), "arm"
-    yield of(arm, point([0.0] * 7, sec=2**31 - 1)), "arm"
-    yield of(arm, point([0.1] * 7), sec=2**31 - 1), "arm"
-    yield of(arm, *[point([0.0] * 7)] * 1000), "arm"
+    yield of([], point([]))
+    yield of([f"joint{i}" for i in range(100_000)], point([0.0] * 100_000))
+    yield of(["a\nb"] * 7, point([0.0] * 7))
+    yield of(arm, point([0.0] * 6))
+    yield of(arm, point([0.0] * 7, sec=-1))
+    yield of(arm, point([0.0] * 7, sec=2**31 - 1))
+    yield of(arm, point([0.1] * 7), sec=2**31 - 1)
+    yield of(arm, *[point([0.0] * 7)] * 1000)
     for number in ODD:
-        yield of(arm, point([number] * 7)), "arm"
-        yield of(arm, point([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], velocities=[number] * 7)), "arm"
-        yield of([FR3.gripper.joints[0]], point([number])), "gripper"
-        yield of([FR3.gripper.joints[0]], point([0.02], effort=[number])), "gripper"
-    yield of([FR3.gripper.joints[0]], point([])), "gripper"
-    yield of(["x"], point([0.0])), "gripper"
+        yield of(arm, point([number] * 7))
+        yield of(arm, point([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], velocities=[number] * 7))
 
 
 def test_the_simulation_goes_on(make_node, publish, spin_until):
+    from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
     from planweave_interfaces.srv import LoadScene, RecordVideo
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
@@ -83,12 +79,27 @@ def test_the_simulation_goes_on(make_node, publish, spin_until):
     publish.node.create_subscription(JointState, "/joint_states", states.append, 10)
     spin_until(lambda: states, 20, "joint states")
     before = states[-1].position
-    for part in ("arm", "gripper"):
-        publish(
-            JointTrajectory,
-            f"/fr3_{part}_controller/joint_trajectory",
-            [message for message, what in trajectories() if what == part],
+    publish(JointTrajectory, "/fr3_arm_controller/joint_trajectory", list(trajectories()))
+    arm, hand = (
+        make_node.action_client(publish.node, kind, name)
+        for kind, name in (
+            (FollowJointTrajectory, "/fr3_arm_controller/follow_joint_trajectory"),
+            (ParallelGripperCommand, "/fr3_gripper_controller/gripper_cmd"),
         )
+    )
+    assert arm.wait_for_server(60.0) and hand.wait_for_server(60.0)
+    goals = [(arm, FollowJointTrajectory.Goal(trajectory=message)) for message in trajectories()]
+    finger = FR3.gripper.joints[0]
+    for name, position, effort in (
+        *((finger, [number], []) for number in ODD),
+        *((finger, [0.02], [number]) for number in ODD),
+        (finger, [], []),
+        (finger, [0.01, 0.01], []),
+        ("x", [0.0], []),
+    ):
+        command = JointState(name=[name], position=position, effort=effort)
+        goals.append((hand, ParallelGripperCommand.Goal(command=command)))
+    assert not any(result_of(client.send_goal_async(goal)).accepted for client, goal in goals)
     clients = {
         name: publish.node.create_client(kind, name)
         for name, kind in (("/simulation/load_scene", LoadScene), ("/simulation/record", RecordVideo))
@@ -165,10 +176,6 @@ def test_perception_goes_on(make_node, publish, spin_until):
 def joint_states():
     from sensor_msgs.msg import JointState
 
-    from planweave.robots import load_robot
-
-    FR3 = load_robot()
-
     names = [*FR3.joint_names, *FR3.gripper.joints]
     made = [JointState(name=names, position=[x] * 9) for x in ODD]
     made += [
@@ -188,9 +195,6 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
     from sensor_msgs.msg import JointState
 
     from executor_node.node import ExecutorNode
-    from planweave.robots import load_robot
-
-    FR3 = load_robot()
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_fixtures import simulated
+from ros_fixtures import arm_goals, simulated
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
@@ -21,7 +21,6 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     from planweave_interfaces.msg import DetectedObjects, WorldState
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory
 
     from executor_node.node import ExecutorNode
     from perception_node.node import PerceptionNode
@@ -32,15 +31,12 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
     make_node(SimulationNode, [chosen, Parameter("scene", value="blocks")])
     make_node(PerceptionNode, [chosen])
-    make_node(ExecutorNode, simulated("executor_node", robot_type=FILE))
+    sent = arm_goals(make_node(ExecutorNode, simulated("executor_node", robot_type=FILE)))
     client = make_node("client")
-    states, seen, worlds, sent = [], [], [], []
+    states, seen, worlds = [], [], []
     client.create_subscription(JointState, "/joint_states", states.append, 10)
     client.create_subscription(DetectedObjects, "/perception/detected_objects", seen.append, 10)
     client.create_subscription(WorldState, "/world_state", lambda m: worlds.append(convert.world_from_msg(m)), LATCHED)
-    client.create_subscription(
-        JointTrajectory, "/scaled_joint_trajectory_controller/joint_trajectory", sent.append, 100
-    )
     action = make_node.action_client(client, ExecuteAction, "/execute_action")
     assert action.wait_for_server(timeout_sec=60.0)
     spin_until(lambda: states and worlds and "red_cube" in worlds[-1].by_name, 20, "a world with the red cube")
@@ -66,7 +62,7 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
         assert result.code == Code.SUCCESS, result.message
         assert fact in {str(f) for f in convert.world_from_msg(result.world).facts}
     spin_until(lambda: len(sent) >= 4, 10, "the trajectories")
-    for point in (p for message in sent for p in message.points):
+    for point in (p for _, message in sent for p in message.points):
         assert (np.abs(point.velocities) <= 0.4 * np.array(robot.velocity) * 1.02).all()
 
 

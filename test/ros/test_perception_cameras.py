@@ -173,3 +173,17 @@ def test_depth_full_of_holes_shows_what_is_seen_and_where_the_table_is(make_node
     found = {o.name for o in look(camera, spin_until, 4, depth=depth).objects}
     assert len(found & set(EXPECTED)) >= 3  # of eight; with other noise and other holes two to six
     spin_until(lambda: camera.said("degrees off where the camera's pose (overhead) puts it"), 10.0, "the offset")
+
+
+def test_a_node_that_hears_no_published_image_any_more_ends_to_be_started_again(
+    make_node, spin_until, monkeypatch, view
+):
+    monkeypatch.setattr("perception_node.node._DEAF", 0.5)
+    camera = CameraDriver(make_node("camera_driver"), view, QoSProfile(depth=5))
+    node, ended = start(make_node, silent_after=0.4), []
+    node.finalized = lambda: ended.append(True)
+    spin_until(camera.ready, 10.0, "the connections")
+    assert not node.ends_because, "one that never heard any waits for the camera"
+    look(camera, spin_until, 3)
+    spin_until(lambda: ended, 10.0, "the end")
+    assert "is published" in node.ends_because

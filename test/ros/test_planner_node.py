@@ -146,7 +146,9 @@ def test_plans_choices_and_goals(start, spin_until):
 
 
 def test_a_goal_by_model_says_so(start):
-    asker, _ = start(fake.answers('{"goal": ["on(banana, plate)"]}'))
+    asker, _ = start(
+        fake.answers('{"goal": ["on(banana, plate)"], "words": ["serve = on", "something sweet = banana"]}')
+    )
     got = asker.interpret("serve me something sweet")
     assert got.success and got.source == "model" and got.usage.requests == 1
 

@@ -16,9 +16,9 @@ from planweave.core.workflow.ports import (
     Check,
     Choice,
     Grounding,
-    Interpretation,
     Planner,
     Proposals,
+    Reading,
     SampledPlans,
     Written,
 )
@@ -82,7 +82,7 @@ CASES = {
     "interpret_goal": (
         ("sort", BLOCKS),
         {"clarifications": (Clarification("the cube", 3, ("red_cube",)),), "task_id": "t"},
-        Interpretation((GOAL,), "model", USED, "the cube …", "yes"),
+        Reading((GOAL,), "model", USED, "the cube …", "yes", ((GOAL, GOAL.negated()), (GOAL,)), (GOAL,), ("gently",)),
     ),
     "ground_step": (
         ("brainbody", "sort", "pick up", BLOCKS),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gl
 @pytest.fixture
 def make_robot(make_node, spin_until, monkeypatch):
     """make_robot(**parameters of executor_node): simulation, camera and a client with do(text) -> result, recover()."""
-    from doubles import ros_messages, topic_actions
+    from doubles import hand_actions, ros_messages
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
     from rclpy.parameter import Parameter
@@ -40,9 +40,10 @@ def make_robot(make_node, spin_until, monkeypatch):
         def run(self):
             return True, "active again"
 
-    topic_actions.TopicAction.sent.clear()
-    ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
-    monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
+    hand_actions.Recorded.sent.clear()
+    there = [name for name in sys.modules if name.partition(".")[0] == "control_msgs"]
+    ros_messages.install(lambda name, module: name in there or monkeypatch.setitem(sys.modules, name, module))
+    monkeypatch.setattr(arm_ports, "ActionPort", hand_actions.Recorded)
     monkeypatch.setattr(executor, "make_recovery", lambda driver: {"franka_ros2": Recovered}[driver])
     monkeypatch.setattr(
         executor, "StopWatch", lambda *_: SimpleNamespace(problem="", close=lambda: None, beat=lambda: None)
@@ -55,12 +56,13 @@ def make_robot(make_node, spin_until, monkeypatch):
         return future.result()
 
     class Robot:
-        sent = topic_actions.TopicAction.sent
+        sent = hand_actions.Recorded.sent
 
         until, make = staticmethod(spin_until), staticmethod(make_node)
 
         def __init__(self, **parameters):
             self.simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
+            hand_actions.Recorded.simulation = self.simulation
             make_node(TrueCamera, self.simulation)
             self.executor = make_node(executor.ExecutorNode, simulated("executor_node", robot="fr3", **parameters))
             client = make_node("client")

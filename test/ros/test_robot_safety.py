@@ -66,25 +66,35 @@ def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
         assert fits is parameter_files.is_for(entry, f"{namespace}/executor_node"), (entry, namespace)
 
 
-def test_a_real_controller_is_not_moved_by_the_simulations_topic(make_node, spin_until):
-    """arm: trajectory beside a node that serves an action next to its topic, as ros2_control does."""
-    from planweave_interfaces.action import ExecuteAction
+def test_a_real_controller_is_not_moved_with_the_speeds_of_the_simulation(make_node, spin_until):
+    """robot: simulation, where ros2_control's controller is in the same ROS domain."""
+    from control_msgs.action import FollowJointTrajectory
     from rclpy.action import ActionServer
-    from trajectory_msgs.msg import JointTrajectory
+    from std_srvs.srv import Trigger
 
     from planweave_ros.arm_ports import ArmPorts, Names
 
     ports = ArmPorts(
         make_node("a_body"), Names("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"), FR3
     )
-    watcher = make_node("echo")
-    watcher.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: None, 10)
-    spin_until(lambda: not ports.unheard(True, False), 10, "a listener")
-    assert not ports.real_controller(), "who only listens is no controller"
-    controller = make_node("fr3_arm_controller")
-    controller.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: None, 10)
-    ActionServer(controller, ExecuteAction, "/fr3_arm_controller/follow_joint_trajectory", lambda handle: None)
-    spin_until(lambda: ports.real_controller() == "/fr3_arm_controller", 10, "the controller to be recognised")
+    action, _ = ports.follow()
+
+    def controller(name):
+        return ActionServer(
+            make_node(name), FollowJointTrajectory, "/fr3_arm_controller/follow_joint_trajectory", lambda handle: None
+        )
+
+    assert ports.absent() == "/fr3_arm_controller/follow_joint_trajectory"
+    real = controller("fr3_arm_controller")
+    spin_until(lambda: "/fr3_arm_controller controls the arm" in ports.wrong_controller(True), 10, "the controller")
+    spin_until(lambda: not ports.absent() and not ports.wrong_controller(False), 10, "a real arm to have it")
+    simulation = controller("simulation")
+    simulation._node.create_service(Trigger, "/simulation/reset", lambda *_: None)
+    both = "/fr3_arm_controller and /simulation both offer"
+    spin_until(lambda: all(both in ports.wrong_controller(s) for s in (True, False)), 10, "two controllers to be told")
+    real.destroy()
+    spin_until(lambda: not ports.wrong_controller(True), 10, "the simulation's controller alone")
+    simulation.destroy()
 
 
 def test_a_stop_follows_a_remapped_controller(ros, spin_until):
@@ -252,14 +262,12 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
         cancel_callback=lambda _: CancelResponse.ACCEPT,
     )
     node, heard = make_node("a_body"), []
-    own = node.create_publisher(JointTrajectory, "/arm/joint_trajectory", 10)
     port = ActionPort(node, ExecuteAction, "/arm/follow")
-    others = OtherCommanders(node, "/arm/joint_trajectory", "/arm/follow", port.sent, True, heard.append)
-    spin_until(lambda: port._client.server_is_ready() and own.get_subscription_count(), 20, "the controller")
+    others = OtherCommanders(node, "/arm/joint_trajectory", "/arm/follow", port.sent, heard.append)
+    spin_until(lambda: port.there, 20, "the controller")
     try:
         assert others.named() == "" and others.moving() == ""
         port.send(ExecuteAction.Goal(), lambda end: None)
-        own.publish(JointTrajectory())
         spin_until(lambda: running, 20, "the own goal")
         teleop = make_node("teleop")
         publisher = teleop.create_publisher(JointTrajectory, "/arm/joint_trajectory", 10)
@@ -269,7 +277,7 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
         publisher.publish(JointTrajectory())
         spin_until(lambda: heard, 20, "the trajectory")
         assert heard == ["/teleop published a trajectory on /arm/joint_trajectory"] and others.moving() == ""
-        spin_until(client._client.server_is_ready, 20, "the controller")
+        spin_until(lambda: client.there, 20, "the controller")
         client.send(ExecuteAction.Goal(), lambda end: None)
         spin_until(lambda: len(heard) == 2, 20, "the goal")
         assert "/other_client" in heard[1] and "/other_client" in others.moving()
@@ -336,21 +344,27 @@ def ended(pid):
 
 def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node, spin_until):
     """A scripted arm on real topics: its states leave where the body's trajectory has not told it to go, then end."""
+    from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import DetectedObjects
     from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory
+    from std_srvs.srv import Trigger
 
     from executor_node.node import ExecutorNode
     from planweave_ros import conversions as convert
+    from planweave_ros.deferred import DeferredActionServer
 
     make_node(ExecutorNode, simulated("executor_node"))
     client = make_node("an_arm")
     joints = client.create_publisher(JointState, "/joint_states", 10)
     eyes = client.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
     commands, going = [], threading.Event()
-    client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", commands.append, 10)
-    client.create_subscription(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", lambda _: None, 10)
+    arm, hand = "/fr3_arm_controller/follow_joint_trajectory", "/fr3_gripper_controller/gripper_cmd"
+    servers = [
+        DeferredActionServer(client, FollowJointTrajectory, arm, commands.append),
+        DeferredActionServer(client, ParallelGripperCommand, hand, lambda goal: None),
+    ]
+    client.create_service(Trigger, "/simulation/reset", lambda *_: None)
     at, stamp = [*FR3.home], [1.0]
     at[1] += 0.3
     going.set()
@@ -392,9 +406,11 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
 
     found = fails(jump)
     assert found.code == Code.SAFETY_STOP and "the joint states jump: fr3_joint2 by 0.600 rad" in found.message
-    assert not commands[-1].points, "the last command is the one that stops"
+    spin_until(commands[-1].cancel_asked.is_set, 10, "the motion to be cancelled")
     found = fails(going.clear)
-    assert found.code == Code.CONTROL_FAILED and "no joint states for 3 s" in found.message
+    assert found.code == Code.SAFETY_STOP and "no joint states for 3 s" in found.message
+    for server in servers:
+        server.destroy()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from planweave.robots import load_robot
 
 FR3 = load_robot()
+SUCCEEDED, CANCELED, ABORTED = 4, 5, 6  # of action_msgs/GoalStatus
 
 pytestmark = pytest.mark.gl
 WAIT = 20.0
@@ -20,7 +21,10 @@ class Client:
     """What other nodes see of the simulation."""
 
     def __init__(self, node, spin_until):
+        from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+        from control_msgs.msg import SpeedScalingFactor
         from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
+        from rclpy.action import ActionClient
         from rclpy.qos import QoSProfile
         from rosgraph_msgs.msg import Clock
         from sensor_msgs.msg import CameraInfo, Image, JointState
@@ -38,15 +42,20 @@ class Client:
             (CameraInfo, "/camera/color/camera_info", self.infos),
         ):
             node.create_subscription(kind, topic, store.append, qos)
-        self.arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
-        self.gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
+        self.topic = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+        self.scaling = node.create_publisher(SpeedScalingFactor, "/fr3_arm_controller/speed_scaling_input", 10)
+        self.arm = ActionClient(node, FollowJointTrajectory, "/fr3_arm_controller/follow_joint_trajectory")
+        self.gripper = ActionClient(node, ParallelGripperCommand, "/fr3_gripper_controller/gripper_cmd")
+        self.feedback = []
         self.types = {"reset": Trigger, "load_scene": LoadScene, "record": RecordVideo, "intervene": Intervene}
         self.services = {name: node.create_client(kind, f"/simulation/{name}") for name, kind in self.types.items()}
 
     def ready(self):
         self.spin_until(lambda: self.joints and self.colours and self.depths and self.infos, WAIT, "the first messages")
         self.spin_until(
-            lambda: self.arm.get_subscription_count() and self.gripper.get_subscription_count(),
+            lambda: (
+                self.arm.server_is_ready() and self.gripper.server_is_ready() and self.topic.get_subscription_count()
+            ),
             WAIT,
             "the controllers",
         )
@@ -59,17 +68,38 @@ class Client:
         self.spin_until(future.done, 60.0, f"the reply of {name}")
         return future.result()
 
-    def send(self, publisher, joints, *points):
+    def trajectory(self, target, seconds, joints=FR3.joint_names):
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-        message = JointTrajectory(joint_names=list(joints))
-        for seconds, positions, effort in points:
-            point = JointTrajectoryPoint(positions=[float(p) for p in positions], effort=effort)
-            if len(positions) == 7:
-                point.velocities = [0.0] * 7
-            point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), round(seconds % 1 * 1e9)
-            message.points.append(point)
-        publisher.publish(message)
+        point = JointTrajectoryPoint(positions=[float(p) for p in target], velocities=[0.0] * len(target))
+        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), round(seconds % 1 * 1e9)
+        return JointTrajectory(joint_names=list(joints), points=[point])
+
+    def accepted(self, action, goal):
+        """The handle of a goal, None where it was rejected."""
+        sent = action.send_goal_async(goal, feedback_callback=lambda told: self.feedback.append(told.feedback))
+        self.spin_until(sent.done, WAIT, "the answer to a goal")
+        return sent.result() if sent.result().accepted else None
+
+    def follow(self, target, seconds, joints=FR3.joint_names):
+        from control_msgs.action import FollowJointTrajectory
+
+        goal = FollowJointTrajectory.Goal(trajectory=self.trajectory(target, seconds, joints))
+        return self.accepted(self.arm, goal)
+
+    def grip(self, position, force=20.0, name=FR3.gripper.joints[0]):
+        from control_msgs.action import ParallelGripperCommand
+
+        goal = ParallelGripperCommand.Goal()
+        goal.command.name, goal.command.position, goal.command.effort = [name], [position], [force]
+        return self.accepted(self.gripper, goal)
+
+    def end(self, handle):
+        """Status and result of an accepted goal."""
+        assert handle is not None, "the goal was rejected"
+        future = handle.get_result_async()
+        self.spin_until(future.done, WAIT, "the result of a goal")
+        return future.result().status, future.result().result
 
     def arm_at(self, target, newer_than=-1.0):
         state = self.joints[-1]
@@ -122,9 +152,9 @@ def test_what_flows_while_nothing_moves(client):
 
 def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
     target = np.array(FR3.home) + [0.4, 0.2, 0, 0.2, 0, 0, 0]
-    began = stamp(client.joints[-1])
-    client.send(client.arm, FR3.joint_names, (2.0, target, []))
-    client.spin_until(lambda: client.arm_at(target, began + 1.9), WAIT, "the arm at its goal")
+    status, result = client.end(client.follow(target, 2.0))
+    assert (status, result.error_code) == (SUCCEEDED, 0)
+    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     ended = stamp(client.joints[-1])
     client.spin_until(
         lambda: stamp(client.colours[-1]) > ended - 0.05 and stamp(client.depths[-1]) > ended - 0.05,
@@ -134,9 +164,21 @@ def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
     assert not np.array_equal(client.colours[-1].data, client.colours[0].data)
 
 
-def test_the_gripper_closes_and_opens(client):
+def test_feedback_has_what_is_desired_and_what_is(make_node, spin_until):
+    client = make_client(make_node, spin_until, real_time_factor=1.0)
+    client.end(client.follow(np.array(FR3.home) + [0.4, 0, 0, 0, 0, 0, 0], 1.0))
+    assert len(client.feedback) > 3
+    moving = max(client.feedback, key=lambda told: told.desired.velocities[0])
+    assert list(moving.joint_names) == list(FR3.joint_names) and moving.desired.velocities[0] > 0.3
+    error = np.array(moving.desired.positions) - moving.actual.positions
+    assert list(moving.error.positions) == pytest.approx(error) and np.abs(error).max() < 0.01
+
+
+def test_the_gripper_closes_and_opens_and_says_where_something_holds_it(client):
     for half in (0.01, 0.04):
-        client.send(client.gripper, FR3.gripper.joints[:1], (0.0, [half], [20.0]))
+        status, result = client.end(client.grip(half))
+        assert (status, result.reached_goal, result.stalled) == (SUCCEEDED, True, False)
+        assert list(result.state.position) == pytest.approx([half], abs=1e-3)
         client.spin_until(
             lambda half=half: np.abs(np.array(client.joints[-1].position[7:]) - half).max() < 1e-3,
             WAIT,
@@ -144,17 +186,18 @@ def test_the_gripper_closes_and_opens(client):
         )
 
 
-def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_node, spin_until):
+def test_a_cancelled_goal_decelerates_and_holds(make_node, spin_until):
     client = make_client(make_node, spin_until, real_time_factor=0.5, joint_state_rate=200.0)
-    client.send(client.arm, FR3.joint_names, (4.0, np.array(FR3.home) + [1.2, 0, 0, 0, 0, 0, 0], []))
+    handle = client.follow(np.array(FR3.home) + [1.2, 0, 0, 0, 0, 0, 0], 4.0)
     client.spin_until(lambda: abs(client.joints[-1].velocity[0]) > 0.3, WAIT, "the arm in motion")
-    client.send(client.arm, [])
+    handle.cancel_goal_async()
+    assert client.end(handle)[0] == CANCELED
     client.spin_until(lambda: abs(client.joints[-1].velocity[0]) < 0.02, WAIT, "the arm at rest")
     speeds = [(stamp(s), abs(s.velocity[0])) for s in client.joints]
     fastest = max(v for _, v in speeds)
     slowing = next(t for (t, v), (_, after) in itertools.pairwise(speeds) if v > 0.25 and after < v - 0.02)
     still = next(t for t, v in speeds if t > slowing and v < 0.05)
-    assert fastest > 0.3 and still - slowing <= 0.1
+    assert fastest > 0.3 and still - slowing <= 0.15
     held = np.array(client.joints[-1].position[:7])
     count = len(client.joints)
     client.spin_until(lambda: len(client.joints) > count + 50, WAIT, "more joint states")
@@ -162,20 +205,52 @@ def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_
     assert held[0] < 1.1
 
 
+def test_a_newer_goal_and_the_topic_take_over_and_a_reset_ends_what_goes_on(make_node, spin_until):
+    client = make_client(make_node, spin_until, real_time_factor=1.0)
+    first = client.follow(np.array(FR3.home) + [1.2, 0, 0, 0, 0, 0, 0], 6.0)
+    second = client.follow(np.array(FR3.home) + [0.0, 0.2, 0, 0, 0, 0, 0], 6.0)
+    status, result = client.end(first)
+    assert (status, result.error_code) == (ABORTED, -1) and "preempted" in result.error_string
+    target = np.array(FR3.home) + [0.1, 0, 0, 0, 0, 0, 0]
+    client.topic.publish(client.trajectory(target, 0.8))
+    assert client.end(second)[0] == SUCCEEDED, "the goal stays with another trajectory"
+    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm where the topic has it")
+    third, closing = client.follow(np.array(FR3.home) + [1.2, 0, 0, 0, 0, 0, 0], 6.0), client.grip(0.0)
+    assert client.call("reset").success
+    status, result = client.end(third)
+    assert (status, result.error_code) == (ABORTED, -1) and "deactivate" in result.error_string
+    assert client.end(closing)[0] == ABORTED
+
+
+def test_the_speed_scaling_slows_the_motion(client):
+    from control_msgs.msg import SpeedScalingFactor
+
+    def seconds():
+        begun = stamp(client.joints[-1])
+        goal = np.array(client.joints[-1].position[:7]) + [0.2, 0, 0, 0, 0, 0, 0]
+        assert client.end(client.follow(goal, 2.0))[1].error_code == 0
+        client.spin_until(lambda: client.arm_at(goal), WAIT, "the arm at its goal")
+        return stamp(client.joints[-1]) - begun
+
+    whole = seconds()
+    client.scaling.publish(SpeedScalingFactor(factor=0.1))
+    client.scaling.publish(SpeedScalingFactor(factor=-1.0))  # ignored
+    client.spin_until(lambda: client.scaling.get_subscription_count(), WAIT, "the controller")
+    assert seconds() > 3 * whole
+
+
 def test_wrong_commands_are_refused_and_the_node_lives_on(client):
-    client.send(client.arm, FR3.joint_names[:3], (1.0, [0.0] * 3, []))
-    client.send(client.arm, FR3.joint_names, (0.01, np.array(FR3.home) + 1.0, []))
-    client.send(client.gripper, ["nose"], (0.0, [0.01], []))
-    client.send(client.gripper, FR3.gripper.joints[:1], (0.0, [0.5], []))
-    target = np.array(FR3.home) + [0.2, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, FR3.joint_names, (1.0, target, []))
-    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
+    assert client.follow([0.0] * 3, 1.0, FR3.joint_names[:3]) is None
+    assert client.follow(np.array(FR3.home) + 1.0, 0.01) is None
+    assert client.grip(0.01, name="nose") is None
+    assert client.grip(0.5) is None
+    assert client.end(client.follow(np.array(FR3.home) + [0.2, 0, 0, 0, 0, 0, 0], 1.0))[1].error_code == 0
     assert client.joints[-1].position[7] == pytest.approx(0.04, abs=1e-3)
 
 
 def test_reset_and_scenes_good_and_bad(client, tmp_path):
     target = np.array(FR3.home) + [0.5, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, FR3.joint_names, (1.5, target, []))
+    client.follow(target, 1.5)
     client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     moved = stamp(client.joints[-1])
     assert client.call("reset").success
@@ -251,7 +326,7 @@ def test_a_recording_is_a_video_that_moves(client, tmp_path):
     assert not client.call("record", start=False, path=str(path)).success
     assert client.call("record", start=True).success
     target = np.array(FR3.home) + [0.8, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, FR3.joint_names, (1.5, target, []))
+    client.follow(target, 1.5)
     client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     wrong = client.call("record", start=False, path=str(tmp_path / "none" / "arm.mp4"))
     assert not wrong.success and "no folder" in wrong.message

@@ -29,7 +29,7 @@ sys.exit(spin.run_node(make, stop=stopped))
         (60.0, 0.01, True),
         (60.0, 30.0, False),
         (0.6, 0.0, False),
-        (14.0, 0.0, False),
+        (9.0, 0.0, False),
     ],
 )
 def test_only_a_process_that_did_not_run_stood_still(passed, used, said):
@@ -51,3 +51,22 @@ def test_a_process_that_was_stopped_for_long_stops_what_moves_and_ends_with_code
         process.kill()
     assert process.returncode == 1
     assert "stopped what moves" in out and "stood still for" in err and "Traceback" not in err
+
+
+def test_a_node_that_says_why_it_ends_ends_with_code_1(ros):
+    program = """
+import sys
+from planweave_ros import spin
+from planweave_ros.guarded import GuardedNode
+def make():
+    node = GuardedNode("deaf")
+    def end():
+        node.ends_because = "no image came"
+        node.finalized()
+    node.create_timer(0.5, end)
+    return node
+sys.exit(spin.run_node(make))
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert process.returncode == 1
+    assert "no image came; it ends, to be started again" in process.stderr and "Traceback" not in process.stderr

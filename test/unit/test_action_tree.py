@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from planweave.core.symbolic.plan import Plan, PlanStep
 from planweave.core.symbolic.world import Action
-from planweave.core.trees.action_tree import Status, build_tree, plans_of
+from planweave.core.trees.action_tree import Status, build_tree
 
 ACTIONS = st.sampled_from([Action("go", (x,)) for x in "abc"] + [Action("stop")])
 PLANS = st.lists(st.tuples(st.lists(ACTIONS, max_size=5), st.integers(1, 4)), max_size=12)
+
+
+def plans_of(root):
+    """The plans in a tree, each with its number of samples."""
+    leaves = (node for node in root.subtree() if node.is_end)
+    return {tuple(n.action for n in leaf.path()[:-1]): leaf.samples for leaf in leaves}
 
 
 @given(PLANS)

@@ -15,8 +15,8 @@ from planweave.cli import main as cli
 from planweave.cli.agent_tools import MAX_STEPS, AgentTools, quoted
 from planweave.core.base.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.base.failure import Code
-from planweave.core.workflow.ports import Interpretation
 from planweave.core.workflow.question import Alternative, UserQuestion
+from planweave.core.workflow.reading import Reading
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = ["grasp(a)", "place_in(a, tray)"]
@@ -59,7 +59,7 @@ def test_a_label_cannot_leave_the_marked_lines():
 def test_a_sentence_is_read_as_literals_and_a_question_is_answered(start):
     tools, client = start()
     assert "| in(a, tray)\n| the a is in the tray" in tools.read_goal("put a in the tray")
-    client.planner.interpret_goal = lambda sentence, world: Interpretation((), "grammar", answer="I see the a.")
+    client.planner.interpret_goal = lambda sentence, world: Reading((), "grammar", answer="I see the a.")
     assert "That is a question" in tools.read_goal("what is there?") and "| I see the a." in tools.read_goal("what?")
 
     def unclear(sentence, world):

@@ -109,31 +109,21 @@ def test_on_a_terminal_it_asks_until_an_answer_is_taken(typed):
     assert client.sent == [("task-1", QUESTION.id, 2, "")]
 
 
-def test_without_a_terminal_it_says_how_to_answer(monkeypatch, capsys):
+@pytest.mark.parametrize("quiet", [False, True])
+def test_without_a_terminal_the_question_is_the_error(monkeypatch, capsys, quiet):
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    shown = io.StringIO()
-    for console in (Console(file=shown), Console(quiet=True)):
-        asker = QuestionAsker(Answered(), console, NoProgress())
-        asker.status(WAITS)
-        asker.look()
-        asker.look()
-    for text in (shown.getvalue(), capsys.readouterr().err):
-        assert text.count("planweave answer --task task-1 NUMBER") == 1 and "2. blue cube" in text
-
-
-def test_a_dry_run_that_nobody_watches_ends_at_its_question(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    shown, client = io.StringIO(), Answered()
-    asker = QuestionAsker(client, Console(file=shown), NoProgress(), dry=True)
+    written, client = io.StringIO(), Answered()
+    asker = QuestionAsker(client, Console(quiet=True) if quiet else Console(file=written), NoProgress())
     asker.status(WAITS)
     asker.look()
     asker.look()
-    assert client.cancelled == ["task-1"] and "say it in the sentence" in shown.getvalue()
-    assert "2. blue cube" in shown.getvalue() and "planweave answer" not in shown.getvalue()
+    shown = capsys.readouterr().err if quiet else written.getvalue()
+    assert client.cancelled == ["task-1"] and shown.count("no terminal to answer at") == 1
+    assert "2. blue cube" in shown and "planweave answer" not in shown
     told = result_json(asker.told(TaskResult(False, "cancelled by request", replace(WAITS, question=None), {}, ())))
     assert told["question"] == question_json(QUESTION) and "2: blue cube" in told["message"]
 
 
 def test_a_result_without_an_open_question_is_told_as_it_is():
     result = TaskResult(False, "cancelled by request", replace(WAITS, question=None), {}, ())
-    assert QuestionAsker(Answered(), Console(file=io.StringIO()), NoProgress(), dry=True).told(result) is result
+    assert QuestionAsker(Answered(), Console(file=io.StringIO()), NoProgress()).told(result) is result

@@ -280,6 +280,17 @@ def test_a_robot_is_named_in_its_description_alone():
     assert found - described == OF_ONE_ROBOT
 
 
+def test_libero_waits_for_motions_and_executes_actions_as_every_arm_does():
+    """Its arm is a follower and a gripper; the rest is planweave.bodies.arm's. session.py passes `execute` on."""
+    own = {
+        (path.name, node.name)
+        for path in (ROOT / "planweave" / "libero").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name in ("follow", "grip", "execute")
+    }
+    assert own == {("session.py", "execute")}
+
+
 def test_launch_is_no_package():
     """A launch/__init__.py would hide ROS's own package `launch`."""
     assert not (ROOT / "launch" / "__init__.py").exists()
@@ -304,7 +315,7 @@ def test_what_the_page_on_extending_names_exists():
     source = "".join(
         (ROOT / f).read_text()
         for f in (
-            "planweave/bodies/arm/skills/__init__.py",
+            "planweave/bodies/arm/skills/door.py",
             "planweave/bodies/arm/relations.py",
             "planweave_ros/questions.py",
         )

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from doubles.trajectory_controller import FR3, TICK, TrajectoryController
+from doubles.trajectory_controller import FR3, PREEMPTED, PREEMPTED_BEFORE, TICK, TrajectoryController
 
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ActionFollower
@@ -152,11 +152,13 @@ def test_an_intruder_that_is_heard_ends_the_motion_at_once(bench):
     assert controller.canceled == 1
 
 
-def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench):
-    bench.controller.names = "/other_client"
+@pytest.mark.parametrize("ended", [PREEMPTED, PREEMPTED_BEFORE])
+def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench, ended):
+    bench.controller.names, bench.controller.preempted = "/other_client", ended
     bench.controller.at[0.3] = lambda: bench.controller.preempt(ELSEWHERE)
     error = bench.fails()
     assert error.code is Code.SAFETY_STOP and "/other_client" in error.message
+    assert "another client" in error.message and "/executor/recover" not in error.message
     assert bench.controller.canceled
     bench.wait(lambda: not bench.controller.foreign_goals)
 
@@ -175,7 +177,7 @@ def test_a_controller_that_is_deactivated_by_somebody_is_told(bench):
     assert error.code is Code.SAFETY_STOP and "somebody switched controllers" in error.message
     assert "/executor/recover" in error.message and "use the stop at the robot" not in error.message
     again = bench.fails(time_path(np.array([bench.controller.q, HOME]), SLOW))
-    assert again.code is Code.CONTROL_FAILED and "/executor/recover" in again.message
+    assert again.code is Code.SAFETY_STOP and "/executor/recover" in again.message
 
 
 def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the_robot(bench):
@@ -194,7 +196,7 @@ def test_silence_of_the_arm_during_a_motion_asks_for_the_stop_at_the_robot(bench
 
     bench.controller.at[0.3] = silence
     error = bench.fails()
-    assert error.code is Code.CONTROL_FAILED and "use the stop at the robot" in error.message
+    assert error.code is Code.SAFETY_STOP and "use the stop at the robot" in error.message
     assert bench.controller.canceled
 
 
@@ -257,6 +259,44 @@ def test_a_contact_that_the_controller_tolerates_is_seen_by_what_is_measured(ben
     bench.controller.at[0.5] = lambda: bench.controller.blocked.append(4)
     error = bench.fails()
     assert error.code is Code.COLLISION and error.final and "off the path" in error.message
+
+
+def free_again(bench):
+    """How far the arm goes once nothing blocks it any more, rad."""
+    before = bench.controller.travelled
+    bench.controller.blocked.clear()
+    stamp = bench.arm.state().stamp
+    bench.wait(lambda: bench.arm.state().stamp > stamp + 1.0)
+    return bench.controller.travelled - before
+
+
+def test_an_arm_that_is_held_on_its_path_is_a_contact_and_does_not_jump_when_it_is_free(bench):
+    bench.controller.tolerances, bench.controller.scaling = False, 0.1
+    bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(range(7))
+    error = bench.fails()
+    assert error.code is Code.COLLISION and error.final and "farther along its path" in error.message
+    assert bench.controller.ends == [End.CANCELED], "it is found while the controller goes on, not at the end"
+    assert free_again(bench) < 0.01
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+def test_a_controller_that_called_it_a_success_holds_the_arm_where_it_is(bench, feedback):
+    bench.controller.tolerances, bench.controller.feedback = False, feedback
+    bench.controller.at[MOTION.duration - 0.6] = lambda: bench.controller.blocked.extend(range(7))
+    bench.fails()
+    bench.wait(lambda: len(bench.controller.goals) == 2 or feedback)
+    assert free_again(bench) < 0.01
+
+
+def test_an_abort_after_such_a_success_holds_it_too(bench):
+    bench.controller.tolerances, bench.controller.feedback = False, False
+    bench.controller.at[MOTION.duration - 0.6] = lambda: bench.controller.blocked.extend(range(7))
+    late = threading.Thread(target=bench.fails)
+    late.start()
+    bench.wait(lambda: bench.controller.ends)
+    bench.arm.abort(Code.CANCELED, "enough")
+    late.join(30.0)
+    assert free_again(bench) < 0.01
 
 
 @pytest.mark.parametrize("how", ["deactivate", "fail_hardware"])

@@ -1,5 +1,6 @@
 """Arms behind actions: the good path, every error code, cancel, deadlines, silence, and joint states on two topics."""
 
+import math
 import threading
 import time
 import types
@@ -15,6 +16,7 @@ from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.input_checks import joint_state_fault
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Limits, time_path
 from planweave.core.base.failure import Code
@@ -126,8 +128,8 @@ def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
 @pytest.mark.parametrize(
     ("end", "code", "words"),
     [
-        (End.REJECTED, Code.CONTROL_FAILED, "refused the trajectory"),
-        (End.ABSENT, Code.CONTROL_FAILED, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
+        (End.REJECTED, Code.SAFETY_STOP, "refused the trajectory"),
+        (End.ABSENT, Code.SAFETY_STOP, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
         (End.CANCELED, Code.CANCELED, "cancelled at the controller"),
         (End.ABORTED, Code.CONTROL_FAILED, "the controller gave up"),
     ],
@@ -150,6 +152,12 @@ def test_rejected_and_absent_controllers_say_how_to_recover(bench):
     ActionFollower(port, lambda trajectory: trajectory, FR3.joint_names, names).start(MOTION, told.append, None)
     port.end(End.ABSENT)
     assert "ros2 service call /left/executor/recover" in told[0].message
+    driver = RosNames(kind="driver")
+    ActionFollower(port, lambda trajectory: trajectory, FR3.joint_names, driver).start(MOTION, told.append, None)
+    port.end(End.REJECTED)
+    assert told[1].message.endswith(
+        "; see that the driver runs and its controller is active: ros2 control list_controllers"
+    )
 
 
 def test_cancel_reaches_the_controller_before_abort_returns(bench):
@@ -173,7 +181,16 @@ def test_stale_joint_states_stop_the_arm():
     bench = Bench(silence=2.0)
     thread, box = following(bench)
     error = ended(thread, box)
-    assert error.code is Code.CONTROL_FAILED and "no joint states for 2 s" in error.message and bench.port.canceled
+    assert error.code is Code.SAFETY_STOP and "no joint states for 2 s" in error.message and bench.port.canceled
+
+
+def test_silence_is_waited_for_once_until_the_controller_is_heard_again(bench):
+    for silence in (0.05, 1e5):  # s: a second wait would be long
+        bench.arm._silence, bench.arm._arrived_at = silence, float("-inf")
+        bench.arm.begin(float("inf"))
+        assert ended(*in_thread(bench.arm.state)).code is Code.CONTROL_FAILED
+    bench.arm.on_state(state(1.0))
+    assert bench.arm.state().stamp == 1.0
 
 
 def test_a_controller_that_dies_silently(bench):
@@ -404,7 +421,7 @@ def test_one_message_in_any_order_with_other_joints_too():
     [
         lambda names, q: (names[:6], q[:6]),
         lambda names, q: (names, q[:6]),
-        lambda names, q: (names, [*q[:6], float("nan")]),
+        lambda names, q: (names, [*q[:6], math.nan]),
     ],
 )
 def test_messages_that_make_no_state(broken):
@@ -419,3 +436,39 @@ def test_the_state_of_fingers_that_fell_silent_is_not_measured():
     joints.add(1.0, FR3.gripper.joints, [0.02, 0.02], [])
     assert joints.add(2.5, FR3.joint_names, FR3.home, []).fingers
     assert not joints.add(3.5, FR3.joint_names, FR3.home, []).fingers
+
+
+@pytest.mark.parametrize("other", [[], [math.nan]])
+def test_one_finger_stands_for_both_where_the_other_mimics_it(other):
+    joints = JointStates()
+    joints.add(1.0, FR3.gripper.joints[: 1 + len(other)], [0.02, *other], [0.01, *other])
+    seen = joints.add(1.0, FR3.joint_names, FR3.home, [])
+    assert seen.fingers and seen.width == pytest.approx(0.04) and seen.finger_speed == pytest.approx(0.02)
+
+
+def test_fingers_without_a_position_are_not_measured():
+    joints = JointStates()
+    joints.add(1.0, FR3.gripper.joints[1:], [math.nan], [])
+    assert not joints.add(1.0, FR3.joint_names, FR3.home, []).fingers
+
+
+def test_an_arm_in_two_messages_makes_one_state():
+    joints, q = JointStates(), list(FR3.home)
+    joints.add(1.0, FR3.gripper.joints, [0.02, 0.02], [])
+    assert joints.add(1.0, FR3.joint_names[:3], q[:3], [0.0] * 3) is None and FR3.joint_names[3] in joints.problem
+    seen = joints.add(1.01, FR3.joint_names[3:], q[3:], [0.0] * 4)
+    assert seen.stamp == 1.01 and seen.positions == pytest.approx(q) and not joints.problem
+    assert joints.add(1.2, FR3.joint_names[:3], q[:3], [0.0] * 3) is None, "the other half is too old"
+
+
+@pytest.mark.parametrize(
+    "velocities", [[], [math.nan] * 7, [0.0] * 7]
+)  # NaN: joint_state_broadcaster; 0: mock hardware
+def test_an_arm_without_velocities_is_seen_to_move(velocities):
+    assert joint_state_fault(FR3.joint_names, FR3.home, velocities) == ""
+    assert joint_state_fault(FR3.joint_names, FR3.home, [math.inf] * 7)
+    joints, q = JointStates(), np.array(FR3.home)
+    assert joints.add(1.0, FR3.joint_names, q, velocities).still
+    moving = joints.add(1.01, FR3.joint_names, q + 0.005, velocities)
+    assert moving.velocities == pytest.approx([0.5] * 7) and not moving.still
+    assert joints.add(1.02, FR3.joint_names, q + 0.005, velocities).still

@@ -22,10 +22,11 @@ class Stub:
         self.mover = SimpleNamespace(phase=lambda name, progress: None)
         self.settings = SimpleNamespace(verify_seconds=0.0)
         self.sight = SimpleNamespace(next_image=lambda after, seconds: after)
-        self.world = SimpleNamespace(world=lambda: SimpleNamespace(holds=lambda effect: self.now < 0.5))
+        seen = SimpleNamespace(holds=lambda effect: self.now < 0.5)
+        self.world = SimpleNamespace(world=lambda: seen, articulation=self.articulation)
 
     def articulation(self, name):
-        return SimpleNamespace(openness=self.now, value=self.now, range=(0.0, 1.0))
+        return SimpleNamespace(is_flush=self.now < 0.001, value=self.now, range=(0.0, 1.0), visible=True)
 
     def push(self, tried):
         tried.append(object())

@@ -26,6 +26,8 @@ from planweave.methods import METHODS, asks_model
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import PlannerSettings
 
+pytestmark = pytest.mark.slow
+
 HOME = SUITES["home"]
 TASKS = ["put_salmon_in_the_fridge", "watch_tv", "set_the_table"]
 

@@ -23,6 +23,8 @@ from planweave.bench.tables import FORMATS, Table, as_csv, as_html, latex, markd
 from planweave.cli.main import main as planweave
 from planweave.core.base.errors import ConfigError, UnknownNameError
 
+pytestmark = pytest.mark.slow
+
 TABLES = {
     "tree_planner": ["1", "2", "3", "4", "5", "6", "7", "8", "figure5", "figure9", "figure10"],
     "scene_aware": ["I", "II", "III", "IV", "V"],

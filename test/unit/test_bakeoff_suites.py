@@ -15,6 +15,8 @@ from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNa
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PROGPROMPT = {
     "watch_tv",

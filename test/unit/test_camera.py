@@ -230,7 +230,9 @@ def record_a_motion(recorder, simulator):
 
     simulator.reset()
     recorder.start(10.0)
-    simulator.follow(FR3.joint_names, [Point(1.5, np.array(FR3.home) + [0.8, 0, 0, 0, 0, 0, 0], np.zeros(7))])
+    simulator.controller.follow(
+        FR3.joint_names, [Point(1.5, np.array(FR3.home) + [0.8, 0, 0, 0, 0, 0, 0], np.zeros(7))]
+    )
     while simulator.busy:
         simulator.step(5)
         recorder.offer(simulator.model, simulator.snapshot())
@@ -327,7 +329,7 @@ class Rendering:
 
 def test_a_state_that_was_seen_often_enough_is_not_rendered_again():
     camera, frames, arrived = Rendering(), [], threading.Event()
-    thread = CameraThread(lambda model: camera, lambda f: (frames.append(f), arrived.set()), pytest.fail)
+    thread = CameraThread(lambda model: [camera], lambda f: (frames.append(f[0]), arrived.set()), pytest.fail)
     model = object()
 
     def image(time, place):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from doubles.fake_openai import FakeOpenAI, completion
 from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator
-from doubles.true_namer import TrueNamer
 
 from planweave.bodies.arm.world_model import Held
 from planweave.core.base.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
@@ -18,7 +17,10 @@ from planweave.libero.bodies import blinded, body_on, check_view
 from planweave.libero.body import LiberoBody
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.environment import python
+from planweave.libero.true_names import TrueNamer
 from planweave.perception.vision_names import vision_timeout
+
+pytestmark = pytest.mark.slow
 
 KITCHEN = Domain.load("kitchen")
 
@@ -77,7 +79,7 @@ def test_without_a_model_it_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("PLANWEAVE_VISION_MODEL", raising=False)
     with pytest.raises(ConfigError, match="PLANWEAVE_VISION_MODEL"):
         check_view("camera")
-    with pytest.raises(UnknownNameError, match="camera, truth"):
+    with pytest.raises(UnknownNameError, match="camera, named, truth"):
         check_view("touch")
 
 

@@ -15,9 +15,8 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.libero.camera_view import _things, classes, cut, depth_view, see
 from planweave.libero.client import Picture
-from planweave.libero.seen_drawers import find_drawers
 from planweave.libero.seen_world import SeenThing, seen_world
-from planweave.perception.segments import Segment, Segmentation, find_segments
+from planweave.perception.segmentation import Segment, Segmentation, find_segments
 from planweave.perception.vision_names import UNKNOWN, Named
 
 DATA = np.load(Path(__file__).parent / "data" / "libero_pictures.npz")
@@ -145,17 +144,6 @@ def box(low, high, n=40):
     return np.concatenate(rows)
 
 
-@pytest.mark.parametrize(("out", "is_open"), [(0.03, False), (0.20, True)])
-def test_how_far_a_drawer_is_out_is_measured(out, is_open):
-    cabinet = np.concatenate([box((0, 0, 0), (0.2, 0.25, 0.3)), box((0.2, 0.02, 0.11), (0.2 + out, 0.23, 0.18))])
-    top, middle_, bottom = find_drawers(cabinet, 3, (), 0.0)
-    assert (top.is_open, middle_.is_open, bottom.is_open) == (False, is_open, False)
-
-
-def test_drawers_without_a_visible_front_are_not_told():
-    assert find_drawers(box((0, 0, 0), (0.2, 0.25, 0.3)), 3, (), 0.0) == []
-
-
 def put_on(kind, below, at, low=0.02, side=0.04):
     """The facts of a world in which the robot has put a thing to a place on or in another one, as it is seen."""
     cloud = box((at - side / 2, -side / 2, low), (at + side / 2, side / 2, low + 0.05))
@@ -164,7 +152,7 @@ def put_on(kind, below, at, low=0.02, side=0.04):
         SeenThing("thing_1", cloud, grey, Named(kind), low, below="other_1", was_put=True),
         SeenThing("other_1", box((-0.07, -0.07, 0), (0.07, 0.07, 0.02 if low >= 0.02 else 0.1)), grey, Named(below), 0),
     )
-    return {str(f) for f in seen_world(KITCHEN, things, 0.0, 0.0).facts if f.predicate in ("on", "in")}
+    return {str(f) for f in seen_world(KITCHEN, things, 0.0).facts if f.predicate in ("on", "in")}
 
 
 @pytest.mark.parametrize(("apart", "holds"), [(0.0, True), (0.018, True), (0.022, False), (0.029, False)])

@@ -17,8 +17,8 @@ from planweave.perception.detectors.vild import article, combine, crops
 from planweave.perception.detectors.weights import MEGABYTES
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
-from planweave.perception.proposals import Region
 from planweave.perception.region_head import WEIGHTS, fitting, load_region_head
+from planweave.perception.regions import Region
 from planweave.perception.splitting import split
 from planweave.perception.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
 from planweave.simulation.camera import DepthNoise, load_camera

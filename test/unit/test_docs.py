@@ -1,6 +1,7 @@
 """What the documents say about the repository: files that exist, the size of the examples, one version of ruff."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +20,10 @@ DOCS = [
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
+    *sorted((ROOT / "integrations").glob("*/README.md")),
 ]
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
-DOORS = {f"planweave.{door}" for door in ("methods", "suites", "domains", "bodies", "detectors", "clients")}
+DOORS = {f"planweave.{door}" for door in ("methods", "suites", "domains", "bodies", "skills", "detectors", "clients")}
 #: Made while one works; NAME and such are places to fill in
 MADE = {"build/", "install/", "out/", "out/docs/", "config/cameras/hand_eye.yaml"}
 _PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|md|yaml|json|txt|toml|xml|pddl|html|npz))?)`")
@@ -39,6 +41,14 @@ def test_a_document_names_files_and_folders_that_exist(document):
         and not (document.parent / name).exists()
     }
     assert not missing
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_document_links_to_what_the_site_has(document):
+    patterns = runpy.run_path(str(ROOT / "tools" / "build_docs.py"))["PAGES"]
+    on_the_site = {path.resolve() for pattern in patterns for path in ROOT.glob(pattern)}
+    targets = re.findall(r"\]\(([^)#:]+)[^):]*\)", document.read_text(encoding="utf-8"))
+    assert not {t for t in targets if (document.parent / t).resolve() not in on_the_site}
 
 
 def listings(document):

@@ -12,6 +12,8 @@ from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.methods import METHODS
 
+pytestmark = pytest.mark.slow
+
 PLAN = ["grasp(red_cube)", "place_in(red_cube, left_tray)"]
 
 
@@ -20,10 +22,11 @@ def right(body):
     first, last = (m["content"] for m in (body["messages"][0], body["messages"][-1]))
     form = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {"properties": {}})["properties"]
     if form:
-        (key,) = form
-        return json.dumps(
-            {key: {"plan": PLAN, "goal": PLAN[1:] and ["in(red_cube, left_tray)"], "choice": "B"}.get(key, PLAN[0])}
-        )
+        key = "goal" if "goal" in form else next(iter(form))
+        if key == "goal":
+            words = ["I would be glad if = politeness", "ended up lying in = in"]
+            return json.dumps({"goal": ["in(red_cube, left_tray)"], "words": words})
+        return json.dumps({key: {"plan": PLAN, "choice": "B"}.get(key, PLAN[0])})
     if "Python programs" in first:
         return "grasp('red_cube')\nplace_in('red_cube', 'left_tray')"
     if "one line of program" in first:
@@ -73,7 +76,8 @@ def test_what_an_endpoint_lacks_is_said_of_the_methods_that_use_it():
 
     def wanted(body):
         said = "".join(message["content"] for message in body["messages"])
-        keys = [key for key in ("goal", "plan", "choice", "action") if f'{{"{key}":' in said]
+        keys = [key for key in ("plan", "choice", "action") if f'{{"{key}":' in said]
+        keys += ["goal"] if '{"kind":' in said else []
         return {"json_schema": {"schema": {"properties": {keys[0]: {}}}}} if keys else {}
 
     with FakeOpenAI(plain) as server:
@@ -117,10 +121,10 @@ def test_an_endpoint_that_refuses_is_asked_once(behave, code):
 
 
 def test_nobody_there_and_a_silent_endpoint_end_soon():
-    answers, _ = probed(f"http://127.0.0.1:{unused_port()}/v1", probe_seconds=0.5)
+    answers, _ = probed(f"http://127.0.0.1:{unused_port()}/v1", timeout=0.5)
     assert answers[0].state == "failed" and "no answer from" in answers[0].text
     with FakeOpenAI(stalls) as server:
-        answers, _ = probed(server.url, probe_seconds=0.2)
+        answers, _ = probed(server.url, timeout=0.2)
     assert [a.code for a in answers[:3]] == ["model_timeout", "model_timeout", ""] and len(server.requests) == 2
 
 

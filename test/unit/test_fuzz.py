@@ -1,5 +1,6 @@
 """The readers of replies and sentences on texts that nobody would write; python -m benchmarks fuzz: 10^5 times."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from benchmarks.fuzzing import (
     sentence_reader,
     slopes,
 )
+
+pytestmark = pytest.mark.slow
 
 READERS = reply_readers()
 

@@ -1,8 +1,12 @@
 """The figures of the household: homes and scripts that they are taken on are sound. How fast is not asserted."""
 
+import pytest
+
 from benchmarks.household_figures import a_script, figures, large_home, report
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.simulator import Simulator
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_large_home():

@@ -6,6 +6,8 @@ import planweave as pw
 from benchmarks.honesty_home import CASES, play
 from planweave.core.workflow.task import TaskState
 
+pytestmark = pytest.mark.slow
+
 FEW = ("home_undisturbed", "home_taken_out_and_shut_again", "home_light_switched_on")
 
 

@@ -248,16 +248,15 @@ def test_classical_plans_again_when_the_world_surprises():
     def moved(world):
         return replace(world, facts=world.facts | set(literals("on(b, a)")) - set(literals("clear(a); at(b, table)")))
 
-    faults = {"grab_and_putin(a, left_tray)": [(Code.COLLISION, "touched b", moved)]}
-    world = tabletop(OBJECTS, FACTS)
-    body = SymbolicBody(world, faults)
-    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
-    with pytest.raises(NoPlanError):  # a collision disproves that they can be reached
+    world, action = tabletop(OBJECTS, FACTS), "grab_and_putin(a, left_tray)"
+    body = SymbolicBody(world, {action: [(Code.COLLISION, "touched b", lambda world: world)]})
+    with pytest.raises(NoPlanError):  # a collision disproves that they can be reached, as long as nothing changes
+        Classical().run(episode(ScriptedPlanner(), body, "in(a, left_tray)"))
+    for fault in ((Code.COLLISION, "touched b", moved), (Code.NO_GRASP, "slipped", moved)):
+        body = SymbolicBody(world, {action: [fault]})
+        e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
         Classical().run(e)
-    body = SymbolicBody(world, {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "slipped", moved)]})
-    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
-    Classical().run(e)
-    assert body.world.unmet(e.goal) == ()
+        assert body.world.unmet(e.goal) == ()
 
 
 def test_classical_gives_up_on_what_always_fails():
@@ -343,6 +342,16 @@ def test_classical_says_why_it_gave_up():
         "gave up after 2 replans, at last since after it did 'pick up the a and put it in the left "
         "tray', the a is not in the left tray"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "times"), [(Code.SAFETY_STOP, ""), (Code.NO_GRASP, " 3 times, at last")], ids=["final", "retried"]
+)
+def test_classical_counts_only_what_failed(code, times):
+    body = SymbolicBody(tabletop(OBJECTS, FACTS), {"grab_and_putin(a, left_tray)": [(code, "it did not work")] * 9})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    Classical(retries=2).run(e)
+    assert e.message == f"gave up: grab_and_putin(a, left_tray) failed{times} since: it did not work"
 
 
 def asked_again(*plans, other=(), **options):

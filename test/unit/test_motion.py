@@ -110,6 +110,7 @@ def test_random_motions_among_objects_are_sound(scene, planner, safety):
         at = path[-1]
 
 
+@pytest.mark.ompl
 def test_a_wall_between_is_avoided(scene, planner, safety):
     wall = block("wall", (0.55, 0.0, 0.20), (0.40, 0.03, 0.40))
     scene.update([wall])

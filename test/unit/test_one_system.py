@@ -160,6 +160,18 @@ def test_a_simulation_that_a_command_starts_is_not_in_the_named_domain_either():
         assert not empty and domains.domain() == 55
 
 
+def test_systems_that_share_no_files_take_different_domains_before_their_nodes_are_up(unnamed, monkeypatch, tmp_path):
+    """As in containers on the host's network, or of two users."""
+    with own_domain("tabletop"):
+        one = domains.domain()
+        assert domains.participants(one) == 0
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        with own_domain("tabletop"):
+            assert domains.domain() != one
+    with domains.reserved(one) as alone:
+        assert alone  # it was released
+
+
 @pytest.mark.parametrize("lasting", [False, True])
 def test_what_needs_other_nodes_is_in_their_domain(unnamed, lasting):
     with held_domain("franka", alone=False, lasting=lasting) as empty:

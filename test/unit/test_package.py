@@ -23,8 +23,8 @@ PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as
 
 @pytest.mark.parametrize(
     "folder",
-    [ROOT, ROOT / "interfaces", ROOT / "requirements" / "tf2_msgs"],
-    ids=["planweave", "planweave_interfaces", "tf2_msgs"],
+    [ROOT, ROOT / "interfaces", *(ROOT / "requirements" / name for name in ("tf2_msgs", "control_msgs"))],
+    ids=["planweave", "planweave_interfaces", "tf2_msgs", "control_msgs"],
 )
 def test_package_xml_is_one_that_ros_reads(folder):
     warnings = []
@@ -158,7 +158,7 @@ def test_every_program_and_part_of_the_entry_points_is_there(given):
         for row in rows:
             module, _, name = row.split(" = ")[1].partition(":")
             path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
-            assert re.search(rf"^(def|class) {name}\b", path.read_text(), re.MULTILINE), f"{group}: {row}"
+            assert re.search(rf"^((def|class) {name}\b|{name} = )", path.read_text(), re.MULTILINE), f"{group}: {row}"
 
 
 def test_colcon_test_runs_pytest(given):

@@ -89,15 +89,13 @@ def test_a_file_for_somebody_else_is_said(files, wrong):
     ("robot", "arm", "gripper", "words"),
     [
         ("", "follow", "franka", "nothing says which robot this is.*no parameter file is for this node"),
-        ("simulation", "follow", "trajectory", "arm: follow moves a real arm.*robot: simulation.*config/franka.yaml"),
-        ("simulation", "trajectory", "franka", "gripper: franka moves a real arm"),
-        ("fr3", "trajectory", "franka", "arm: trajectory is for simulation_node only.*use arm: follow or moveit"),
+        ("simulation", "moveit", "parallel", "arm: moveit is not what simulation_node offers.*config/franka.yaml"),
+        ("simulation", "follow", "franka", "gripper: franka is not what simulation_node offers.*parallel or none"),
         ("ur5e", "follow", "command", "robot is ur5e, but robot_type.* is fr3 .Franka Research 3.;"),
-        ("gazebo", "follow", "trajectory", "gripper: trajectory is for simulation_node only"),
     ],
 )
 def test_parameters_that_do_not_belong_together(robot, arm, gripper, words):
     with pytest.raises(ConfigError, match=words):
         check_robot("/arm1/executor_node", robot, arm, gripper, load_robot())
     check_robot("/executor_node", "fr3", "moveit", "none", load_robot())
-    check_robot("/executor_node", "simulation", "trajectory", "none", load_robot())
+    check_robot("/executor_node", "simulation", "follow", "none", load_robot())

@@ -138,8 +138,8 @@ def test_row_padding_is_left_out():
 
 
 def test_nan_and_nonsense_are_no_depth():
-    depth = clean_depth(np.array([np.nan, np.inf, -1.0, 0.0, 99.0, 1.5], dtype=np.float32))
-    assert depth.tolist() == [0, 0, 0, 0, 0, 1.5]
+    depth = clean_depth(np.array([[np.nan, np.inf, -1.0, 0.0, 99.0, 1.5]], dtype=np.float32))
+    assert depth.tolist() == [[0, 0, 0, 0, 0, 1.5]]
 
 
 @pytest.mark.parametrize(

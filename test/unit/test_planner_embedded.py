@@ -22,6 +22,8 @@ from planweave.llm.clients.embedded import EmbeddedClient
 from planweave.llm.parsing import parse_plan
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
+pytestmark = pytest.mark.slow
+
 
 def installed():
     try:

@@ -48,10 +48,6 @@ def goals(pattern, names):
         ("put the red cube on the left tray", "in(red_cube, left_tray)"),
         ("put the banana on top of the plate", "on(banana, plate)"),
         ("stack the red cube on the green cube", "on(red_cube, green_cube)"),
-        (
-            "stack the red cube on the blue cube on the green cube",
-            "on(blue_cube, green_cube) & on(red_cube, blue_cube)",
-        ),
         ("stack the red and blue cubes on the green cube", "on(red_cube, green_cube) & on(blue_cube, red_cube)"),
         ("put all blocks in the left tray", CUBES_LEFT),
         ("put every cube in the left tray", CUBES_LEFT),
@@ -67,10 +63,6 @@ def goals(pattern, names):
         ),
         (
             "put the red cube in the left tray and the other cubes in the right tray",
-            "in(red_cube, left_tray) & in(blue_cube, right_tray) & in(green_cube, right_tray)",
-        ),
-        (
-            "put the red cube in the left tray and the rest in the right tray",
             "in(red_cube, left_tray) & in(blue_cube, right_tray) & in(green_cube, right_tray)",
         ),
         (
@@ -159,17 +151,6 @@ def test_fruit_and_bottles(sentence, wanted):
         (FRUIT, "put the red cube in the bowl", r"red_cube or red_cube_2; say which"),
         (BLOCKS, "put it in the left tray", r"'it' refers to nothing"),
         (BLOCKS, "put the cube in the left tray on the left side", r"no such thing is known to be there"),
-        (
-            BLOCKS,
-            "build a tower",
-            r"of what to build it is not said.*'build a tower of the red cube and the blue cube'",
-        ),
-        (BLOCKS, "sort the cubes by colour", r"3 colours \(red, blue, green\) do not go into .*left tray, right tray"),
-        (BLOCKS, "sort the cubes by kind", r"one kind only, cube"),
-        (BLOCKS, "sort the red and the blue cube by colour next to the trays", r"not sorted 'next to' places"),
-        (BLOCKS, "tidy up the table", r"say what goes where, such as 'put the red cube in the left tray'"),
-        (BLOCKS, "swap the red cube and the blue cube", r"places that have no names"),
-        (BLOCKS, "don't put the red cube in the left tray", r"nothing is to be done"),
         (BLOCKS, "put the purple cube in the left tray", r"unknown object 'purple cube'"),
         (
             BLOCKS,
@@ -183,7 +164,7 @@ def test_fruit_and_bottles(sentence, wanted):
         (
             BLOCKS,
             "put the red cube above the blue cube",
-            r"no goal can say 'above'; .*at, behind, between, in, in front of, ",
+            r"no goal can say 'above'; .*at, behind, between, front of, in, ",
         ),
         (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left side is a location"),
         (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside, on or in itself"),
@@ -199,7 +180,7 @@ def test_fruit_and_bottles(sentence, wanted):
         (
             FRUIT,
             "put the red cubes on the plate and the orange ones from the box in the bowl",
-            r"no such thing is known",
+            r"whether that is said of the others",
         ),
     ],
 )
@@ -219,20 +200,10 @@ SIDE_BY_SIDE = replace(
     [
         ("put the red cube to the left of the blue cube", "left_of(red_cube, blue_cube) & near(red_cube, blue_cube)"),
         ("the red cube should be to the left of the blue cube", "left_of(red_cube, blue_cube)"),
-        ("place the red cube on the right side of the plate", "right_of(red_cube, plate) & near(red_cube, plate)"),
         ("put the red and green cubes right of the plate", "right_of(red_cube, plate) & right_of(green_cube, plate)"),
         ("put the red cube in front of the plate", "front_of(red_cube, plate) & near(red_cube, plate)"),
         ("put the red cube behind the blue cube", "behind(red_cube, blue_cube) & near(red_cube, blue_cube)"),
         ("the red cube should be behind the blue one", "behind(red_cube, blue_cube)"),
-        ("sort the red and the blue cube by colour", "in(red_cube, left_tray) & in(blue_cube, right_tray)"),
-        (
-            "sort all cubes but the red one into the trays by colour",
-            "in(blue_cube, left_tray) & in(green_cube, right_tray)",
-        ),
-        (
-            "group the cubes and the banana by kind",
-            "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray) & in(banana, right_tray)",
-        ),
         ("put the red cube next to the blue cube", "near(red_cube, blue_cube)"),
         ("put the red cube between the blue cube and the green cube", "between(red_cube, blue_cube, green_cube)"),
         (
@@ -415,8 +386,11 @@ def asking(*texts):
     return ask, questions
 
 
-def goal_reply(*literals):
-    return json.dumps({"goal": literals})
+SERVED = ("serve = on", "something sweet = banana")
+
+
+def goal_reply(*literals, words=SERVED):
+    return json.dumps({"goal": literals, "words": words if literals else ()})
 
 
 def test_what_the_grammar_reads_asks_no_model():
@@ -430,7 +404,8 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
     read = interpret(DOMAIN, BLOCKS, "serve me something sweet", ask)
     assert (read.goal, read.source, read.usage.requests) == ((Literal.parse("on(banana, plate)"),), "model", 1)
     assert "no word of the sentence names banana, plate" in read.understood
-    assert "no word" not in interpret(DOMAIN, BLOCKS, "serve the banana on a plate", ask).understood
+    named = asking(*[goal_reply("on(banana, plate)", words=["serve = on"])] * 3)[0]
+    assert "no word" not in interpret(DOMAIN, BLOCKS, "serve the banana on a plate", named).understood
     messages, schema = questions[0]
     assert messages[-1]["content"] == "Request: serve me something sweet"
     allowed = schema["properties"]["goal"]["items"]["enum"]
@@ -440,7 +415,15 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
 @pytest.mark.parametrize(
     ("replies", "message"),
     [
-        ([goal_reply("on(banana, plate)"), goal_reply("holding(banana)")], "disagree on the goal"),
+        (
+            [
+                goal_reply("on(banana, plate)"),
+                goal_reply("holding(banana)", words=["serve = holding", "sweet = banana"]),
+            ],
+            "disagree on the goal",
+        ),
+        ([goal_reply("on(banana, plate)", words=())] * 3, "'serve' of the sentence is covered by nothing"),
+        ([goal_reply("on(banana, plate)", words=["serve = in"])] * 3, "'serve' is said to be 'in'"),
         ([goal_reply()] * 3, "found no goal.*none of the conditions"),
         (["I cannot"] * 3, "found no goal"),
         ([goal_reply("in(banana, mug)")] * 3, "unknown object 'mug'"),
@@ -453,7 +436,10 @@ def test_a_model_that_is_unsure_or_wrong_moves_no_robot(replies, message):
 
 
 def test_agreement_can_be_asked_of_all_replies():
-    ask, _ = asking(*[goal_reply("on(banana, plate)")] * 4, goal_reply("holding(banana)"))
+    serve = ["serve = on"], ["serve = holding"]
+    ask, _ = asking(
+        *[goal_reply("on(banana, plate)", words=serve[0])] * 4, goal_reply("holding(banana)", words=serve[1])
+    )
     assert interpret(DOMAIN, BLOCKS, "serve me", ask).goal
     with pytest.raises(GoalError, match="disagree"):
         interpret(DOMAIN, BLOCKS, "serve me", ask, 0.99)
@@ -518,3 +504,10 @@ def test_what_excludes_each_other_does_so_for_one_thing(flat):
     domain = Domain.load("household")
     with pytest.raises(GoalError, match="exclude each other"):
         checked_goal(domain, flat, [Literal.parse("opened(fridge_10)"), Literal.parse("closed(fridge_10)")])
+
+
+@pytest.mark.parametrize("separator", [" and ", "; ", ", "])
+def test_a_formal_goal_may_have_hyphens_in_its_names(separator):
+    text = separator.join(["on-top(block-a, block-b)", "not hand-empty()"])
+    wanted = (Literal("on-top", ("block-a", "block-b")), Literal("hand-empty", (), False))
+    assert read_goal(DOMAIN, BLOCKS, text) == wanted

@@ -3,6 +3,8 @@ the deadline.
 """
 
 import random
+import threading
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ import planweave as pw
 from planweave.core.checks.validation import validate
 from planweave.core.planning import classical, kairos_search
 from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.deadline import Deadline
 from planweave.core.planning.kairos_search import SMALL, ground_instances, start
 from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.planning.relevance import reductions, relevant_world
@@ -199,14 +202,42 @@ def test_a_search_that_does_not_end_is_killed_after_its_deadline(monkeypatch, tm
 
 
 def test_small_tasks_are_searched_in_this_process_and_large_ones_in_another():
-    for objects, kind in ((2, "_ThreadSearch"), (40, "_ChildSearch")):
+    for objects, kind in ((2, "ThreadSearch"), (40, "ChildSearch")):
         domain, world = wide(objects)
         goal = [pw.Literal("p", ("o0", "o1"))]
         size = ground_instances(domain, world)
-        assert (size > SMALL) == (kind == "_ChildSearch")
-        search = start(domain_pddl(domain), problem_pddl(domain, world, goal), 20.0, size)
+        assert (size > SMALL) == (kind == "ChildSearch")
+        search = start(domain_pddl(domain), problem_pddl(domain, world, goal), Deadline(20.0), size)
         assert type(search).__name__ == kind
         search.stop()
+
+
+def test_nobody_waits_for_the_end_of_a_search_that_was_stopped():
+    class Slow:
+        def stop(self):
+            pass
+
+        def wait(self):
+            ended.wait(60.0)
+
+    ended = threading.Event()
+    domain, world, goal = tower(6)
+    problem = problem_pddl(domain, world, [pw.Literal.parse(goal)])
+    search = start(domain_pddl(domain), problem, Deadline(60.0), 1.0)
+    search._search = Slow()
+    kept = weakref.ref(search._search)
+    search.stop()
+    del search
+    assert kept() is not None  # the one that waits has it
+    ended.set()
+
+
+def test_a_long_text_is_read_in_another_process():
+    domain, world, goal = tower(6)
+    problem = problem_pddl(domain, world, [pw.Literal.parse(goal)])
+    search = start(domain_pddl(domain), problem + 200_000 * " ", Deadline(60.0), 1.0)
+    found = search.result(60.0)
+    assert type(search).__name__ == "ChildSearch" and found is not None and found.solved
 
 
 @pytest.mark.parametrize("instances", [1.0, 2.0 * SMALL], ids=["thread", "child"])
@@ -214,11 +245,11 @@ def test_both_kinds_of_search_give_the_same_results(instances):
     domain, world, _ = tower(6)
     for goal, status in (("ontable(b1)", "SOLVED"), ("on(b1, b1)", "UNSOLVABLE")):
         problem = problem_pddl(domain, world, [pw.Literal.parse(goal)])
-        search = start(domain_pddl(domain), problem, 60.0, instances)
+        search = start(domain_pddl(domain), problem, Deadline(60.0), instances)
         found = search.result(60.0)
         assert found is not None and found.status == status and bool(found.steps) == found.solved
         search.stop()
-    found = start(domain_pddl(domain), "(define (problem", 5.0, instances).result(60.0)
+    found = start(domain_pddl(domain), "(define (problem", Deadline(5.0), instances).result(60.0)
     assert found is not None and found.status == "INVALID_INPUT" and found.messages
 
 
@@ -277,8 +308,52 @@ def test_a_plan_that_our_check_refuses_is_never_returned(monkeypatch):
 
 def test_the_deadline_ends_the_elimination_of_actions(monkeypatch):
     domain, world, goal = tower(26)
-    monkeypatch.setattr(classical._Clock, "left", property(lambda self: 0.0))
     plan = [pw.Action.parse(a) for a in ("unstack(b25, b24)", "put_down(b25)")]
     transition = Transition(domain, world)
     goals = [pw.Literal.parse(goal).negated()]
-    assert classical._needed(transition, goals, plan, classical._Clock(5.0)) == plan
+    assert classical._needed(transition, goals, plan, Deadline(60.0)) == []
+    assert classical._needed(transition, goals, plan, Deadline(0.0)) == plan
+
+
+def test_all_that_is_done_for_a_plan_looks_at_the_deadline(monkeypatch):
+    """Whenever the time is out, no plan is found, and no search goes on."""
+    monkeypatch.setattr(classical, "SMALL", 0)
+    begun, ended, counts = [], [], set()
+
+    class Search(Given):
+        def __init__(self):
+            super().__init__(None)
+            begun.append(self)
+
+        def stop(self):
+            ended.append(self)
+
+    monkeypatch.setattr(classical, "start", lambda *_: Search())
+    domain, world, goal = logistics(24)
+    for moments in range(0, 500, 7):
+        left = iter([60.0] * moments)
+        monkeypatch.setattr(Deadline, "left", property(lambda self, left=left: next(left, 0.0)))
+        before = len(begun)
+        with pytest.raises(NoPlanError) as caught:
+            pw.plan(domain, world, goal)
+        assert not caught.value.proved and begun == ended
+        counts.add(len(begun) - before)
+    assert {0, 1} <= counts
+
+
+def test_a_plan_that_is_found_but_not_checked_in_time_is_none(monkeypatch):
+    domain, world, goal = lift(26)
+    steps = (("remove", ("b7",)), ("take", ("b0",)))
+    monkeypatch.setattr(classical, "start", lambda *_: Given(kairos_search.SearchResult("SOLVED", steps)))
+    monkeypatch.setattr(classical, "_fault", lambda transition, steps, goal: [*Deadline(0.0).watched(steps)] and "")
+    with pytest.raises(NoPlanError) as caught:
+        pw.plan(domain, world, goal, timeout=60.0)
+    assert not caught.value.proved
+
+
+def test_facts_are_written_in_the_order_of_their_objects():
+    domain = pw.Domain.load(BLOCKS, replace=True)
+    world = domain.world(names("b", 12) + ": block", [f"ontable(b{k})" for k in range(12)])
+    text = problem_pddl(domain, world, [pw.Literal("holding", ("b0",))])
+    places = [text.index(f"(ontable b{k})") for k in range(12)]
+    assert places == sorted(places)

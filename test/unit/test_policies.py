@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("rclpy")
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "config" / "sros2" / "policies.xml"

@@ -177,6 +177,14 @@ def test_another_python_is_refused_at_once_with_one_that_is_there(prepare, tmp_p
         prepare["check_machine"](False)
 
 
+def test_a_sourced_ros_without_control_msgs_is_refused_with_the_package(prepare, monkeypatch):
+    find = prepare["importlib"].util.find_spec
+    monkeypatch.setenv("ROS_DISTRO", "kilted")
+    monkeypatch.setattr(prepare["importlib"].util, "find_spec", lambda n: None if n == "control_msgs" else find(n))
+    with pytest.raises(SystemExit, match="ros-kilted-control-msgs"):
+        prepare["check_machine"](True)
+
+
 @pytest.mark.parametrize("distro", ["humble", "galactic", "foxy"])
 def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
     monkeypatch.setenv("ROS_DISTRO", distro)

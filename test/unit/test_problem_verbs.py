@@ -115,6 +115,7 @@ def test_what_cannot_be_reached_is_no_plan_with_a_proof(files, capsys, tmp_path)
         (2, "(sail home", "plan.pddl:1:1: cannot read"),
         (1, PROBLEM.replace(":domain ferry", ":domain other"), "problem.pddl:1:"),
         (0, DOMAIN.replace(":action sail", ":durative-action sail"), "domain.pddl:6:"),
+        (0, "", "domain.pddl:1:1: "),
     ],
 )
 def test_a_file_with_an_error_is_named_with_its_place(files, capsys, which, text, said):
@@ -123,7 +124,26 @@ def test_a_file_with_an_error_is_named_with_its_place(files, capsys, which, text
     printed = capsys.readouterr()
     assert said in printed.err and not printed.out
     assert main(["check", "--json", *files]) == 2
-    assert not json.loads(capsys.readouterr().out)["success"]
+    found = json.loads(capsys.readouterr().out)
+    place = f"{Path(files[which]).name}:{found['line']}:{found['column']}: "
+    assert not found["success"] and found["code"] and said in found["message"] and found["message"].startswith(place)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_file_that_is_no_utf_8_is_named_with_the_place(files, capsys, which):
+    path = Path(files[which])
+    path.write_bytes(path.read_bytes().replace(b"\n", b" ; caf\xe9\n", 1))
+    assert main(["check", *files]) == 2
+    at = path.read_bytes().index(b"\xe9") + 1
+    assert f"{path.name}:1:{at}: " in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_line_ends_of_windows_and_other_endings_of_names(files, tmp_path, capsys):
+    for path in map(Path, files):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+        path.rename(tmp_path / path.stem)
+    assert main(["check", *(str(tmp_path / Path(name).stem) for name in files)]) == 0
+    assert capsys.readouterr().out.startswith("valid: 4 steps, cost 12")
 
 
 def test_files_that_are_not_there_and_times_that_are_none(files, capsys):
@@ -180,7 +200,7 @@ def test_a_method_with_prompts_refuses_a_formula_by_its_code(problem, options):
     body = pw.SymbolicBody(problem.domain, problem.world)
     with pytest.raises(FormulaGoalError) as caught:
         pw.run(body=body, model="none", goal=problem.goal, **options)
-    assert caught.value.code == "formula-goal" and isinstance(caught.value, pw.GoalError)
+    assert caught.value.code == "formula_goal" and isinstance(caught.value, pw.GoalError)
     assert caught.value.method in options.get("fallback", options.get("method", "tree_planner"))
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from doubles.planner_worlds import BLOCKS
 
+from benchmarks.sentence_set import world_of
 from planweave.bodies.home.port import HomeBody
 from planweave.core.base.errors import DomainError, ModelUnavailableError, ParseError
 from planweave.core.pddl.formula import atoms_in, conjuncts
@@ -14,6 +15,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities
 from planweave.llm.embeddings import HashedEmbedder
+from planweave.llm.tokens import estimated_tokens
 from planweave.methods.action_filter import distinct
 from planweave.methods.conditions import holds_by_rule, parse_condition
 from planweave.methods.episode import Episode
@@ -25,6 +27,7 @@ from planweave.methods.prompting import (
     decide_messages,
     done_text,
     example_part,
+    goal_messages,
     kinds_text,
     places_text,
     plan_examples,
@@ -320,3 +323,17 @@ def test_a_seed_is_sent_and_recorded_where_one_is_set():
 def test_rules_of_the_domain_are_said(flat):
     said = "\n".join(m["content"] for m in sample_messages(HOUSEHOLD, flat, "watch tv"))
     assert "Close to a thing is also close to what is next to it" in said
+
+
+def test_a_reader_is_told_what_things_allow_and_how_those_of_a_kind_stand():
+    system = goal_messages(*world_of("mugs"), "put the red mug on the left plate")[0]["content"]
+    assert "item (things stand on it): plate_1, plate_2" in system
+    assert "- each plate from left to right: plate_1, plate_2; from front to back: plate_2, plate_1" in system
+    assert "left and front being the person's" in system
+    assert "How they stand" not in goal_messages(*world_of("flat"), "open the fridge")[0]["content"]
+
+
+@pytest.mark.parametrize("world", ["blocks", "kitchen", "counter", "mugs", "drawers", "flat", "house", "studio"])
+def test_the_prompt_of_a_reading_is_short(world):
+    messages = goal_messages(*world_of(world), "put the red mug on the left plate")
+    assert sum(estimated_tokens(m["content"]) for m in messages) <= 2500

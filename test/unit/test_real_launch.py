@@ -16,6 +16,7 @@ with_ros2 = pytest.mark.skipif(
     ROS2 is None, reason="no ros2: source a ROS 2 installation; PyPI has none of ros2cli and launch"
 )
 ARGUMENTS = {
+    "kitchen": "scene",
     "tabletop": "scene",
     "household": "backend",
     "body": "body",

@@ -131,7 +131,6 @@ def test_parameters_and_refusals_are_those_of_the_robot(ur5e):
     for robot, gripper, said in (
         ("fr3", "command", "robot is fr3, but robot_type.* is ur5e"),
         ("ur5e", "franka", "gripper: franka is the hand of another robot.*use gripper: command"),
-        ("ur5e", "trajectory", "use gripper: command or none"),
         ("", "command", "nothing says which robot this is .parameter robot: simulation, gazebo, fake, ur5e"),
     ):
         with pytest.raises(ConfigError, match=said):

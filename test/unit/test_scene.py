@@ -150,7 +150,7 @@ def test_unknown_names_list_what_there_is(tmp_path):
         load_scene(str(tmp_path / "none.yaml"))
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SceneError, match="no text in UTF-8"):
+    with pytest.raises(SceneError, match=r"binary.yaml:1:1: .*not UTF-8"):
         load_scene(str(binary))
 
 

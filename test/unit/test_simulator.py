@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from planweave.simulation.mujoco_model import build_model, object_body
 from planweave.simulation.runner import Runner
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator
-from planweave.simulation.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
+from planweave.simulation.trajectory import DECELERATION, Point, TrajectoryError, decelerate, interpolate
 
 FR3 = load_robot()
 
@@ -44,7 +45,7 @@ def finish(simulator, limit=20.0):
 
 
 def go(simulator, target, seconds):
-    simulator.follow(FR3.joint_names, [Point(seconds, target, STILL, STILL)])
+    simulator.controller.follow(FR3.joint_names, [Point(seconds, target, STILL, STILL)])
     finish(simulator)
 
 
@@ -94,7 +95,7 @@ def test_tracking_error_stays_below_5_mrad(simulator):
     target = np.array(FR3.home) + [0.6, 0.3, -0.3, 0.4, 0.5, -0.4, 0.8]
     points = [Point(2.0, target, STILL, STILL)]
     wanted = interpolate(FR3.joint_names, points, np.array(FR3.home), STILL, simulator.timestep).positions
-    simulator.follow(FR3.joint_names, points)
+    simulator.controller.follow(FR3.joint_names, points)
     for row in wanted:
         simulator.step()
         assert np.abs(simulator.joint_state()[0][:7] - row).max() < 0.005
@@ -107,17 +108,17 @@ def test_tracking_error_stays_below_5_mrad(simulator):
 
 def test_joints_in_another_order(simulator):
     target = np.array(FR3.home) + 0.1 * np.arange(7)
-    simulator.follow(FR3.joint_names[::-1], [Point(1.5, target[::-1], STILL)])
+    simulator.controller.follow(FR3.joint_names[::-1], [Point(1.5, target[::-1], STILL)])
     finish(simulator)
     assert simulator.joint_state()[0][:7] == pytest.approx(target, abs=0.005)
 
 
 def test_a_new_trajectory_takes_over_smoothly(simulator):
-    simulator.follow(FR3.joint_names, [Point(2.0, np.array(FR3.home) + 0.4, STILL)])
+    simulator.controller.follow(FR3.joint_names, [Point(2.0, np.array(FR3.home) + 0.4, STILL)])
     simulator.step(500)
     before = simulator.joint_state()[1][:7]
     assert np.abs(before).max() > 0.2
-    simulator.follow(FR3.joint_names, [Point(1.5, FR3.home, STILL)])
+    simulator.controller.follow(FR3.joint_names, [Point(1.5, FR3.home, STILL)])
     simulator.step(5)
     assert np.abs(simulator.joint_state()[1][:7] - before).max() < 0.1
     finish(simulator)
@@ -125,7 +126,7 @@ def test_a_new_trajectory_takes_over_smoothly(simulator):
 
 
 def test_a_delayed_trajectory_waits(simulator):
-    simulator.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.2, STILL)], delay=0.5)
+    simulator.controller.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.2, STILL)], delay=0.5)
     simulator.step(240)
     assert simulator.busy and simulator.joint_state()[0][:7] == pytest.approx(FR3.home, abs=1e-3)
     finish(simulator)
@@ -133,12 +134,14 @@ def test_a_delayed_trajectory_waits(simulator):
 
 
 @pytest.mark.parametrize("seconds", [0.6, 1.0, 2.0])
-def test_stop_within_100_ms_then_hold(simulator, seconds):
-    simulator.follow(FR3.joint_names, [Point(seconds, np.array(FR3.home) + [0.7, 0, 0, 0, 0, 0, 0.7], STILL)])
+def test_a_cancelled_motion_decelerates_then_holds(simulator, seconds):
+    target = np.array(FR3.home) + [0.7, 0, 0, 0, 0, 0, 0.7]
+    simulator.controller.follow(FR3.joint_names, [Point(seconds, target, STILL)])
     simulator.step(int(seconds / 2 / simulator.timestep))
-    assert np.abs(simulator.joint_state()[1][:7]).max() > 0.5
-    simulator.follow([], [])
-    simulator.step(int(0.1 / simulator.timestep))
+    fastest = np.abs(simulator.joint_state()[1][:7]).max()
+    assert fastest > 0.5
+    simulator.controller.cancel()
+    simulator.step(int((fastest / DECELERATION + 0.03) / simulator.timestep))
     stopped = simulator.joint_state()[0][:7]
     for _ in range(100):  # nor does it swing back
         simulator.step(5)
@@ -147,11 +150,12 @@ def test_stop_within_100_ms_then_hold(simulator, seconds):
     assert not simulator.busy
 
 
-def test_a_stop_decelerates_no_harder_than_it_must():
-    gentle = stop(STILL, np.full(7, 0.3), 0.002)
-    assert np.abs(np.diff(gentle.velocities, axis=0)).max() / 0.002 <= min(FR3.acceleration) * 1.1
-    hard = stop(STILL, np.array(FR3.velocity), 0.002)
-    assert len(hard.velocities) * 0.002 <= STOP_TIME + 1e-9 and not hard.velocities[-1].any()
+def test_a_stop_decelerates_each_joint_as_the_controller_of_a_real_arm_does():
+    velocity = np.array([2.0, -1.0, 0.0, 0.1, 0.0, 0.0, -2.0])
+    found = decelerate(STILL, velocity, 0.002)
+    assert np.abs(np.diff(found.velocities, axis=0)).max() / 0.002 <= DECELERATION * 1.001
+    assert not found.velocities[-1].any()
+    assert found.positions[-1] == pytest.approx(velocity * np.abs(velocity) / (2 * DECELERATION))
 
 
 def test_interpolation_passes_its_points_and_is_smooth():
@@ -187,9 +191,9 @@ def test_interpolation_passes_its_points_and_is_smooth():
     ],
 )
 def test_wrong_trajectories_are_refused_and_a_running_one_goes_on(simulator, joints, points, said):
-    simulator.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.001, STILL)])
+    simulator.controller.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.001, STILL)])
     with pytest.raises(TrajectoryError, match=said):
-        simulator.follow(joints, points)
+        simulator.controller.follow(joints, points)
     assert simulator.arm_moving
     finish(simulator)
 
@@ -333,7 +337,7 @@ def test_at_rest_time_goes_by_without_physics(running):
 def test_a_command_wakes_physics_at_once_and_it_rests_again(running):
     running.wait(lambda: running.runner.resting)
     target = np.array(FR3.home) + 0.05
-    running.runner.call(lambda s: s.follow(FR3.joint_names, [Point(0.3, target, STILL, STILL)]))
+    running.runner.call(lambda s: s.controller.follow(FR3.joint_names, [Point(0.3, target, STILL, STILL)]))
     running.wait(lambda: any(ended for _, ended, _ in running.states))
     assert np.abs(running.states[-1][2][:7] - target).max() < 0.01
     running.wait(lambda: running.runner.resting)
@@ -439,3 +443,33 @@ def test_a_moment_that_never_came_is_told_with_the_next_request_and_reset_forget
 def test_what_no_person_can_do_is_refused(simulator, fields, said):
     with pytest.raises(SceneError, match=said):
         ask(simulator, **{"when": "", **fields})
+
+
+KITCHEN = (
+    "objects:\n  - {kind: cube, position: [0.2, -0.4]}\nfixtures:\n"
+    "  - {kind: cabinet, position: [0.6, 0.2]}\n  - {kind: stove, position: [0.6, -0.2]}\n"
+)
+
+
+def test_a_person_opens_a_drawer_and_turns_a_knob():
+    scene = parse_scene(KITCHEN, Path("kitchen.yaml"))
+    simulator = Simulator(build_model(scene, load_camera()), scene)
+    what = read_intervention(scene, "", 0, (), (), (), ["0/top_drawer", "1/knob"], [0.1, 9.0])
+    simulator.intervene(what, lambda on: None)
+    found = simulator.fixture_joints()
+    assert found["fixture_0_top_drawer"] == pytest.approx(0.1)
+    assert found["fixture_1_knob"] == pytest.approx(1.6, abs=1e-3), "as far as it turns"
+
+
+@pytest.mark.parametrize(
+    ("joints", "values", "said"),
+    [
+        (["0/drawer"], [0.1], "no part '0/drawer'.*0/top_drawer, 0/bottom_drawer, 1/knob"),
+        (["0/top_drawer"], [], "1 parts of furniture, but 0 values"),
+        (["0/top_drawer"], [math.nan], "a number"),
+    ],
+)
+def test_what_a_person_cannot_do_to_furniture(joints, values, said):
+    scene = parse_scene(KITCHEN, Path("kitchen.yaml"))
+    with pytest.raises(SceneError, match=said):
+        read_intervention(scene, "", 0, (), (), (), joints, values)

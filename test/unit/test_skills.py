@@ -1,7 +1,6 @@
 """Skills with a scripted arm and camera: what goes right, and each way that things go wrong."""
 
 import dataclasses
-import threading
 import time
 
 import numpy as np
@@ -10,17 +9,17 @@ from doubles.direct_arm import Tabletop, random_placement
 from doubles.scripted_arm import Bench
 
 from planweave.bodies.arm import preconditions
-from planweave.bodies.arm.arms.base import ArmState
-from planweave.bodies.arm.arms.trajectory import TrajectoryArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import Limits
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
+
+pytestmark = pytest.mark.slow
 
 FR3 = load_robot()
 
@@ -292,150 +291,6 @@ def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
     guarded.safety = dataclasses.replace(guarded.safety, limits=tight)
     assert "limit of fr3_joint" in fails(bench, "grasp(red_cube)", Code.SAFETY_STOP)
     assert not bench.arm.sent
-
-
-# ---- the arm behind topics ------------------------------------------------------------------------------------------
-
-
-def state(stamp, q=HOME, v=0.0, width=0.08):
-    return ArmState(stamp, np.array(q), np.full(7, v), width)
-
-
-@pytest.fixture
-def arm():
-    sent = []
-    arm = TrajectoryArm(sent.append, lambda width, force: sent.append((width, force)), silence=30.0)
-    arm.sent = sent
-    arm.on_state(state(0.0))
-    arm.begin(time.monotonic() + 60.0)
-    return arm
-
-
-def in_thread(call, *args):
-    box = {}
-
-    def target():
-        try:
-            box["value"] = call(*args)
-        except SkillFailureError as error:
-            box["error"] = error
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    return thread, box
-
-
-MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
-
-
-def until(condition):
-    end = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
-
-
-def test_following_ends_when_the_arm_is_there(arm):
-    thread, box = in_thread(arm.follow, MOTION)
-    until(lambda: arm.sent)
-    arm.on_state(state(MOTION.duration / 2, HOME + 0.1, 0.5))
-    assert thread.is_alive()
-    arm.on_state(state(MOTION.duration + 0.01, MOTION.end))
-    thread.join(60.0)
-    assert not thread.is_alive() and "error" not in box and arm.sent == [MOTION]
-
-
-def test_an_arm_that_does_not_arrive(arm):
-    thread, box = in_thread(arm.follow, MOTION)
-    until(lambda: arm.sent)
-    stamp = MOTION.duration
-    while thread.is_alive():
-        stamp += 0.1
-        arm.on_state(state(stamp, HOME + 0.1))
-        time.sleep(0.001)
-    assert (
-        box["error"].code is Code.CONTROL_FAILED and "0.100 rad away" in box["error"].message and arm.sent[-1] is None
-    )
-
-
-def test_silence_of_the_controller(arm):
-    arm._silence = 2.0
-    thread, box = in_thread(arm.follow, MOTION)
-    thread.join(60.0)
-    assert box["error"].code is Code.CONTROL_FAILED and "no joint states for 2 s" in box["error"].message
-    assert arm.sent[-1] is None
-
-
-def test_silence_is_waited_for_once_until_the_controller_is_heard_again(arm):
-    for silence in (0.05, 1e5):  # s: a second wait would be long
-        arm._silence, arm._arrived_at = silence, float("-inf")
-        arm.begin(float("inf"))
-        thread, box = in_thread(arm.state)
-        thread.join(60.0)
-        assert not thread.is_alive() and box["error"].code is Code.CONTROL_FAILED
-    arm.on_state(state(1.0))
-    assert arm.state().stamp == 1.0
-
-
-def test_cancel_stops_at_once_and_for_good(arm):
-    thread, box = in_thread(arm.follow, MOTION)
-    until(lambda: arm.sent)
-    arm.abort(Code.CANCELED, "enough")
-    assert arm.sent[-1] is None  # sent before abort returned
-    arm.on_state(state(0.1, HOME + 0.05))
-    thread.join(60.0)
-    assert box["error"].code is Code.CANCELED
-    with pytest.raises(SkillFailureError, match="enough"):
-        arm.follow(MOTION)
-    assert arm.sent == [MOTION, None]
-    arm.begin(time.monotonic() + 5.0)
-    arm.check()
-
-
-def test_the_deadline_stops_the_arm(arm):
-    arm.begin(time.monotonic() + 0.1)
-    thread, box = in_thread(arm.follow, MOTION)
-    until(lambda: arm.sent)
-    arm.on_state(state(0.05, HOME + 0.01))
-    thread.join(60.0)
-    assert box["error"].code is Code.TIMEOUT and arm.sent[-1] is None
-
-
-def test_a_lost_grip_stops_the_motion(arm):
-    thread, box = in_thread(arm.follow, MOTION, lambda s: "gone" if s.width < 0.01 else "")
-    until(lambda: arm.sent)
-    arm.on_state(state(0.1, HOME + 0.05, width=0.0))
-    thread.join(60.0)
-    assert box["error"].code is Code.GRASP_LOST and box["error"].message == "gone" and arm.sent[-1] is None
-
-
-def test_fingers_stop_at_an_object(arm):
-    thread, box = in_thread(arm.grip, 0.0, 20.0)
-    until(lambda: arm.sent)
-    arm.on_state(ArmState(0.1, HOME, np.zeros(7), 0.06, -0.05))
-    arm.on_state(ArmState(0.3, HOME, np.zeros(7), 0.05, 0.0))
-    thread.join(60.0)
-    assert box["value"] == pytest.approx(0.05) and arm.sent == [(0.0, 20.0)]
-
-
-def test_fingers_that_start_late_are_waited_for(arm):
-    thread, box = in_thread(arm.grip, 0.0, 20.0)
-    until(lambda: arm.sent)
-    arm.on_state(state(0.4))  # the command has not come through yet: still open, still at rest
-    arm.on_state(ArmState(0.6, HOME, np.zeros(7), 0.06, -0.05))
-    thread.join(0.05)
-    assert thread.is_alive()
-    arm.on_state(ArmState(0.8, HOME, np.zeros(7), 0.05, 0.0))
-    thread.join(60.0)
-    assert box["value"] == pytest.approx(0.05)
-
-
-def test_fingers_that_never_start_are_not_waited_for_for_ever(arm):
-    thread, box = in_thread(arm.grip, 0.0, 20.0)
-    until(lambda: arm.sent)
-    arm.on_state(state(1.1))
-    thread.join(60.0)
-    assert box["value"] == pytest.approx(0.08)
 
 
 # ---- on the simulator -----------------------------------------------------------------------------------------------

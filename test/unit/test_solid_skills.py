@@ -22,6 +22,8 @@ from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 from test.doubles.carried_things import SolidBench
 
+pytestmark = pytest.mark.slow
+
 GRIPPER = load_robot("panda").gripper
 GROUND = -0.02
 
@@ -109,6 +111,7 @@ def test_a_flat_pan_is_grasped_at_its_handle() -> None:
     assert best.width == pytest.approx(0.018, abs=0.006)
 
 
+@pytest.mark.ompl
 def test_what_is_covered_is_grasped_from_the_side(scene: PlanningScene, kitchen: Domain) -> None:
     box = block("box", 0.5, 0.0, (0.04, 0.04, 0.10))
     roof = thing_of_solid(
@@ -269,6 +272,7 @@ def oven(roof: float) -> Thing:
     return thing_of_solid("oven", "fixture", "microwave", Solid(tuple(boards)), regions=(region,))
 
 
+@pytest.mark.ompl
 def test_where_the_hand_has_no_room_over_an_item_it_is_grasped_anew_from_the_side(scene, kitchen) -> None:
     box = block("box", 0.5, -0.15, (0.05, 0.05, 0.09))
     bench = SolidBench(scene, kitchen, [box, oven(0.13)])

@@ -95,6 +95,14 @@ def test_recovery_from_a_failed_grasp(start):
         assert (status.corrections, status.fallback) == (corrections, fallback)
 
 
+def test_no_other_method_takes_over_after_a_safety_stop(start):
+    manager, _, body = start(body=SymbolicBody(WORLD, {"grasp(a)": [(Code.SAFETY_STOP, "a joint was pushed")]}))
+    task = manager.submit("put a in the tray", "tree_planner")
+    status = ended(task)
+    assert status.state is TaskState.FAILED and "a joint was pushed" in status.message
+    assert body.done == [] and not status.fallback and len(task.journal.events("action")) == 1
+
+
 def test_no_other_method_takes_over_from_one_as_in_its_paper():
     planner = ScriptedPlanner([plan("place_in(a, tray)")], goal="in(a, tray)")
     body = SymbolicBody(WORLD)

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
@@ -101,6 +102,17 @@ def test_a_killed_task_goes_on_and_no_step_that_was_done_is_done_again(manage, a
     (event,) = manager.get(first).journal.events("interrupted")
     assert len(event["done"]) == again
     assert event["under_way"]
+
+
+def test_states_in_order_are_not_followed_from_the_middle(manage):
+    planner = ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal=GOAL)
+    planner.before = (literals("at(a, table)"), literals("holding(a)"))
+    body = KilledBody(WORLD, 1, True)
+    first, _ = killed(manage, body, method="classical", planner=planner)
+    later = SymbolicBody(body.world)
+    status = ended(manage(later), first).status
+    assert status.state is TaskState.FAILED and "not followed from the middle: send it anew" in status.message
+    assert "grasp(a)" not in later.done
 
 
 def test_the_order_of_the_queue_and_the_ids_are_kept(manage):
@@ -274,6 +286,9 @@ def test_a_status_comes_back_as_it_was(tmp_path):
         "classical",
         TaskState.FAILED,
         goal=literals("in(a, tray); not on(a, b)"),
+        before=(literals("at(a, table)"), literals("holding(a)")),
+        reached=1,
+        keep=literals("at(b, table)"),
         unmet=literals("in(a, tray)"),
         plan=(Action("grasp", ("a",)),),
         plan_words=("pick up the a",),
@@ -284,6 +299,11 @@ def test_a_status_comes_back_as_it_was(tmp_path):
     store.accept(1, status, "r", "", status.goal)
     store.add("task-1-2", "{}")
     assert store.tasks() == [Kept(1, status, "r", "", status.goal, ("{}",))]
+    row = json.loads(store._base.execute("SELECT status FROM tasks").fetchone()[0])
+    for later in ("before", "reached", "keep"):  # as an earlier version kept it
+        del row[later]
+    store._base.execute("UPDATE tasks SET status = ?", (json.dumps(row),))
+    assert store.tasks()[0].status == replace(status, before=(), reached=0, keep=())
     store.close()
 
 

@@ -9,6 +9,8 @@ from planweave.core.symbolic.world import Action
 from planweave.llm.tokens import estimated_tokens
 from planweave.methods.settings import PlannerSettings
 
+pytestmark = pytest.mark.slow
+
 
 def actions(text):
     return [Action.parse(part) for part in text.split()]

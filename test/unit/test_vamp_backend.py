@@ -66,6 +66,7 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
     np.testing.assert_allclose(path, [FR3.home, turned(0, 0.8)])  # the waypoint between is not needed
 
 
+@pytest.mark.ompl
 @pytest.mark.parametrize(
     "plan",
     [

@@ -22,7 +22,10 @@ from planweave.bodies.home.simulator import Simulator
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", ROOT.parent / "shared" / "data")) / "eai_virtualhome"
 
-pytestmark = pytest.mark.skipif(not (DATA / "tasks_342.json").is_file(), reason=f"the EAI data are not at {DATA}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (DATA / "tasks_342.json").is_file(), reason=f"the EAI data are not at {DATA}"),
+]
 
 #: Gold plans that cannot be executed, with the reason.
 NOT_EXECUTABLE = {

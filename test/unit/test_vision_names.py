@@ -1,20 +1,28 @@
 """Names by a model that takes pictures: an endpoint that misbehaves, and what is asked for once."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from doubles.fake_openai import FakeOpenAI, completion
 
+from benchmarks.perception_figures import intrinsics_of, render
 from planweave.core.base.budget import Budget
-from planweave.core.base.errors import ConfigError, ModelRequestError, ParseError
+from planweave.core.base.errors import ConfigError, ModelRequestError, ModelTimeoutError, ParseError
+from planweave.core.base.paths import find_config
 from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import vlm
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.vlm import Vlm
+from planweave.perception.perceiver import Perceiver
 from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, read_names, vision_client
+from planweave.simulation.camera import DepthNoise, load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
 
@@ -146,16 +154,23 @@ def test_the_budget_ends_the_asking():
         with pytest.raises(ModelRequestError, match=r"budget.*1 requests"):
             eyes.names([PICTURE], THINGS)
         assert len(fake.requests) == 1
-        assert eyes.names_or_unknown([PICTURE], THINGS)[1:] == [UNKNOWN, UNKNOWN]
+        assert eyes.known(THINGS)[0] is not None and eyes.known(THINGS)[1:] == [None, None]
 
 
 def test_a_model_that_stalls_is_left_at_the_deadline():
     with FakeOpenAI(lambda fake, body, number: lambda handler: fake.stop.wait(60)) as fake:
-        said = []
-        eyes = VisionNamer(OpenAIClient(fake.url, "k", "eyes", attempts=1), [], timeout=0.2, say=said.append)
-        assert eyes.names_or_unknown([PICTURE], THINGS) == [UNKNOWN] * 3
-        assert eyes.names_or_unknown([PICTURE], THINGS) == [UNKNOWN] * 3  # not asked again at once
-        assert len(fake.requests) == 1 and "deadline" in said[0]
+        eyes = VisionNamer(OpenAIClient(fake.url, "k", "eyes", attempts=1), [], timeout=0.2)
+        with pytest.raises(ModelTimeoutError):
+            eyes.names([PICTURE], THINGS)
+        assert eyes.known(THINGS) == [None] * 3
+
+
+def test_what_a_reply_leaves_out_is_not_asked_for_again():
+    with replies(answer(row(1))) as fake:
+        eyes = namer(fake)
+        assert eyes.names([PICTURE], THINGS)[1:] == [UNKNOWN, UNKNOWN]
+        count = len(fake.requests)
+        assert eyes.names([PICTURE], THINGS)[1:] == [UNKNOWN, UNKNOWN] and len(fake.requests) == count
 
 
 def test_without_a_vision_model_the_variable_is_named():
@@ -171,25 +186,88 @@ def test_the_detector_says_what_names_instead():
     assert "PLANWEAVE_VISION_MODEL" in said[0] and "region_head" in said[0]
 
 
-def test_the_region_head_names_what_a_model_without_eyes_does_not(monkeypatch):
-    seen = Detection(
-        class_name="cube",
-        colour="red",
-        shape="box",
-        confidence=0.5,
-        position=(0.4, 0.0, 0.02),
-        yaw=0.0,
-        symmetry=1.57,
-        size=(0.05, 0.05, 0.05),
-        floor=0.0,
-        rgb=(200, 20, 20),
-    )
-    named = [replace(seen, class_name="mug")]
+SEEN = Detection(
+    class_name="cube",
+    colour="red",
+    shape="box",
+    confidence=0.5,
+    position=(0.4, 0.0, 0.02),
+    yaw=0.0,
+    symmetry=1.57,
+    size=(0.05, 0.05, 0.05),
+    floor=0.0,
+    rgb=(200, 20, 20),
+)
+VIEW = View(PICTURE, [(SEEN, object())], ["mug"], 0.002)
+
+
+@pytest.fixture
+def detector_of(monkeypatch):
+    """The detector of an endpoint; its region head says bowl."""
     monkeypatch.setattr(vlm, "nameable", lambda _: [0])
     monkeypatch.setattr(vlm, "_marked", lambda *_: THINGS[0])
+
+    def made(fake, **more):
+        detector = Vlm(Options(say=lambda _: None), {})
+        detector._namer, detector._head = namer(fake, **more), lambda _: [replace(SEEN, class_name="bowl")]
+        return detector
+
+    return made
+
+
+def answered(detector, view=VIEW):
+    """What it says once the thread has its reply."""
+    detector(view)
+    deadline = time.monotonic() + 30
+    while detector.waiting and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return detector(view)
+
+
+def test_images_do_not_wait_for_the_model(detector_of):
+    with FakeOpenAI(lambda fake, body, number: lambda handler: fake.stop.wait(60)) as fake:
+        detector = detector_of(fake)
+        (first,) = detector(VIEW)
+        assert first.class_name == "unknown_thing" and first.confidence < 0.2 and detector.waiting
+        assert detector.answered == 0
+    with replies(answer(row(1))) as fake:
+        detector = detector_of(fake)
+        (named,) = answered(detector)
+        assert (named.class_name, detector.answered, detector.waiting) == ("mug", 1, False)
+        assert answered(detector)[0].class_name == "mug" and len(fake.requests) == 1
+        (other,) = answered(detector, replace(VIEW, names=["cup"]))  # other words, asked anew
+        assert other.class_name == "mug" and len(fake.requests) == 2
+
+
+def test_the_region_head_names_while_the_model_fails(detector_of):
     blind = FakeOpenAI(lambda *_: (400, {"error": {"message": "image input is not supported"}}))
     with blind as fake:
-        detector = Vlm(Options(say=lambda _: None), {})
-        detector._namer, detector._head = namer(fake), lambda _: named
-        view = View(PICTURE, [(seen, object())], ["mug"], 0.002)
-        assert detector(view) == named
+        detector = detector_of(fake)
+        assert answered(detector)[0].class_name == "bowl"
+        assert answered(detector)[0].class_name == "bowl" and len(fake.requests) == 1  # not asked again at once
+
+
+@pytest.mark.gl
+def test_perception_judges_anew_when_names_come():
+    """A detector that names in its own time: the frame after its answer is looked at, though it equals the last one."""
+
+    class Late:
+        waiting, answered, name = True, 0, "unknown_thing"
+
+        def __call__(self, view):
+            return [replace(thing, class_name=self.name) for thing, _ in view.measured]
+
+    detector = Late()
+    camera = load_camera()
+    stage = render(model := build_model(load_scene("blocks"), camera), camera, (), DepthNoise(), 1)
+    assert model is not None
+    perceiver = Perceiver(load_extrinsics(find_config("cameras", "overhead")), detector=detector)
+
+    def looked(at):
+        seen = perceiver.process(float(at), stage.rgb, stage.depth, intrinsics_of(camera), stage.robot)
+        return {o.thing.class_name for o in seen.objects}
+
+    assert [looked(at) for at in range(1, 10)][-1] == {"unknown_thing"} and perceiver.deciding
+    detector.waiting, detector.answered, detector.name = False, 1, "mug"
+    assert perceiver.naming
+    assert [looked(at) for at in range(10, 20)][-1] == {"mug"} and not perceiver.naming

@@ -140,6 +140,21 @@ def test_what_an_action_did_is_inferred_until_it_is_seen(world):
     assert known(world, "a") == (Known.SENSED, 4.0, "")
 
 
+def test_what_a_person_was_given_is_theirs_until_it_is_seen_to_lie(world):
+    world.on_detections([cube("b", 0.4, 0.3)], 1.0)
+    world.handed_over(cube("a", 0.5, 0.2))
+    handed = Literal("handed_over", ("a",))
+    for stamp, height in ((2.0, 0.4), (3.0, 0.1)):
+        in_hand = replace(cube("a", 0.6, 0.0), position=(0.6, 0.0, height))
+        world.on_detections([in_hand, cube("b", 0.4, 0.3)], stamp)
+        assert handed in world.world().facts and "a" not in {t.name for t in world.things()}, "it is in their hand"
+    world.on_detections([replace(cube("a", 0.4, 0.3), position=(0.4, 0.3, 0.075)), cube("b", 0.4, 0.3)], 4.0)
+    assert handed not in world.world().facts and Literal("on", ("a", "b")) in world.world().facts
+    world.handed_over(cube("a", 0.4, 0.3))
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 5.0)
+    assert handed not in world.world().facts
+
+
 def lifted(name, layer, **more):
     return Thing(name, "item", "cube", (0.5, 0.0, 0.025 + 0.05 * layer), (0.05,) * 3, **more)
 

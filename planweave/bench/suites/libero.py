@@ -23,7 +23,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody, Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
-from planweave.libero.bodies import CAMERA, TRUTH, body_on, check_view
+from planweave.libero.bodies import CAMERA, NAMED, TRUTH, body_on, check_view
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.environment import python
 from planweave.libero.suites import LONGEST, contradictory, suite_of, suites, suites_named
@@ -42,7 +42,7 @@ PUBLISHED = "published"
 STEPS = (PUBLISHED, str(LONGEST))
 _DOMAIN = "kitchen"
 _SECONDS = 30.0  # for the gold plan
-_ACTION = {TRUTH: 110.0, CAMERA: 400.0}
+_ACTION = {TRUTH: 110.0, CAMERA: 400.0, NAMED: 400.0}
 """Seconds of wall time for an action, by view; an engine kills a worker 120 s after its episode should have ended."""
 _CAMERA, _WIDTH, _HEIGHT = "agentview", 480, 360
 _PICTURES = 80  # of a video at most

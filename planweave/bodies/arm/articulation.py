@@ -28,6 +28,7 @@ _RIDGE = 0.012  # parts whose tops are at most so far below the highest make up 
 _DEEP = 0.020  # how far below its top a knob is taken, m
 _OUT = 0.7  # share of a door's width from its hinge at which it is pushed
 _BELOW = 0.03  # how far below its upper edge a door is pushed, m
+_FLUSH = 0.001  # share of the range at which a drawer or door is shut
 _CLEAR = 0.004  # between closed fingers and what they will push, m
 
 
@@ -35,7 +36,8 @@ _CLEAR = 0.004  # between closed fingers and what they will push, m
 class Articulation:
     """A joint of a thing: kind (slide, hinge), unit axis, anchor, range and value (m or rad).
 
-    parts: what it moves; rest: the other parts of the thing.
+    parts: what it moves; rest: the other parts of the thing; visible: seen in the newest look, else remembered;
+    precision: by how much the value may be wrong.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Articulation:
     value: float
     parts: tuple[Part, ...]
     rest: tuple[Part, ...] = ()
+    visible: bool = True
+    precision: float = 0.0
 
     @property
     def open_end(self) -> float:
@@ -62,6 +66,11 @@ class Articulation:
     def openness(self) -> float:
         """0 closed or off, 1 at the open end."""
         return self.value / self.open_end
+
+    @property
+    def is_flush(self) -> bool:
+        """Whether it is shut, as far as is known, and not just nearly."""
+        return abs(self.value - self.closed_end) <= max(_FLUSH * abs(self.open_end), self.precision)
 
     def moved(self, value: float) -> Array:
         """What brings the moving part from where it is to where it will be at a value."""

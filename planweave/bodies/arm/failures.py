@@ -14,6 +14,8 @@ class SkillFailureError(PlanweaveError):
     succeed.
     """
 
+    code: Code
+
     def __init__(
         self,
         code: Code,

@@ -14,13 +14,13 @@ _LARGEST = 1e4  # rad, m, or per second; nothing that is measured here is larger
 
 
 def joint_state_fault(names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]) -> str:
-    """Why a message is not a valid joint state (rad or m, and per second); else empty."""
+    """Why a message is not a valid joint state (rad or m, and per second; NaN: not measured); else empty."""
     if len(names) > _MAX_JOINTS:
         return f"{len(names)} joints"
     if len(positions) != len(names) or len(velocities) not in (0, len(names)):
         return f"{len(names)} names, {len(positions)} positions and {len(velocities)} velocities"
-    if not (np.abs([*positions, *velocities]) < _LARGEST).all():
-        return "a number that is not finite, or far too large"
+    if (np.abs([*positions, *velocities]) >= _LARGEST).any():
+        return "a number that is infinite, or far too large"
     return ""
 
 

@@ -4,8 +4,11 @@ between robots has its default in the robot's description.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planweave.bodies.arm.arms.choose import ARMS, GRIPPERS, PIPELINES
 from planweave.bodies.arm.robots import STAND_INS
+from planweave.bodies.arm.settings import SKILL_LIST
 from planweave.core.base.parameter import Parameter
 from planweave.robots import DEFAULT, RobotDescription
 
@@ -17,11 +20,23 @@ def parameters_of(robot: RobotDescription) -> list[Parameter]:
     return [*_COMMON, *_of_robot(robot)]
 
 
+def skill_lists(actions: Iterable[str]) -> list[Parameter]:
+    """A parameter for each action of the domain: the skills that carry it out."""
+    text = "skills that carry it out, in the order in which they are tried (docs/skills.md); empty: those built in"
+    return [Parameter(f"{SKILL_LIST}{name}", [""], text, changeable=True) for name in actions]
+
+
 def _of_robot(robot: RobotDescription) -> list[Parameter]:
     ros = robot.ros
     found = [
         Parameter("robot", "", f"which robot this is: {', '.join(STAND_INS)}, or {robot.name} for a real one"),
-        Parameter("gripper", ros.gripper, "gripper driver: a topic, actions, or none", choices=GRIPPERS),
+        Parameter(
+            "gripper",
+            ros.gripper,
+            "gripper driver: the actions by which it is moved, or none",
+            choices=GRIPPERS,
+            replaced={"trajectory": "parallel"},
+        ),
         Parameter("arm_controller", ros.arm_controller, "name of the arm's controller"),
         Parameter("gripper_controller", ros.gripper_controller, "name of the fingers' controller"),
         Parameter("hand", ros.hand, "name of the node of a hand with its own actions"),
@@ -52,7 +67,13 @@ def _of_robot(robot: RobotDescription) -> list[Parameter]:
 _COMMON = [
     Parameter("domain", "tabletop", "planning domain under config/domains"),
     Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True),
-    Parameter("arm", "follow", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
+    Parameter(
+        "arm",
+        "follow",
+        "who moves the joints: the action of ros2_control, or MoveIt",
+        choices=ARMS,
+        replaced={"trajectory": "follow"},
+    ),
     Parameter("home_gripper", True, "let a hand that needs it find its limits before its first movement"),
     Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
     Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),

@@ -16,6 +16,7 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.arms.grippers import FINGER_SPEED
+from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -28,6 +29,7 @@ from planweave.bodies.arm.skills.hand_over import WAITING
 from planweave.bodies.arm.timing import PERIOD, Trajectory
 from planweave.bodies.arm.world_model import Held, WorldModel
 from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.step_motion import SEEN_WITHIN, Carried, StepMotion
@@ -281,6 +283,9 @@ class MotionPreview:
         known, why = True, ""
         try:
             preconditions.check(self._domain, world.world(), action)
+            name, skill = next(iter(skills.able(action).items()))
+            if not skill.planned:
+                raise SkillFailureError(Code.PLANNING_FAILED, f"{name} carries it out: its motion is known only then")
             skills.run(action, on_phase)
         except PlanweaveError as error:
             check()  # it may have ended because the preview must

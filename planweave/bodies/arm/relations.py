@@ -5,11 +5,13 @@ Tolerances are the constants below, in metres. Relations between neighbouring ob
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.solids import Opening
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.world import Literal
 from planweave.geometry.spatial import ON_TABLE, on_table
@@ -22,8 +24,11 @@ RIM = 0.01
 """An item is in a container when its lower side is below the rim by at least this much."""
 SPILL = 0.005
 """An item counts for a support or place when its centre is inside the outline widened by this much."""
+HOLLOW = 0.025
+"""Into what is at least as deep and wide, things can be put."""
 AT_BASE = 0.03
 """Largest joint difference from the home position, rad."""
+_BEARING = ("item", "surface", "fixture")
 Reading = Callable[[Sequence[Thing], Sequence[Location]], Iterable[tuple[str, ...]]]
 FURTHER: dict[str, Reading] = {}
 """Predicates of a domain of one's own: how each is read off what lies on the table (without what is held) and the
@@ -38,11 +43,12 @@ def facts(
     at_base: bool,
     reachable: Callable[[Thing | Location], bool],
     handed_over: Collection[str] = (),
+    rooms: Sequence[Thing] = (),
 ) -> frozenset[Literal]:
     """All positive facts but those of planweave.geometry.spatial.
 
-    held: name of the item in the gripper, empty for none; handed_over: items that a person has. The item in the gripper
-    is on, in and at nothing.
+    held: name of the item in the gripper, empty for none; handed_over: items that a person has; rooms: insides of open
+    drawers. The item in the gripper is on, in and at nothing.
     """
     found: set[Literal] = {Literal("holding", (held,)) if held else Literal("hand_empty")}
     found.update(Literal("handed_over", (name,)) for name in handed_over)
@@ -52,7 +58,7 @@ def facts(
     covered: set[str] = set()
     for item, under in _overlapping(lying):
         below = support_of(item, under)
-        box = container_of(item, under)
+        box = container_of(item, rooms) or container_of(item, under)
         if below is not None:
             covered.add(below.name)
             found.add(Literal("on", (item.name, below.name)))
@@ -105,7 +111,7 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
     """
     best = None
     for other in things:
-        if other is item or other.type not in ("item", "surface") or not other.covers(*item.position[:2], SPILL):
+        if other is item or other.type not in _BEARING or not other.covers(*item.position[:2], SPILL):
             continue
         if other.type == "surface":
             rests = other.bottom - GAP <= item.bottom <= other.top + GAP and item.top > other.top - SINK
@@ -116,6 +122,12 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
     return best
 
 
+def lies(item: Thing, things: Iterable[Thing]) -> bool:
+    """Whether an item rests on the table, on another thing or in one, and is in nobody's hand."""
+    others = [thing for thing in things if thing is not item]
+    return on_table(item) or support_of(item, others) is not None or container_of(item, others) is not None
+
+
 def hider_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
     """The object on top of an item, preferably one that is observed itself; None where there is none."""
     standing = [t for t in things if t.type == "item" and t is not item and support_of(t, [item]) is item]
@@ -123,16 +135,47 @@ def hider_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
 
 
 def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The container of an item: its centre is inside the outline and its lower side below the rim."""
-    for other in things:
-        if (
-            other.type == "container"
-            and other.covers(*item.position[:2])
-            and item.bottom >= other.bottom - GAP
-            and item.bottom <= other.top - min(RIM, other.size[2] / 4)
-        ):
-            return other
-    return None
+    """The container, hollow thing or drawer of an item: its centre is inside the outline and its lower side below the
+    rim.
+    """
+    return next((other for other in things if other is not item and _contains(other, item)), None)
+
+
+def _contains(other: Thing, item: Thing) -> bool:
+    x, y, _ = item.position
+    if other.type == "container" or is_room(other):
+        deep = min(RIM, other.size[2] / 4)
+        return other.covers(x, y) and other.bottom - GAP <= item.bottom <= other.top - deep
+    hollow = hollow_of(other)
+    if hollow is None:
+        return False
+    u, v = x - other.position[0] - hollow.centre[0], y - other.position[1] - hollow.centre[1]
+    rim = other.position[2] + hollow.rim
+    return math.hypot(u, v) < min(hollow.size) / 2 and other.bottom - GAP <= item.bottom <= rim - RIM
+
+
+def is_room(thing: Thing) -> bool:
+    """Whether it is only the room in a drawer."""
+    return thing.solid is not None and not thing.solid.parts
+
+
+def hollow_of(thing: Thing) -> Opening | None:
+    """The opening, in its own frame, of a thing into which others can be put; None where none is seen."""
+    if thing.type != "item" or thing.solid is None or not thing.solid.openings:
+        return None
+    opening = thing.solid.openings[0]
+    return opening if opening.depth > HOLLOW and min(opening.size) > HOLLOW else None
+
+
+def properties(things: Iterable[Thing]) -> set[Literal]:
+    """What can be done with things of known parts, as their shapes show it: put on them, put into them."""
+    found: set[Literal] = set()
+    for thing in things:
+        if thing.solid is not None:
+            found.add(Literal("bears_things", (thing.name,)))
+            if hollow_of(thing) is not None:
+                found.add(Literal("holds_things", (thing.name,)))
+    return found
 
 
 def _blocked(place: Location, things: Iterable[Thing]) -> bool:

@@ -15,7 +15,8 @@ REMEDIES = {
 }
 """What can be done before the next attempt."""
 MOST = 5
-_NEVER = {Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.INVALID_ACTION}
+NEVER_AGAIN = frozenset({Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.INVALID_ACTION})
+"""After these nothing else is tried, neither again nor by another skill."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def read_policies(rows: Iterable[str]) -> Mapping[Code, Policy]:
         if len(parts) != 3:
             raise ConfigError(f"retries: {row!r} must have the form CODE times remedy, such as: NO_GRASP 1 other_grasp")
         name, times, remedy = parts
-        allowed = {c.name: c for c in Code if c not in _NEVER}
+        allowed = {c.name: c for c in Code if c not in NEVER_AGAIN}
         if name not in allowed:
             raise ConfigError(f"retries: {row!r}: {UnknownNameError('failure code', name, allowed)}")
         if remedy not in REMEDIES:

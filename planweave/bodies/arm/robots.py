@@ -1,4 +1,4 @@
-"""Which robot is configured, and which controllers may move it: those of a simulated arm never move a real one."""
+"""Which robot is configured, and which controllers may move it."""
 
 from __future__ import annotations
 
@@ -55,16 +55,10 @@ def check_robot(node: str, robot: str, arm: str, gripper: str, description: Robo
             f"{description.title} lacks (planners: moveit_group in {description.file}); give it there, or use "
             "arm: follow"
         )
-    for part, value in (("arm", arm), ("gripper", gripper)):
-        if robot == "simulation" and value not in ("trajectory", "none"):
+    for part, value, simulated in (("arm", arm, ("follow",)), ("gripper", gripper, ("parallel", "none"))):
+        if robot == "simulation" and value not in simulated:
             raise ConfigError(
-                f"{node}: {part}: {value} moves a real arm or one in Gazebo, but the parameters are those of the "
-                f"simulation (robot: simulation), with its speeds and without approval; give {files} or "
-                "config/gazebo.yaml after config/executor.yaml"
-            )
-        if robot != "simulation" and value == "trajectory":
-            raise ConfigError(
-                f"{node}: {part}: trajectory is for simulation_node only, but robot is {robot}: ros2_control refuses "
-                f"the empty trajectory that stops the simulation; use {part}: "
-                f"{'follow or moveit' if part == 'arm' else f'{description.ros.gripper} or none'}"
+                f"{node}: {part}: {value} is not what simulation_node offers (robot: simulation); use {part}: "
+                f"{' or '.join(simulated)}, or, for another robot, {files} or config/gazebo.yaml after "
+                "config/executor.yaml"
             )

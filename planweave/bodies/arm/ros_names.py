@@ -28,7 +28,7 @@ class RosNames:
         if self.kind == "simulation":
             return "is simulation_node running?"
         if self.kind == "driver":
-            return "is the driver running, and its controller active (ros2 control list_controllers)?"
+            return "see that the driver runs and its controller is active: ros2 control list_controllers"
         return f"{self.look}, then: ros2 service call {self.recover} std_srvs/srv/Trigger"
 
     @property

@@ -42,25 +42,37 @@ class Safety:
         q, v = trajectory.positions, trajectory.velocities
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or (np.diff(trajectory.times) <= 0).any():
             raise SkillFailureError(Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved")
-        for what, value, limit, unit, slack in (
-            ("position", q, self.kinematics.upper, "rad", _SLACK),
-            ("position", -q, -self.kinematics.lower, "rad", _SLACK),
-            ("speed", np.abs(v), self.limits.velocity, "rad/s", _PACE_SLACK),
-            ("acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2", _PACE_SLACK),
-        ):
-            over = (value - limit).max(axis=0) - slack * np.abs(limit)
-            joint = int(over.argmax())
-            if over[joint] > _SLACK:
-                beyond = float((value - limit).max(axis=0)[joint])
-                raise SkillFailureError(
-                    Code.SAFETY_STOP,
-                    f"the planned motion goes {beyond:.3f} {unit} beyond the {what} limit of "
-                    f"{self.kinematics.robot.joint_names[joint]}; nothing was moved",
-                )
-        low, high = np.array(self.workspace_low), np.array(self.workspace_high)
+        self._within("position", q, self.kinematics.upper, "rad", _SLACK)
+        self._within("position", -q, -self.kinematics.lower, "rad", _SLACK)
+        self._within("speed", np.abs(v), self.limits.velocity, "rad/s", _PACE_SLACK)
+        self._within(
+            "acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2", _PACE_SLACK
+        )
         for index in range(0, len(q), 4):
-            self._inside(self.kinematics.forward(q[index])[:3, 3], low, high)
-        self._inside(self.kinematics.forward(trajectory.end)[:3, 3], low, high)
+            self._inside(q[index])
+        self._inside(trajectory.end)
+
+    def check_step(self, before: np.ndarray, after: np.ndarray, seconds: float) -> None:
+        """Raise SkillFailureError (SAFETY_STOP) where a step between joint positions (n,) rad ends beyond a limit, or
+        where the robot's joints, at all their speed, do not get there in so many seconds.
+        """
+        self._within("position", after, self.kinematics.upper, "rad", _SLACK)
+        self._within("position", -after, -self.kinematics.lower, "rad", _SLACK)
+        speed = np.abs(after - before) / seconds
+        self._within("speed", speed, np.array(self.kinematics.robot.velocity), "rad/s", _PACE_SLACK)
+        self._inside(after)
+
+    def _within(self, what: str, value: np.ndarray, limit: np.ndarray, unit: str, slack: float) -> None:
+        """Raise where a row of values (of each joint) is above the limits by more than a share of them."""
+        beyond = (np.atleast_2d(value) - limit).max(axis=0)
+        over = beyond - slack * np.abs(limit)
+        joint = int(over.argmax())
+        if over[joint] > _SLACK:
+            raise SkillFailureError(
+                Code.SAFETY_STOP,
+                f"the planned motion goes {beyond[joint]:.3f} {unit} beyond the {what} limit of "
+                f"{self.kinematics.robot.joint_names[joint]}; nothing was moved",
+            )
 
     def allows_point(self, x: float, y: float, z: float) -> bool:
         """Whether the tool centre point may be at a position."""
@@ -70,13 +82,15 @@ class Safety:
         """A gripping force, clipped to the limit, N."""
         return float(min(max(wanted, 1.0), self.largest_force, self.kinematics.robot.gripper.force))
 
-    @staticmethod
-    def _inside(point: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        if (point < low - _SLACK).any() or (point > high + _SLACK).any():
+    def _inside(self, joints: np.ndarray) -> None:
+        """Raise where the tool centre point is outside of the workspace at joint positions (n,) rad."""
+        x, y, z = self.kinematics.forward(joints)[:3, 3]
+        low, high = np.array(self.workspace_low) - _SLACK, np.array(self.workspace_high) + _SLACK
+        if not ((low <= (x, y, z)) & ((x, y, z) <= high)).all():
             raise SkillFailureError(
                 Code.SAFETY_STOP,
-                f"the planned motion leaves the workspace at ({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f}) m "
-                f"(allowed: {low.tolist()} to {high.tolist()}); nothing was moved",
+                f"the planned motion leaves the workspace at ({x:.2f}, {y:.2f}, {z:.2f}) m "
+                f"(allowed: {[*self.workspace_low]} to {[*self.workspace_high]}); nothing was moved",
             )
 
 

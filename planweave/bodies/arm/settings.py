@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planweave.bodies.arm.retries import Policy, read_policies
 from planweave.bodies.arm.ros_names import RosNames
@@ -13,6 +16,15 @@ from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
+
+Pictures = Callable[[str], "NDArray[np.uint8] | None"]
+"""Gives the newest picture of a camera, RGB (height, width, 3); None where there is no fresh one."""
+SKILL_LIST = "skills."
+"""What the names of the parameters begin with that list the skills of an action."""
+
+
+def no_picture(camera: str) -> None:
+    """There is no camera."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +52,26 @@ class SkillSettings:
     hand_over_force: float = 5.0  # of the grip while a person pulls
     hand_over_seconds: float = 15.0  # until a person has taken what is held out
     hand_over_wait: float = 0.0  # that the arm then stays where it is, for the person's hand to go
+    skills: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # by action, what carries it out: mentions of skills in the order in which they are tried
+    pictures: Pictures = no_picture
     off: frozenset[str] = frozenset()  # actions that are not carried out
     domain: Domain | None = None  # whose rules say which neighbours may not be pushed aside
     names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 
 
 def settings_from(
-    values: Mapping[str, Any], names: RosNames, joints: int, domain: Domain | None = None
+    values: Mapping[str, Any],
+    names: RosNames,
+    joints: int,
+    domain: Domain | None = None,
+    pictures: Pictures = no_picture,
 ) -> SkillSettings:
     """Settings from executor_node's parameters by name, for an arm of so many joints; raises ConfigError."""
     return SkillSettings(
         domain=domain,
+        pictures=pictures,
         speed=values["speed"],
         approach_speed=values["approach_speed"],
         acceleration=values["acceleration"],
@@ -61,6 +82,11 @@ def settings_from(
         hand_over_force=values["hand_over_force"],
         hand_over_seconds=values["hand_over_timeout"],
         hand_over_wait=values["hand_over_wait"],
+        skills={
+            name.removeprefix(SKILL_LIST): tuple(filter(None, row))
+            for name, row in values.items()
+            if name.startswith(SKILL_LIST)
+        },
         off=actions_off(values),
         names=names,
         look_seconds=values["look_timeout"],

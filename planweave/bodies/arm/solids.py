@@ -7,7 +7,7 @@ else is computed. Metres, rad; poses are 4x4 matrices in the robot's base frame 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -16,18 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planweave.geometry.columns import NOTHING, border_of, columns, components, grown, reachable
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 STEP = 0.003
 """Edge of a cell of a height map, m."""
-NOTHING = -math.inf
-"""Height of a cell without anything."""
 _SIDES = 16  # of the prism that stands for a cylinder
 _LEVEL = 0.004  # steps in which a rim is looked for from the top down, m
 _DEEP = 0.008  # less deep is no hollow, m
 _WIDE = 0.02  # nothing fits into what is less wide, m
-_COLUMN = 0.006  # edge of the columns that stand for a cloud, m
-_LAYER = 0.008  # columns whose tops differ by less become one box, m
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,19 +261,11 @@ def solid_of_cloud(points: Array, support: float) -> Solid:
     points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen;
     where a floor was not, it is taken to be as deep as what was seen around.
     """
-    points = np.asarray(points, float)
-    low = points[:, :2].min(axis=0)
-    cells = np.rint((points[:, :2] - low) / _COLUMN).astype(int)
-    top = np.full(cells.max(axis=0) + 1, NOTHING)
-    np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
     parts = []
-    for rows, columns, height in _rectangles(_floored(_filled(top))):
-        half = np.array([rows.stop - rows.start, columns.stop - columns.start, 0.0]) * _COLUMN / 2
-        half[2] = max((height - support) / 2, 0.001)
+    for low, high in columns(points, support):
         pose = np.eye(4)
-        pose[:2, 3] = low + (np.array([rows.start + rows.stop, columns.start + columns.stop]) - 1) * _COLUMN / 2
-        pose[2, 3] = height - half[2]
-        parts.append(Part.box(pose, half))
+        pose[:3, 3] = (low + high) / 2
+        parts.append(Part.box(pose, (high - low) / 2))
     return Solid(tuple(parts))
 
 
@@ -342,9 +332,9 @@ def _openings(seen: HeightMap) -> list[Opening]:
     highest, lowest = float(top.max()), float(top[np.isfinite(top)].min())
     for level in np.arange(highest - _LEVEL / 2, lowest, -_LEVEL):
         low = top < level
-        enclosed = low & ~reachable(low, _border(top.shape))
+        enclosed = low & ~reachable(low, border_of(top.shape))
         for cells in components(enclosed & ~taken):
-            if not (_grown(cells) & taken).any():  # else the lower remainder of one that was found at a higher rim
+            if not (grown(cells) & taken).any():  # else the lower remainder of one that was found at a higher rim
                 opening = _opening(seen, top, cells, float(level))
                 if opening is not None:
                     taken |= cells
@@ -365,102 +355,18 @@ def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening 
     is_round = max(size) < 1.2 * min(size) and area < 0.88 * size[0] * size[1]
     if min(size) < _WIDE:
         return None
-    ring, wall = _grown(cells) & ~cells, 0
+    ring, wall = grown(cells) & ~cells, 0
     solid = top >= level
     while (ring & solid).sum() > 0.5 * max(ring.sum(), 1) and wall * seen.step < 0.03:
         wall += 1
-        cells = _grown(cells)
-        ring = _grown(cells) & ~cells
+        cells = grown(cells)
+        ring = grown(cells) & ~cells
     return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor, max(wall, 1) * seen.step)
 
 
 def _share(opening: Opening, extent: Array) -> float:
     """Of the rectangle around a thing that an opening takes up."""
     return opening.size[0] * opening.size[1] / max(float(extent[0] * extent[1]), 1e-9)
-
-
-# ---- cells --------------------------------------------------------------------------------------------------------
-
-
-def reachable(free: Mask, start: Mask) -> Mask:
-    """The free cells that are connected to one of `start` through free ones, by their sides."""
-    found = free & start
-    while True:
-        more = _grown(found) & free
-        if (more == found).all():
-            return found
-        found = more
-
-
-def components(cells: Mask) -> Iterator[Mask]:
-    """Connected groups of cells, by their sides."""
-    left = cells.copy()
-    while left.any():
-        start = np.zeros(cells.shape, bool)
-        start[np.unravel_index(int(left.argmax()), cells.shape)] = True
-        group = reachable(left, start)
-        left &= ~group
-        yield group
-
-
-def _grown(cells: Mask) -> Mask:
-    """Cells and their neighbours by side."""
-    found: Mask = cells.copy()
-    found[1:] |= cells[:-1]
-    found[:-1] |= cells[1:]
-    found[:, 1:] |= cells[:, :-1]
-    found[:, :-1] |= cells[:, 1:]
-    return found
-
-
-def _border(shape: tuple[int, ...]) -> Mask:
-    found = np.ones(shape, bool)
-    found[1:-1, 1:-1] = False
-    return found
-
-
-def _filled(top: Array) -> Array:
-    """Heights with single empty cells, which the camera's raster leaves, filled from their neighbours."""
-    padded = np.pad(top, 1, constant_values=NOTHING)
-    around = np.stack(
-        [
-            padded[1 + i : padded.shape[0] - 1 + i, 1 + j : padded.shape[1] - 1 + j]
-            for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))
-        ]
-    )
-    known = np.isfinite(around)
-    mean = np.where(known, around, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(np.isfinite(top) | (known.sum(axis=0) < 3), top, mean)
-
-
-def _floored(top: Array) -> Array:
-    """Heights with enclosed empty cells at the lowest height beside them."""
-    empty = np.pad(~np.isfinite(top), 1, constant_values=True)
-    enclosed = empty & ~reachable(empty, _border(empty.shape))
-    found = np.pad(top, 1, constant_values=NOTHING)
-    for cells in components(enclosed):
-        beside = found[_grown(cells) & ~cells]
-        found[cells] = float(beside[np.isfinite(beside)].min())
-    return np.asarray(found[1:-1, 1:-1])
-
-
-def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:
-    """Rectangles of cells of about the same height that cover all cells with one, greedily; with their heights."""
-    layer = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING)
-    left = np.isfinite(top)
-    for i, j in np.argwhere(left):
-        if not left[i, j]:
-            continue
-        same = left & (layer == layer[i, j])
-        width = 1
-        while j + width < top.shape[1] and same[i, j + width]:
-            width += 1
-        depth = 1
-        while i + depth < top.shape[0] and same[i + depth, j : j + width].all():
-            depth += 1
-        rows, columns = slice(i, i + depth), slice(j, j + width)
-        left[rows, columns] = False
-        yield rows, columns, float(top[rows, columns].max())
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.contents import Contents
+from planweave.bodies.arm.furniture import Furniture, articulation_of
 from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.poses import angle_between, quaternion, upright
@@ -36,7 +38,17 @@ _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centr
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
-_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tuple[Location, ...], frozenset[str]]
+_Known = tuple[
+    tuple[Thing, ...],
+    tuple[Thing, ...],
+    str,
+    bool,
+    bool,
+    bool,
+    tuple[Location, ...],
+    frozenset[str],
+    tuple[object, ...],
+]
 
 
 @dataclass(frozen=True)
@@ -109,10 +121,12 @@ class WorldModel:
         self._ended = False
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
+        self._furniture: tuple[Furniture, ...] = ()
+        self._contents = Contents()
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
         self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
-        self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen on the table since
+        self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen to lie anywhere since
         self._joints = np.array(self._kinematics.robot.home)
         self._at_base = False
         self._moving = False
@@ -138,8 +152,8 @@ class WorldModel:
 
     # ---- what comes in ------------------------------------------------------------------------------------------
 
-    def on_detections(self, things: Iterable[Thing], stamp: float) -> None:
-        """Process all tracked objects of an image stamped `stamp` (s)."""
+    def on_detections(self, things: Iterable[Thing], stamp: float, furniture: Iterable[Furniture] = ()) -> None:
+        """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it."""
         with self._changed:
             self._due_since = time.monotonic()
             was_silent = self._world.silent
@@ -158,12 +172,20 @@ class WorldModel:
             for name, thing in self._placed.items():
                 if name in found and not found[name].visible:
                     found[name] = replace(thing, visible=False)
-            self._handed = {n: t for n, t in self._handed.items() if n not in found or not found[n].visible}
+            back = {
+                n for n in self._handed if n in found and found[n].visible and relations.lies(found[n], found.values())
+            }
+            self._handed = {n: t for n, t in self._handed.items() if n not in back}
             found = {n: t for n, t in found.items() if n not in self._handed}
+            self._furniture = tuple(furniture)
+            found = self._contents.update(found, self._furniture)
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
             self._seen_stamp = stamp
             self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
+            for each in self._furniture:
+                self._last_seen.update({each.name: stamp} if each.visible else {})
+                self._last_seen.update((n, stamp) for n, joint in each.joints.items() if joint.visible)
             self._looks += 1
             self._refresh(tell=was_silent)
             self._changed.notify_all()
@@ -270,6 +292,8 @@ class WorldModel:
             self._world = replace(self._world, silent=True)
             self._tell()
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
+            self._furniture = ()
+            self._contents.clear()
             self._gripped = None
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
             self._last_seen = {}
@@ -303,6 +327,7 @@ class WorldModel:
         """The gripper holds an object."""
         with self._changed:
             self._held, self._gripped = held, None
+            self._contents.drop(held.thing.name)
             self._things.pop(held.thing.name, None)
             self._placed.pop(held.thing.name, None)
             self._refresh()
@@ -318,9 +343,7 @@ class WorldModel:
             self._refresh()
 
     def handed_over(self, thing: Thing) -> None:
-        """A person has taken the object out of the gripper; it stays with them until the camera sees it on the
-        table.
-        """
+        """A person has taken the object out of the gripper; it stays with them until the camera sees it lie."""
         with self._changed:
             self._held = None
             self._things.pop(thing.name, None)
@@ -347,13 +370,18 @@ class WorldModel:
             return self._world
 
     def things(self) -> tuple[Thing, ...]:
-        """Objects on the table, without the held one."""
+        """Objects on the table, without the held one; furniture, and the rooms in its open drawers."""
         with self._changed:
-            return tuple(self._things.values())
+            rooms = (room for each in self._furniture for room in each.rooms())
+            return (*self._things.values(), *self._fixtures(), *rooms)
+
+    def _fixtures(self) -> list[Thing]:
+        return [each.thing(self.domain) for each in self._furniture]
 
     def articulation(self, name: str) -> Articulation | None:
-        """None: nothing is known of drawers and doors."""
-        return None
+        """The joint of a drawer, door or knob; None where none is known."""
+        with self._changed:
+            return articulation_of(self._furniture, name)
 
     @property
     def held(self) -> Held | None:
@@ -399,6 +427,8 @@ class WorldModel:
             points, yaw = [(*what.position[:2], grasp_height(what, self._kinematics.robot.gripper))], what.yaw
         else:
             points, yaw = [(*what.position[:2], what.top + 0.03)], what.yaw
+        if isinstance(what, Thing) and any(each.name == what.name and each.joints for each in self._furniture):
+            return True  # which way a hand takes a handle, or a knob, only planning tells
         if isinstance(what, Thing) and self._held is not None and what.name == self._held.thing.name:
             return True
         return any(self._reaches(point, yaw) for point in points)
@@ -434,6 +464,7 @@ class WorldModel:
             self._numb,
             self.places,
             inferred,
+            tuple(each.state for each in self._furniture),
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
         if known != self._known:
@@ -451,10 +482,21 @@ class WorldModel:
             self.on_change(self._world)
 
     def _compute(self, known: _Known) -> None:
-        things, handed, held, gripped, at_base, numb, places, inferred = known
-        facts = relations.facts(things, places, held, at_base, self.reachable, [t.name for t in handed])
+        things, handed, held, gripped, at_base, numb, places, inferred, _ = known
+        fixtures, parts = self._fixtures(), [part for each in self._furniture for part in each.parts()]
+        rooms = [room for each in self._furniture for room in each.rooms()]
+        facts = relations.facts(
+            (*things, *fixtures), places, held, at_base, self.reachable, [t.name for t in handed], rooms
+        )
         if gripped:
             facts -= {Literal("hand_empty")}
+        if self._furniture or any(t.solid is not None for t in things):
+            facts |= relations.properties((*things, *fixtures)) | {f for e in self._furniture for f in e.facts()}
+            facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
+            facts |= {Literal("in", (t.name, drawer)) for t in things if (drawer := self._contents.hider(t.name))}
+            types = {t.name: t.type for t in (*things, *handed, *fixtures)} | {part.name: part.type for part in parts}
+            types |= {place.name: "location" for place in places}
+            facts = frozenset(f for f in facts if self._is_of_the_domain(f, types))
         sensed = {held, *(t.name for t in handed)}
         lying = [t for t in things if t.name not in sensed]
         objects = tuple(
@@ -464,6 +506,11 @@ class WorldModel:
             if t.visible
             else self._object(t, Known.INFERRED if t.name in inferred else Known.REMEMBERED, lying)
             for t in sorted((*things, *handed), key=_by_name)
+        )
+        objects += tuple(self._object(t, Known.SEEN if t.visible else Known.REMEMBERED) for t in fixtures)
+        objects += tuple(
+            part if part.known is Known.SEEN else replace(part, last_seen=self._last_seen.get(part.name))
+            for part in parts
         )
         objects += tuple(
             WorldObject(
@@ -485,6 +532,13 @@ class WorldModel:
         if objects != old.objects or facts != old.facts or not old.revision:
             self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
 
+    def _is_of_the_domain(self, fact: Literal, types: Mapping[str, str]) -> bool:
+        """Whether the domain has such a fact of objects of these types."""
+        predicate = self.domain.predicates.get(fact.predicate)
+        return predicate is not None and all(
+            self.domain.is_a(types[name], parameter.types) for name, parameter in zip(fact.args, predicate.parameters)
+        )
+
     def _object(self, thing: Thing, known: Known, others: Sequence[Thing] = ()) -> WorldObject:
         """An object as a world object. others: candidates that may hide it."""
         attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
@@ -499,7 +553,7 @@ class WorldModel:
             thing.size,
             known,
             None if known is Known.SEEN else self._last_seen.get(thing.name),  # of what is seen: the world's stamp
-            hider.name if hider is not None else "",
+            hider.name if hider is not None else self._contents.hider(thing.name) if known is not Known.SEEN else "",
         )
 
 
@@ -515,7 +569,18 @@ def _steady(new: Thing, old: Thing | None) -> Thing:
     """The old object where only noise differs."""
     if old is None:
         return new
-    same = replace(new, position=old.position, size=old.size, yaw=old.yaw, orientation=old.orientation) == old
+    same = (
+        replace(
+            new,
+            position=old.position,
+            size=old.size,
+            yaw=old.yaw,
+            orientation=old.orientation,
+            solid=old.solid,
+            regions=old.regions,
+        )
+        == old
+    )
     turned = angle_between(_orientation(new), _orientation(old))
     resized = max(abs(a - b) for a, b in zip(new.size, old.size))
     noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED

@@ -28,6 +28,8 @@ _LARGEST = 64 * 1024 * 1024  # bytes of one reply
 class UnityError(PlanweaveError):
     """Unity cannot be used; the message says why and what to do. code: the failure code."""
 
+    code: Code
+
     def __init__(self, message: str, code: Code = Code.CONTROL_FAILED):
         super().__init__(message)
         self.code = code

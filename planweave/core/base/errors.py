@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 
 _LIKE = 0.7  # share of two names that must agree for one to be meant by the other
@@ -17,24 +18,35 @@ MAX_SHOWN = 100
 class PlanweaveError(Exception):
     """Root of every error that Planweave raises on purpose.
 
-    usage: language model usage before the error, None without any; unusable replies cost as well.
+    code: stable name of its class, for programs and tests (docs/codes.md), or how an action failed. usage: language
+    model usage before the error, None without any; unusable replies cost as well.
     """
 
+    code: str | Code = "failed"
     usage: Usage | None = None
+
+    @property
+    def code_name(self) -> str:
+        """The code in lower case, such as unknown_name or no_grasp."""
+        return self.code.name.lower() if isinstance(self.code, Code) else self.code
 
 
 class ConfigError(PlanweaveError):
     """A configuration, scene, workspace or parameter file has an error; the message names file and line."""
 
+    code = "configuration"
+
 
 class DomainError(ConfigError):
     """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
+
+    code = "domain"
 
 
 class PddlError(DomainError):
     """A PDDL domain, problem or plan has an error. The message starts with ``file:line:column``.
 
-    code: its kind, such as "syntax", "unsupported", "unknown-name", "duplicate"; line, column: counted from 1.
+    code: its kind, such as "syntax", "unsupported", "unknown_name", "duplicate"; line, column: counted from 1.
     """
 
     def __init__(self, message: str, code: str, line: int, column: int):
@@ -45,9 +57,13 @@ class PddlError(DomainError):
 class SceneError(ConfigError):
     """A scene file has an error; the message names the file and the entry."""
 
+    code = "scene"
+
 
 class MissingExtraError(PlanweaveError):
     """An optional part is not installed; the message names the extra to install."""
+
+    code = "missing_extra"
 
     def __init__(self, what: str, extra: str):
         super().__init__(f"{what} needs an optional part: pip install 'planweave[{extra}]'")
@@ -56,6 +72,8 @@ class MissingExtraError(PlanweaveError):
 
 class NotInstalledError(PlanweaveError):
     """A part with an environment of its own is not installed; the message names the command that does it."""
+
+    code = "not_installed"
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
@@ -74,6 +92,8 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 class UnknownNameError(PlanweaveError):
     """A name that is not defined in its context; the message lists close and valid names. remedy: what else to do."""
 
+    code = "unknown_name"
+
     def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = ""):
         known = sorted(known)
         written = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}… ({len(name)} characters)"
@@ -88,17 +108,25 @@ class UnknownNameError(PlanweaveError):
 class InvalidActionError(PlanweaveError):
     """Not an action of the domain: wrong name, number of arguments or type of an argument."""
 
+    code = "invalid_action"
+
 
 class WorldError(PlanweaveError):
     """An invalid world state: names that are not symbols, or numbers that are not finite."""
+
+    code = "world"
 
 
 class GoalError(PlanweaveError):
     """A goal that cannot be interpreted, or that can never hold."""
 
+    code = "goal"
+
 
 class ParseError(PlanweaveError):
     """A text, such as a language model's reply, that does not have the required form."""
+
+    code = "unreadable_reply"
 
 
 class NoAnswerError(ParseError):
@@ -211,6 +239,16 @@ class BudgetExceededError(ModelError):
 class CanceledError(PlanweaveError):
     """The task was cancelled."""
 
+    code = "canceled"
+
+
+class PlanRefusedError(CanceledError):
+    """A person did not approve a plan."""
+
+    code = "plan_refused"
+
 
 class SystemDownError(PlanweaveError):
     """A node that is needed does not answer; the message names it."""
+
+    code = "no_system"

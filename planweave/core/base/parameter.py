@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,7 +13,8 @@ from planweave.core.base.errors import ConfigError
 class Parameter:
     """One parameter: its default gives the type; low and high bound numbers, choices bound texts.
 
-    changeable: may be set while the node runs; the node is notified by add_on_set_parameters_callback.
+    changeable: may be set while the node runs; the node is notified by add_on_set_parameters_callback. replaced: values
+    that are no more, and what to give instead.
     """
 
     name: str
@@ -22,6 +24,7 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     changeable: bool = False
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     def checked(self, value: Any, whose: str) -> Any:
         """The value, if it has the right type and is within the bounds; raises ConfigError.

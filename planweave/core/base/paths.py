@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 from planweave.core.base.errors import ConfigError, UnknownNameError
@@ -21,6 +22,11 @@ def config_dir() -> Path:
         if (place / "domains").is_dir():
             return place
     raise ConfigError(f"cannot find Planweave's config folder (looked in {', '.join(map(str, places))})")
+
+
+def state_dir() -> Path:
+    """The folder of what is kept from run to run: $XDG_STATE_HOME/planweave, by default ~/.local/state/planweave."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "planweave"
 
 
 def is_file(path: str | Path) -> bool:

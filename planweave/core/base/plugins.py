@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 class PluginError(PlanweaveError):
     """A part of an installed package cannot be used; the message names the part, the package and the remedy."""
 
+    code = "plugin"
+
 
 class Registry(Mapping[str, Any]):
     """The parts of one entry point group by name, loaded on first access.

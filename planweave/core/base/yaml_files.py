@@ -70,8 +70,11 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: no text in UTF-8: {error}") from None
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        byte = f"the byte {error.object[error.start]:#04x}"
+        raise ConfigError(f"{path}:{line}:{column}: {byte} is not UTF-8; save the file as text in UTF-8") from None
 
 
 def read_yaml(path: Path) -> Any:

@@ -24,7 +24,6 @@ INCOMPLETE = "incomplete plan"
 ILLOGICAL = "illogical error"
 EXECUTION = "semantically correct"
 DECIDING = "incorrect deciding"
-TYPES = (ENVIRONMENT, INCOMPLETE, ILLOGICAL, EXECUTION, DECIDING)
 
 
 def plan_error(check: Validation) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.checks.assumptions import Assumptions
-from planweave.core.pddl.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, substitute
+from planweave.core.pddl.formula import Atom, Formula, Not, Parameter, Quantified, parts_of, substitute
 from planweave.core.symbolic.compiled import compile_axioms
 from planweave.core.symbolic.domain import Domain, refusal
 from planweave.core.symbolic.rules import Broken, RuleError
@@ -120,23 +120,18 @@ def unmet_goal(transition: Transition, state: State, goal: Goal) -> tuple[Litera
     return tuple(g for g in goal if ((g.predicate, *g.args) in state) != g.positive)
 
 
-def with_facts_of(domain: Domain, world: World, goal: Goal) -> World:
-    """The world with those facts listed that follow from poses and that a goal refers to."""
-    if not world.derived:
-        return world
-    return world.with_derived(_instances(domain, world, goal, {}) if isinstance(goal, Formula) else goal)
+def goal_atoms(domain: Domain, world: World, goal: Goal) -> Iterable[Literal]:
+    """The literals of a goal, with all instances of its variables, that poses decide."""
+    return _instances(domain, world, goal, {}) if isinstance(goal, Formula) else goal
 
 
 def _instances(domain: Domain, world: World, formula: Formula, variables: Mapping[str, Parameter]) -> Iterator[Literal]:
     """All instances of the atoms of a formula that poses decide."""
     if isinstance(formula, Quantified):
-        yield from _instances(domain, world, formula.part, {**variables, **{v.name: v for v in formula.variables}})
-    elif isinstance(formula, Not):
-        yield from _instances(domain, world, formula.part, variables)
-    elif isinstance(formula, And | Or):
-        for part in formula.parts:
-            yield from _instances(domain, world, part, variables)
-    elif isinstance(formula, Atom) and formula.predicate in world.derived:
+        variables = {**variables, **{v.name: v for v in formula.variables}}
+    for part in parts_of(formula):
+        yield from _instances(domain, world, part, variables)
+    if isinstance(formula, Atom) and formula.predicate in world.derived:
         free = [t for t in dict.fromkeys(formula.terms) if t in variables]
         for names in product(*(domain.candidates(variables[t], world.objects) for t in free)):
             yield Literal(formula.predicate, substitute(formula.terms, dict(zip(free, names))))
@@ -174,7 +169,7 @@ class Validator:
 
     def _know(self, goal: Goal) -> None:
         """List the derived facts (from poses) that a goal refers to."""
-        world = with_facts_of(self._domain, self._world, goal)
+        world = self._world.with_derived(goal_atoms(self._domain, self._world, goal))
         for fact in world.facts - self._world.facts if world is not self._world else ():
             self._state.add((fact.predicate, *fact.args))
         self._world = world
@@ -202,43 +197,56 @@ class Validator:
     def _run(
         self, actions: Sequence[Action], goal: Goal, changes: list[Change], assumed: frozenset[AtomKey]
     ) -> Validation:
+        failed: int | None = None
+        missing: Sequence[Literal] = ()
+        broken: tuple[Broken, ...] = ()
+        reasons = ""
         for index, action in enumerate(actions):
             try:
                 missing = self._transition.unmet(self._state, action)
             except PlanweaveError as error:
-                message = f"step {index + 1}, {action}: {error}"
-                found = self._found(False, index, (), message, goal, changes, assumed)
-                return replace(found, broken=error.broken) if isinstance(error, RuleError) else found
-            if missing:
-                causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in missing)
-                reasons = "; ".join(_reason(cause, actions) for cause in causes)
-                message = f"step {index + 1}, {action}: {reasons}"
-                return self._found(False, index, causes, message, goal, changes, assumed)
+                reasons = str(error).removeprefix(f"{action}: ")
+                broken = error.broken if isinstance(error, RuleError) else ()
+            if missing or reasons:
+                failed = index
+                break
             changes.append(self._transition.apply(self._state, action))
         unmet = self._unmet(goal, changes, assumed)
-        if not unmet:
+        if failed is None:
+            missing = [x for g in unmet for x in (self._explained(g) if g.predicate in self._domain.derived else [g])]
+        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in dict.fromkeys(missing))
+        reasons = reasons or "; ".join(_reason(cause, actions) for cause in causes)
+        if failed is not None:
+            message = f"step {failed + 1}, {actions[failed]}: {reasons}"
+        elif unmet:
+            message = f"the goal is not reached: {reasons}"
+        else:
             message = "every step can be done" + (" and the goal holds" if goal else "")
-            return self._found(True, None, (), message, goal, changes, assumed)
-        explained = [x for g in unmet for x in (self._explained(g) if g.predicate in self._domain.derived else [g])]
-        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in dict.fromkeys(explained))
-        reasons = "; ".join(_reason(cause, actions) for cause in causes)
-        return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
+        if assumed:
+            message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
+        added, deleted = self._difference(changes, assumed)
+        self._unknown.bar(_touched(changes))
+        maybe = tuple(
+            g for g in unmet if g.positive and self._unknown.any and self._unknown.unknown((g.predicate, *g.args))
+        )
+        return Validation(
+            failed is None and not unmet,
+            failed,
+            causes,
+            message,
+            self._world,
+            added,
+            deleted,
+            unmet,
+            tuple(_literals(assumed)),
+            maybe,
+            broken,
+        )
 
-    def _explained(self, literal: Literal) -> list[Literal]:
-        """What a literal of a derived predicate lacks."""
-        atom = Atom(literal.predicate, literal.args)
-        return self._transition.explain(self._state, atom if literal.positive else Not(atom), {})
-
-    def _found(
-        self,
-        ok: bool,
-        step: int | None,
-        causes: tuple[Cause, ...],
-        message: str,
-        goal: Goal,
-        changes: Sequence[Change],
-        assumed: frozenset[AtomKey],
-    ) -> Validation:
+    def _difference(
+        self, changes: Iterable[Change], assumed: frozenset[AtomKey]
+    ) -> tuple[frozenset[AtomKey], frozenset[AtomKey]]:
+        """Facts that hold now and did not at the start, and the reverse."""
         added: set[AtomKey] = set(assumed)
         deleted: set[AtomKey] = set()
         for change in changes:
@@ -248,25 +256,12 @@ class Validator:
             before = {(name, *f.args) for f in self._world.by_predicate.get(name, ())}
             added |= self._state.of(name) - before
             deleted |= before - self._state.of(name)
-        if assumed:
-            message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
-        unmet = self._unmet(goal, changes, assumed)
-        self._unknown.bar(_touched(changes))
-        maybe = tuple(
-            g for g in unmet if g.positive and self._unknown.any and self._unknown.unknown((g.predicate, *g.args))
-        )
-        return Validation(
-            ok,
-            step,
-            causes,
-            message,
-            self._world,
-            frozenset(added),
-            frozenset(deleted - assumed),
-            unmet,
-            tuple(_literals(assumed)),
-            maybe,
-        )
+        return frozenset(added), frozenset(deleted - assumed)
+
+    def _explained(self, literal: Literal) -> list[Literal]:
+        """What a literal of a derived predicate lacks."""
+        atom = Atom(literal.predicate, literal.args)
+        return self._transition.explain(self._state, atom if literal.positive else Not(atom), {})
 
     def _unmet(self, goal: Goal, changes: Sequence[Change], assumed: frozenset[AtomKey]) -> tuple[Literal, ...]:
         """Goal literals that do not hold now, or that were only assumed."""

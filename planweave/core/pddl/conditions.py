@@ -77,19 +77,16 @@ class PddlReader:
     def __init__(self, text: PddlText, vocabulary: Vocabulary) -> None:
         self.text, self.words = text, vocabulary
         self.notes: list[str] = []
-        self._folded: dict[str, dict[str, str]] = {}  # by kind: lower case -> as declared
         self._used: dict[str, int] = {}  # requirement -> where it is first needed
-        for kind, names in self._tables():
-            self._folded[kind] = {name.lower(): name for name in names}
-
-    def _tables(self) -> list[tuple[str, Iterable[str]]]:
-        words = self.words
-        return [
-            ("type", words.types),
-            ("predicate", words.predicates),
-            ("function", words.functions),
-            ("object", words.objects),
-        ]
+        declared: dict[str, Iterable[str]] = {
+            "type": vocabulary.types,
+            "predicate": vocabulary.predicates,
+            "function": vocabulary.functions,
+            "object": vocabulary.objects,
+        }
+        self._folded: dict[str, dict[str, str]] = {  # by kind: lower case -> as declared
+            kind: {name.lower(): name for name in names} for kind, names in declared.items()
+        }
 
     # Names
 
@@ -100,10 +97,12 @@ class PddlReader:
     def use(self, requirement: str, at: int) -> None:
         self._used.setdefault(requirement, at)
 
+    def error(self, node: Node, code: str, message: str) -> PddlError:
+        """The error for what is wrong with a part of the text."""
+        return self.text.error(node.at, code, message)
+
     def unsupported(self, node: Node, name: str) -> PddlError:
-        return self.text.error(
-            node.at, "unsupported", f"{UNSUPPORTED[name]} ({name}), which is not supported; {REMEDY}"
-        )
+        return self.error(node, "unsupported", f"{UNSUPPORTED[name]} ({name}), which is not supported; {REMEDY}")
 
     def checked(self, sections: Iterable[Expression], kinds: Sequence[str]) -> Iterator[Expression]:
         """The sections, each of which must be of one of these kinds; raises PddlError."""
@@ -111,9 +110,7 @@ class PddlReader:
             if section.head in UNSUPPORTED:
                 raise self.unsupported(section, section.head)
             if section.head not in kinds:
-                raise self.text.error(
-                    section.at, "syntax", f"unknown section {section[0]}; there are {', '.join(kinds)}"
-                )
+                raise self.error(section, "syntax", f"unknown section {section[0]}; there are {', '.join(kinds)}")
             yield section
 
     def check_supported(self, node: Expression) -> None:
@@ -124,16 +121,16 @@ class PddlReader:
     def word(self, node: Node, what: str) -> Word:
         if isinstance(node, Word):
             return node
-        raise self.text.error(node.at, "syntax", f"expected {what}, found a bracket")
+        raise self.error(node, "syntax", f"expected {what}, found a bracket")
 
     def declare(self, kind: str, node: Node) -> str:
         """A new name of a kind; raises PddlError where it is taken or not valid."""
         name = self.word(node, f"the name of a {kind}")
         if not is_symbol(name):
-            raise self.text.error(node.at, "syntax", f"the name {name[:100]!r} of a {kind} is not valid: {SYMBOL_FORM}")
+            raise self.error(node, "syntax", f"the name {name[:100]!r} of a {kind} is not valid: {SYMBOL_FORM}")
         known = self._folded.setdefault(kind, {})
         if name.lower() in known:
-            raise self.text.error(node.at, "duplicate", f"the {kind} {name} is declared twice; leave one out")
+            raise self.error(node, "duplicate", f"the {kind} {name} is declared twice; leave one out")
         known[name.lower()] = str(name)
         return str(name)
 
@@ -143,7 +140,7 @@ class PddlReader:
         found = self._folded[kind].get(name.lower())
         if found is None:
             names = self._folded[kind].values()
-            raise self.text.error(node.at, "unknown-name", str(UnknownNameError(kind, name, names, remedy)))
+            raise self.error(node, "unknown_name", str(UnknownNameError(kind, name, names, remedy)))
         return found
 
     def typed(self, items: Sequence[Node]) -> Iterator[tuple[Node, Node | None]]:
@@ -158,7 +155,7 @@ class PddlReader:
             if kind is not None and item != "-":
                 kind.at = item.at + 1
             if kind is None or not waiting:
-                raise self.text.error(item.at, "syntax", "expected NAME - TYPE around the hyphen")
+                raise self.error(item, "syntax", "expected NAME - TYPE around the hyphen")
             yield from ((each, kind) for each in waiting)
             waiting = []
         yield from ((each, None) for each in waiting)
@@ -170,7 +167,7 @@ class PddlReader:
         self.use(":typing", node.at)
         if isinstance(node, Expression):
             if node.head != "either" or len(node) < 2:
-                raise self.text.error(node.at, "syntax", "expected a type or (either TYPE …)")
+                raise self.error(node, "syntax", "expected a type or (either TYPE …)")
             found = [self.known("type", each) for each in node[1:] if str(each).lower() != "object"]
             return frozenset(found) if len(found) == len(node) - 1 else frozenset()
         return frozenset() if node.lower() == "object" else frozenset({self.known("type", node)})
@@ -182,7 +179,7 @@ class PddlReader:
     def _list(self, node: Node) -> Sequence[Node]:
         if isinstance(node, Expression):
             return node
-        raise self.text.error(node.at, "syntax", "expected a list of variables such as (?x - type)")
+        raise self.error(node, "syntax", "expected a list of variables such as (?x - type)")
 
     def _variables(
         self, items: Sequence[Node], scope: Mapping[str, Parameter] = MappingProxyType({}), unused: bool = False
@@ -193,13 +190,13 @@ class PddlReader:
         for each, kind in self.typed(items):
             name = self.word(each, "a variable")
             if not name.startswith("?") or not is_symbol(name[1:]):
-                raise self.text.error(each.at, "syntax", f"expected a variable such as ?x, found {name[:100]!r}")
+                raise self.error(each, "syntax", f"expected a variable such as ?x, found {name[:100]!r}")
             if name.lower() in found:
                 if unused:
                     self.note(each.at, f"the variable {name} stands twice")
                     found[f"{name} {len(found)}"] = Parameter(str(name), self.types(kind))
                     continue
-                raise self.text.error(each.at, "duplicate", f"the variable {name} is declared twice; rename one")
+                raise self.error(each, "duplicate", f"the variable {name} is declared twice; rename one")
             own = str(name)
             for number in itertools.count(2):
                 if own.lower() not in taken:
@@ -216,15 +213,15 @@ class PddlReader:
             name = self.word(each, "an object")
             types = self.types(kind)
             if len(types) > 1:
-                raise self.text.error(
-                    each.at, "unsupported", f"{name} is of several types (either), which is not supported; give it one"
+                raise self.error(
+                    each, "unsupported", f"{name} is of several types (either), which is not supported; give it one"
                 )
             own = next(iter(types), "object")
             before = self._folded["object"].get(name.lower())
             if before is not None:
                 if self.words.objects[before] != own:
-                    raise self.text.error(
-                        each.at,
+                    raise self.error(
+                        each,
                         "duplicate",
                         f"{name} is declared twice, as {self.words.objects[before]} and as {own}; leave one out",
                     )
@@ -242,8 +239,8 @@ class PddlReader:
         declared = (self.words.predicates if kind == "predicate" else self.words.functions)[name]
         if len(node) - 1 != len(declared):
             form = " ".join((name, *(p.name for p in declared)))
-            raise self.text.error(
-                node.at, "arity", f"{name} takes {len(declared)} argument(s), got {len(node) - 1}; the form is ({form})"
+            raise self.error(
+                node, "arity", f"{name} takes {len(declared)} argument(s), got {len(node) - 1}; the form is ({form})"
             )
         terms = []
         for each, parameter in zip(node[1:], declared):
@@ -251,8 +248,8 @@ class PddlReader:
             fits = self.words.may_be if term.startswith("?") else self.words.must_be
             if not fits(types, parameter.types):
                 is_one, wanted = (" or ".join(sorted(each)) or "object" for each in (types, parameter.types))
-                raise self.text.error(
-                    each.at, "type", f"{term} is a {is_one}, but {parameter.name[1:]} of {name} must be: {wanted}"
+                raise self.error(
+                    each, "type", f"{term} is a {is_one}, but {parameter.name[1:]} of {name} must be: {wanted}"
                 )
             terms.append(term)
         return Atom(name, tuple(terms))
@@ -264,7 +261,7 @@ class PddlReader:
             parameter = scope.get(name.lower())
             if parameter is None:
                 known = [p.name for p in scope.values()]
-                raise self.text.error(node.at, "unknown-name", str(UnknownNameError("variable", name, known)))
+                raise self.error(node, "unknown_name", str(UnknownNameError("variable", name, known)))
             return parameter.name, parameter.types
         found = self.known("object", node, "declare it in (:constants …) of the domain or (:objects …) of the problem")
         kind = self.words.objects[found]
@@ -273,7 +270,7 @@ class PddlReader:
     def condition(self, node: Node, scope: Mapping[str, Parameter]) -> Formula:
         """A condition over the variables of a scope."""
         if not isinstance(node, Expression):
-            raise self.text.error(node.at, "syntax", f"expected a condition in brackets, found {str(node)[:100]!r}")
+            raise self.error(node, "syntax", f"expected a condition in brackets, found {str(node)[:100]!r}")
         if not node:
             return And()
         head, parts = node.head, node[1:]
@@ -305,4 +302,4 @@ class PddlReader:
 
     def _count(self, node: Expression, wanted: int) -> None:
         if len(node) - 1 != wanted:
-            raise self.text.error(node.at, "syntax", f"({node[0]} …) takes {wanted} part(s), found {len(node) - 1}")
+            raise self.error(node, "syntax", f"({node[0]} …) takes {wanted} part(s), found {len(node) - 1}")

@@ -132,8 +132,8 @@ class DomainReader(PddlReader):
         for key, nodes in parents.items():
             names = {n.lower(): n for n in nodes if isinstance(n, Word) and n.lower() != "object"}
             if len(names) > 1:
-                raise self.text.error(
-                    places[key].at,
+                raise self.error(
+                    places[key],
                     "duplicate",
                     f"the type {places[key]} has more than one parent ({', '.join(names)}); give it one, and name "
                     "the others by (either …) where they are used",
@@ -146,17 +146,17 @@ class DomainReader(PddlReader):
                 seen.append(above)
             if above == seen[0]:
                 circle = " - ".join((*seen, above))
-                raise self.text.error(place.at, "cycle", f"the type {above} is its own parent: {circle}; cut it")
+                raise self.error(place, "cycle", f"the type {above} is its own parent: {circle}; cut it")
 
     def _read_predicates(self, items: Sequence[Node]) -> None:
         for each in items:
             if not isinstance(each, Expression) or not each:
-                raise self.text.error(each.at, "syntax", "expected a predicate such as (on ?x ?y)")
+                raise self.error(each, "syntax", "expected a predicate such as (on ?x ?y)")
             if each.head == "=":
                 self.note(each.at, "= needs no declaration")
                 continue
             if each.head in CONDITIONS | EFFECTS:
-                raise self.text.error(each.at, "syntax", f"{each[0]} cannot be a predicate: PDDL uses the word")
+                raise self.error(each, "syntax", f"{each[0]} cannot be a predicate: PDDL uses the word")
             self.words.predicates[self.declare("predicate", each[0])] = tuple(
                 self._variables(each[1:], unused=True).values()
             )
@@ -164,10 +164,10 @@ class DomainReader(PddlReader):
     def _read_functions(self, items: Sequence[Node]) -> None:
         for each, kind in self.typed(items):
             if not isinstance(each, Expression) or not each:
-                raise self.text.error(each.at, "syntax", "expected a function such as (total-cost) - number")
+                raise self.error(each, "syntax", "expected a function such as (total-cost) - number")
             if kind is not None and (isinstance(kind, Expression) or kind.lower() != "number"):
-                raise self.text.error(
-                    each.at, "unsupported", f"a function with objects as values, which is not supported; {REMEDY}"
+                raise self.error(
+                    each, "unsupported", f"a function with objects as values, which is not supported; {REMEDY}"
                 )
             self.words.functions[self.declare("function", each[0])] = tuple(
                 self._variables(each[1:], unused=True).values()
@@ -179,7 +179,7 @@ class DomainReader(PddlReader):
         for section in sections:
             self.use(":derived-predicates", section.at)
             if len(section) != 3 or not isinstance(section[1], Expression) or not section[1]:
-                raise self.text.error(section.at, "syntax", "expected (:derived (PREDICATE ?x …) CONDITION)")
+                raise self.error(section, "syntax", "expected (:derived (PREDICATE ?x …) CONDITION)")
             head = section[1]
             if head.head not in self._folded["predicate"]:
                 self.note(head.at, f"the derived predicate {head[0]} is not in :predicates; read as if it were")
@@ -193,7 +193,7 @@ class DomainReader(PddlReader):
         parameters = self._variables(head[1:])
         declared = self.words.predicates[name]
         if len(parameters) != len(declared):
-            raise self.text.error(head.at, "arity", f"{name} takes {len(declared)} argument(s), got {len(parameters)}")
+            raise self.error(head, "arity", f"{name} takes {len(declared)} argument(s), got {len(parameters)}")
         scope = {  # an untyped variable has its declaration's types
             key: Parameter(p.name, p.types or d.types) for (key, p), d in zip(parameters.items(), declared)
         }
@@ -203,7 +203,7 @@ class DomainReader(PddlReader):
 
     def _action(self, section: Expression) -> ParsedAction:
         if len(section) < 2:
-            raise self.text.error(section.at, "syntax", "expected (:action NAME …)")
+            raise self.error(section, "syntax", "expected (:action NAME …)")
         name = self.declare("action", section[1])
         parts: dict[str, Node] = {}
         rest = iter(section[2:])
@@ -212,15 +212,15 @@ class DomainReader(PddlReader):
             if word in UNSUPPORTED:
                 raise self.unsupported(key, word)
             if word not in (":parameters", ":precondition", ":effect", ":effects", ":vars"):
-                raise self.text.error(
-                    key.at, "syntax", f"expected :parameters, :precondition or :effect of {name}, found {word[:100]!r}"
+                raise self.error(
+                    key, "syntax", f"expected :parameters, :precondition or :effect of {name}, found {word[:100]!r}"
                 )
             value = next(rest, None)
             if value is None:
-                raise self.text.error(key.at, "syntax", f"nothing follows {word} of {name}")
+                raise self.error(key, "syntax", f"nothing follows {word} of {name}")
             word = {":effects": ":effect"}.get(word, word)
             if word in parts:
-                raise self.text.error(key.at, "duplicate", f"{name} has {word} twice; join the two by (and …)")
+                raise self.error(key, "duplicate", f"{name} has {word} twice; join the two by (and …)")
             parts[word] = value
         for word in (":precondition", ":effect"):
             if word not in parts:
@@ -247,7 +247,7 @@ class DomainReader(PddlReader):
     ) -> None:
         """Collect the literals of an effect by their quantifiers and conditions."""
         if not isinstance(node, Expression):
-            raise self.text.error(node.at, "syntax", f"expected an effect in brackets, found {str(node)[:100]!r}")
+            raise self.error(node, "syntax", f"expected an effect in brackets, found {str(node)[:100]!r}")
         if not node:
             return
         head, parts = node.head, node[1:]
@@ -274,8 +274,8 @@ class DomainReader(PddlReader):
         ):
             if parts[0].head != TOTAL_COST or variables or condition.parts:
                 where = "under a condition" if parts[0].head == TOTAL_COST else f"of {parts[0].head or 'a number'}"
-                raise self.text.error(
-                    node.at,
+                raise self.error(
+                    node,
                     "unsupported",
                     f"a numeric effect {where}, which is not supported; an action may "
                     "increase (total-cost) by a number or a function of its parameters",
@@ -290,11 +290,11 @@ class DomainReader(PddlReader):
                 positive = False
                 atom = parts[0] if isinstance(parts[0], Expression) else node
             if not atom or atom.head in CONDITIONS | EFFECTS:
-                raise self.text.error(atom.at, "syntax", "expected an effect: a literal, and, when or forall")
+                raise self.error(atom, "syntax", "expected an effect: a literal, and, when or forall")
             made = self.atom(atom, scope)
             if made.predicate in self.words.derived:
-                raise self.text.error(
-                    atom.at,
+                raise self.error(
+                    atom,
                     "derived",
                     f"{made.predicate} is derived: no effect can change it; change what it follows from",
                 )
@@ -304,16 +304,14 @@ class DomainReader(PddlReader):
         """The summands of a cost."""
         if isinstance(node, Word):
             if not NUMBER.match(node):
-                raise self.text.error(node.at, "syntax", f"expected a number or (FUNCTION …), found {node[:100]!r}")
+                raise self.error(node, "syntax", f"expected a number or (FUNCTION …), found {node[:100]!r}")
             if float(node) < 0:
-                raise self.text.error(node.at, "unsupported", "a negative cost; give 0 or more")
+                raise self.error(node, "unsupported", "a negative cost; give 0 or more")
             return [float(node)]
         if node.head == "+":
             return [each for part in node[1:] for each in self._cost(part, scope)]
         if node.head in UNSUPPORTED or not node:
-            raise self.text.error(
-                node.at, "unsupported", "a computed cost; give a number, (FUNCTION …) or their sum (+ …)"
-            )
+            raise self.error(node, "unsupported", "a computed cost; give a number, (FUNCTION …) or their sum (+ …)")
         return [self.atom(node, scope, "function")]
 
 

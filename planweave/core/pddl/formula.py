@@ -103,25 +103,26 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
     return (atom for atom, _ in signed_atoms(formula))
 
 
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that a formula is made of; none for an atom or an equality."""
+    if isinstance(formula, Not | Quantified):
+        return (formula.part,)
+    return formula.parts if isinstance(formula, And | Or) else ()
+
+
 def quantified_in(formula: Formula) -> Iterator[Quantified]:
     """All quantified parts of a formula, outer ones first."""
     if isinstance(formula, Quantified):
         yield formula
-    if isinstance(formula, Not | Quantified):
-        yield from quantified_in(formula.part)
-    elif isinstance(formula, And | Or):
-        for part in formula.parts:
-            yield from quantified_in(part)
+    for part in parts_of(formula):
+        yield from quantified_in(part)
 
 
 def terms_of(formula: Formula) -> frozenset[str]:
     """All terms of a formula."""
-    if isinstance(formula, Atom):
-        return frozenset(formula.terms)
-    if isinstance(formula, Equal):
-        return frozenset((formula.left, formula.right))
-    parts = (formula.part,) if isinstance(formula, Not | Quantified) else formula.parts
-    return frozenset(term for part in parts for term in terms_of(part))
+    own = formula.terms if isinstance(formula, Atom) else ()
+    own = (formula.left, formula.right) if isinstance(formula, Equal) else own
+    return frozenset(own).union(*map(terms_of, parts_of(formula)))
 
 
 def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str, ...]:
@@ -142,28 +143,19 @@ def unified(terms: Sequence[str], names: Sequence[str]) -> dict[str, str] | None
 
 def free_variables(formula: Formula) -> frozenset[str]:
     """The variables that no quantifier of the formula binds."""
-    if isinstance(formula, Atom):
-        return frozenset(t for t in formula.terms if t.startswith("?"))
-    if isinstance(formula, Equal):
-        return frozenset(t for t in (formula.left, formula.right) if t.startswith("?"))
-    if isinstance(formula, Not):
-        return free_variables(formula.part)
     if isinstance(formula, Quantified):
         return free_variables(formula.part).difference(v.name for v in formula.variables)
-    return frozenset(v for part in formula.parts for v in free_variables(part))
+    if isinstance(formula, Atom | Equal):
+        return frozenset(t for t in terms_of(formula) if t.startswith("?"))
+    return frozenset().union(*map(free_variables, parts_of(formula)))
 
 
 def signed_atoms(formula: Formula, positive: bool = True) -> Iterator[tuple[Atom, bool]]:
     """All atoms of a formula, each with whether the formula becomes true, rather than false, by more of them."""
     if isinstance(formula, Atom):
         yield formula, positive
-    elif isinstance(formula, Not):
-        yield from signed_atoms(formula.part, not positive)
-    elif isinstance(formula, (And, Or)):
-        for part in formula.parts:
-            yield from signed_atoms(part, positive)
-    elif isinstance(formula, Quantified):
-        yield from signed_atoms(formula.part, positive)
+    for part in parts_of(formula):
+        yield from signed_atoms(part, positive != isinstance(formula, Not))
 
 
 def renamed(formula: Formula, names: Mapping[str, str]) -> Formula:

@@ -43,13 +43,13 @@ class ProblemReader(PddlReader):
         by_kind: dict[str, Expression] = {}
         for section in self.checked(sections, kinds):
             if section.head in by_kind:
-                raise self.text.error(section.at, "duplicate", f"a second section {section[0]}; join the two")
+                raise self.error(section, "duplicate", f"a second section {section[0]}; join the two")
             by_kind[section.head] = section
         self._check_domain(by_kind.get(":domain"), domain)
         self.objects(by_kind.get(":objects", ())[1:])
         facts, values = self._init(by_kind.get(":init", ())[1:])
         if (goal := by_kind.get(":goal")) is None:
-            raise self.text.error(0, "syntax", "the problem has no (:goal …)")
+            raise self.text.error(0, "syntax", "the problem has no (:goal …); add one")
         self._count(goal, 1)
         return ParsedProblem(
             str(name),
@@ -67,9 +67,9 @@ class ProblemReader(PddlReader):
             self.note(0, f"the problem names no (:domain …); read as one of {domain}")
         elif len(section) != 2 or str(section[1]).lower() != domain.lower():
             named = " ".join(map(str, section[1:]))[:100]
-            raise self.text.error(
-                section.at,
-                "other-domain",
+            raise self.error(
+                section,
+                "other_domain",
                 f"the problem is one of the domain {named!r}, not of {domain!r}; load that one",
             )
 
@@ -79,26 +79,24 @@ class ProblemReader(PddlReader):
         values: dict[Key, float] = {}
         for each in items:
             if not isinstance(each, Expression) or not each:
-                raise self.text.error(each.at, "syntax", "expected a fact such as (on a b)")
+                raise self.error(each, "syntax", "expected a fact such as (on a b)")
             if each.head == "=":
                 self._value(each, values)
                 continue
             if each.head == "at" and len(each) == 3 and isinstance(each[2], Expression):
-                raise self.text.error(
-                    each.at, "unsupported", f"a fact of a later time (at …), which is not supported; {REMEDY}"
+                raise self.error(
+                    each, "unsupported", f"a fact of a later time (at …), which is not supported; {REMEDY}"
                 )
             if each.head == "and":  # as some write it
-                raise self.text.error(each.at, "syntax", "(and …) in :init; list the facts alone")
+                raise self.error(each, "syntax", "(and …) in :init; list the facts alone")
             self.check_supported(each)
             positive = each.head != "not"
             inner = each if positive else each[1] if len(each) == 2 else each
             if not isinstance(inner, Expression):
-                raise self.text.error(each.at, "syntax", "expected (not (PREDICATE …))")
+                raise self.error(each, "syntax", "expected (not (PREDICATE …))")
             atom = self.atom(inner, {})
             if atom.predicate in self.words.derived:
-                raise self.text.error(
-                    each.at, "derived", f"{atom.predicate} is derived: state what it follows from instead"
-                )
+                raise self.error(each, "derived", f"{atom.predicate} is derived: state what it follows from instead")
             key = (atom.predicate, *atom.terms)
             if positive:
                 if key in facts:
@@ -115,7 +113,7 @@ class ProblemReader(PddlReader):
         self._count(node, 2)
         term, number = node[1:]
         if not isinstance(term, Expression) or not term or not isinstance(number, Word) or not NUMBER.match(number):
-            raise self.text.error(node.at, "syntax", "expected (= (FUNCTION …) NUMBER)")
+            raise self.error(node, "syntax", "expected (= (FUNCTION …) NUMBER)")
         atom = self.atom(term, {}, "function")
         key: Key = (atom.predicate, *atom.terms)
         values[key] = float(number)
@@ -132,6 +130,6 @@ class ProblemReader(PddlReader):
             if inner.head == "total-time":
                 self.note(section.at, "the metric total-time is the number of steps here")
                 return False
-        raise self.text.error(
-            section.at, "unsupported", "a metric other than (:metric minimize (total-cost)), which is not supported"
+        raise self.error(
+            section, "unsupported", "a metric other than (:metric minimize (total-cost)), which is not supported"
         )

@@ -76,7 +76,7 @@ class PddlText:
         """The one expression of the text."""
         text = self.text
         if "\0" in text:
-            raise self.error(text.index("\0"), "syntax", "a NUL character")
+            raise self.error(text.index("\0"), "syntax", "a NUL character; save the file as plain text")
         outer = Expression(0)
         open_ones = [outer]
         top = outer
@@ -89,7 +89,7 @@ class PddlText:
                 open_ones.append(inner)
                 top = inner
                 if len(open_ones) > MAX_DEPTH + 1:
-                    raise self.error(inner.at, "too-deep", f"brackets nested more than {MAX_DEPTH} deep")
+                    raise self.error(inner.at, "too_deep", f"brackets nested more than {MAX_DEPTH} deep")
             elif first == ")":
                 if top is outer:
                     raise self.error(match.start(), "syntax", "a closing bracket without its opening one")
@@ -101,8 +101,10 @@ class PddlText:
                 top.append(word)
         if top is not outer:
             raise self.error(len(text), "syntax", f"the bracket opened at {self.place(top.at)} is never closed")
-        if not outer or not isinstance(outer[0], Expression):
-            raise self.error(outer[0].at if outer else 0, "syntax", "expected an expression in brackets")
+        if not outer:
+            raise self.error(0, "syntax", "the text is empty; expected an expression in brackets")
+        if not isinstance(outer[0], Expression):
+            raise self.error(outer[0].at, "syntax", "expected an expression in brackets")
         if len(outer) > 1:
             raise self.error(outer[1].at, "syntax", "expected nothing after the closing bracket")
         return outer[0]

@@ -5,11 +5,14 @@ Run by path, with the folder of the kairos package as its argument; it imports n
 
 import json
 import sys
+import time
 from typing import Any
 
 
-def found(domain: str, problem: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The result of a search as JSON values; `kairos_search.SearchResult` has the same fields."""
+def found(domain: str, problem: str, end: float, options: dict[str, Any]) -> dict[str, Any]:
+    """The result of a search as JSON values; `kairos_search.SearchResult` has the same fields. end: on the monotonic
+    clock.
+    """
     import kairos
 
     try:
@@ -17,7 +20,7 @@ def found(domain: str, problem: str, options: dict[str, Any]) -> dict[str, Any]:
     except kairos.PddlError as error:
         return {"status": "INVALID_INPUT", "messages": [str(error)]}
     planner: Any = kairos.Planner
-    return as_dict(planner().solve(parsed, **options))
+    return as_dict(planner().solve(parsed, timeout=max(end - time.monotonic(), 1e-4), **options))
 
 
 def as_dict(result: Any) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from itertools import chain
+from weakref import WeakKeyDictionary
 
 from planweave.core.pddl.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
+from planweave.core.planning.deadline import Watched
 from planweave.core.planning.rule_conditions import rule_conditions, rule_facts, rule_predicates
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.world import Action, Literal, World
@@ -24,49 +26,68 @@ _RESERVED = frozenset(
     + ("increase", "decrease", "assign", "scale-up", "scale-down")
 )
 _REQUIREMENTS = "(:requirements :adl :derived-predicates)"
+Step = tuple[Action, int | None]
+"""An action, and which of its uncertain effects it has in the planner's plan; None for the certain ones."""
+_WRITTEN: WeakKeyDictionary[Domain, dict[bool, str]] = WeakKeyDictionary()
 
 
-@lru_cache(maxsize=16)
-def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
+def domain_pddl(domain: Domain, all_outcomes: bool = False, watched: Watched = iter) -> str:
     """The domain with what its rules forbid. all_outcomes: with one more action for each uncertain effect, of the same
-    precondition (all-outcomes determinisation, FF-Replan).
+    precondition (all-outcomes determinisation, FF-Replan). watched: see Deadline; it sees each section.
     """
+    written = _WRITTEN.setdefault(domain, {})
+    if all_outcomes not in written:
+        written[all_outcomes] = "\n".join(watched(_sections(domain, all_outcomes)))
+    return written[all_outcomes]
+
+
+def _sections(domain: Domain, all_outcomes: bool) -> Iterator[str]:
     predicates = {**{name: p.parameters for name, p in domain.predicates.items()}, **rule_predicates(domain)}
-    types = " ".join(f"{_name(t)} - {_type_name(parent)}" for t, parent in domain.types.items())
-    constants = " ".join(f"{_name(c.name)} - {_type_name(c.type)}" for c in domain.constants)
     declared = " ".join(f"({_name(name)}{_variables(parameters)})" for name, parameters in predicates.items())
-    rows = [f"(define (domain {_name(domain.name)}) {_REQUIREMENTS}", f"(:types {types})", f"(:constants {constants})"]
-    rows.append(f"(:predicates {declared})")
+    yield f"(define (domain {_name(domain.name)}) {_REQUIREMENTS}"
+    yield f"(:types {' '.join(f'{_name(t)} - {_type_name(parent)}' for t, parent in domain.types.items())})"
+    yield f"(:constants {' '.join(f'{_name(c.name)} - {_type_name(c.type)}' for c in domain.constants)})"
+    yield f"(:predicates {declared})"
     for axiom in domain.axioms:
         head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
-        rows.append(f"(:derived {head} {formula_pddl(And((*_narrower(domain, axiom), axiom.condition)))})")
+        yield f"(:derived {head} {formula_pddl(And((*_narrower(domain, axiom), axiom.condition)))})"
     for schema in domain.actions.values():
-        rows.append(_action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects))))
+        yield _action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects)))
         for k, (atom, positive) in enumerate(schema.possibly if all_outcomes else ()):
             effect = formula_pddl(atom if positive else Not(atom))
-            rows.append(_action(domain, schema, f"{_OUTCOME}{k}--{_name(schema.name)}", effect))
-    return "\n".join((*rows, ")\n"))
+            yield _action(domain, schema, f"{_OUTCOME}{k}--{_name(schema.name)}", effect)
+    yield ")\n"
 
 
-def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula) -> str:
-    """The problem of a world and a goal. Facts of predicates that the domain does not have are left out."""
+def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula, watched: Watched = iter) -> str:
+    """The problem of a world and a goal. Facts of predicates that the domain does not have are left out. watched: see
+    Deadline; it sees each object and fact.
+
+    Facts stand in the order in which domain and world list predicates and objects: on it depends which of two equal
+    states the planner takes first, and people list them in an order that makes sense.
+    """
     constants = {thing.name for thing in domain.constants}
     things = (o for o in world.objects if o.name not in constants)
-    objects = " ".join(f"{_name(o.name)} - {_type_name(o.type if o.type in domain.types else '')}" for o in things)
-    known = domain.predicates.keys() - domain.derived
-    facts = ((f.predicate, *f.args) for f in sorted(world.facts) if f.predicate in known)
-    init = " ".join(f"({' '.join(map(_name, fact))})" for fact in (*facts, *rule_facts(domain, world)))
+    objects = (f"{_name(o.name)} - {_type_name(o.type if o.type in domain.types else '')}" for o in watched(things))
+    known = [name for name in domain.predicates if name not in domain.derived]
+    rank = {thing.name: number for number, thing in enumerate(world.objects)}
+    facts = (
+        (name, *args)
+        for name in known
+        for args in sorted(
+            (f.args for f in world.by_predicate.get(name, ())), key=lambda args: [rank.get(a, -1) for a in args]
+        )
+    )
+    init = (f"({' '.join(map(_name, fact))})" for fact in watched(chain(facts, rule_facts(domain, world))))
     wanted = formula_pddl(goal if isinstance(goal, Formula) else formula_of(goal))
     return (
-        f"(define (problem task) (:domain {_name(domain.name)})\n (:objects {objects})\n (:init {init})\n"
-        f" (:goal {wanted}))\n"
+        f"(define (problem task) (:domain {_name(domain.name)})\n (:objects {' '.join(objects)})\n"
+        f" (:init {' '.join(init)})\n (:goal {wanted}))\n"
     )
 
 
-def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -> tuple[Action, int | None]:
-    """The action of a step of the planner's plan, with the names that domain and world have, and which of its uncertain
-    effects (`ActionSchema.possibly`) it has; None for the certain ones.
-    """
+def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -> Step:
+    """The action of a step of the planner's plan, with the names that domain and world have."""
     outcome = _OUTCOME_OF.match(name)
     own = name[outcome.end() if outcome else 0 :].removeprefix(_PREFIX)
     action = domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)

@@ -4,9 +4,8 @@ home.
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from planweave.core.checks.validation import Goal
@@ -20,6 +19,7 @@ from planweave.core.pddl.formula import (
     quantified_in,
     unified,
 )
+from planweave.core.planning.deadline import Deadline, OutOfTimeError
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.transition import Binding, Transition, fixed_predicates
 from planweave.core.symbolic.world import Literal, World
@@ -58,8 +58,9 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
     for name in list(names):
         if len(below[name]) <= _AROUND:
             names.update(below[name])
-    tools = [_members(domain, world, types) for types in set(_tool_types(domain, goal))]
-    for required in set(_required(domain, goal)):
+    signs = {(g.predicate, g.positive) for g in goal}
+    tools = [_members(domain, world, types) for types in set(_tool_types(domain, signs))]
+    for required in set(_required(domain, signs)):
         tools.append([f.args[0] for f in world.facts if f.predicate == required])
     for found in tools:
         if len(found) * 4 <= len(world.objects):  # else no tool, but any thing
@@ -106,23 +107,23 @@ class _Regression:
 
     def objects(self, unmet: Sequence[Literal], seconds: float) -> set[str]:
         """Names of the objects met on the way from literals that do not hold."""
-        end = time.monotonic() + seconds
+        watched = Deadline(seconds).watched
         queue = list(dict.fromkeys(x for part in formula_of(unmet).parts for x in self._missing(part, {})))
         found = {name for literal in queue for name in literal.args if name in self._world.by_name}
         seen = set(queue)
-        for literal in queue:  # grows
-            for schema, effect, bound in self._achievers(literal):
-                if time.monotonic() > end:
-                    return found
+        ways = (way for literal in queue for way in self._achievers(literal))  # queue grows
+        try:
+            for schema, effect, bound in watched(ways):
                 parts = (*conjuncts(schema.precondition), *effect.condition.parts)
-                for binding in self._instances(schema, effect, parts, bound):
+                for binding in watched(self._instances(schema, effect, parts, bound)):
                     found.update(binding.values())
-                    for part in parts:
-                        for more in self._missing(part, binding):
-                            if more not in seen and len(seen) < _SUBGOALS:
-                                seen.add(more)
-                                queue.append(more)
-                                found.update(more.args)
+                    for more in (x for part in parts for x in self._missing(part, binding)):
+                        if more not in seen and len(seen) < _SUBGOALS:
+                            seen.add(more)
+                            queue.append(more)
+                            found.update(more.args)
+        except OutOfTimeError:
+            pass
         return found
 
     def _achievers(self, literal: Literal) -> Iterator[tuple[ActionSchema, Effect, Binding]]:
@@ -184,25 +185,25 @@ def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:
     return [o.name for o in world.objects if domain.is_a(o.type, types)]
 
 
-def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
+def _required(domain: Domain, signs: Iterable[tuple[str, bool]]) -> Iterator[str]:
     """Static predicates that an object must satisfy to take part in achieving a goal literal that does not name it:
     sitting requires something sittable.
     """
     fixed = fixed_predicates(domain)
-    for literal in goal:
+    for predicate, positive in signs:
         for schema in domain.actions.values():
-            made = [atom for _, atom in schema.changing(literal.predicate, literal.positive)]
+            made = [atom for _, atom in schema.changing(predicate, positive)]
             free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
             for part in conjuncts(schema.precondition) if made else ():
                 if isinstance(part, Atom) and part.predicate in fixed and set(part.terms) <= free and part.terms:
                     yield part.predicate
 
 
-def _tool_types(domain: Domain, goal: Sequence[Literal]) -> Iterator[frozenset[str]]:
+def _tool_types(domain: Domain, signs: Iterable[tuple[str, bool]]) -> Iterator[frozenset[str]]:
     """Types of the variables of actions that can achieve a literal of the goal."""
-    for literal in goal:
+    for predicate, positive in signs:
         for schema in domain.actions.values():
-            effects = [effect for effect, _ in schema.changing(literal.predicate, literal.positive)]
+            effects = [effect for effect, _ in schema.changing(predicate, positive)]
             for effect in effects:
                 yield from (v.types for v in effect.variables if v.types)
             if effects:

@@ -23,30 +23,21 @@ def goal_conflict(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
     against = list(dict.fromkeys(map(str, RuleCheck(domain, world).against(goal))))
     if against:
         return f"the goal cannot be reached, {'; '.join(against)}"
-    if not _impossible(domain, world, goal) or not _possible(ruled(domain, ()), world, goal):
+    if _reachable(domain, world, goal) is not False or not _reachable(ruled(domain, ()), world, goal):
         return ""
     needed = list(domain.rules)
     for rule in domain.rules:
         fewer = [r for r in needed if r is not rule]
-        if _impossible(ruled(domain, fewer), world, goal):
+        if _reachable(ruled(domain, fewer), world, goal) is False:
             needed = fewer
     named = " and ".join(f'"{rule.text}"' for rule in needed)
     return f"the goal cannot be reached: no plan for it keeps the rule{'s' * (len(needed) > 1)} {named}"
 
 
-def _impossible(domain: Domain, world: World, goal: Sequence[Literal]) -> bool:
-    """Whether it is proved that no plan reaches a goal."""
+def _reachable(domain: Domain, world: World, goal: Sequence[Literal]) -> bool | None:
+    """Whether a plan reaches a goal; None where none was found, and it is not proved that there is none."""
     try:
         solve(domain, world, goal, _SECONDS)
     except NoPlanError as error:
-        return error.proved
-    return False
-
-
-def _possible(domain: Domain, world: World, goal: Sequence[Literal]) -> bool:
-    """Whether a plan reaches a goal."""
-    try:
-        solve(domain, world, goal, _SECONDS)
-    except NoPlanError:
-        return False
+        return False if error.proved else None
     return True

@@ -37,6 +37,9 @@ from planweave.core.symbolic.state import AtomKey, State
 Frame = list[Any]
 Test = Callable[[State, Frame], bool]
 Key = Callable[[Frame], AtomKey]
+Slots = dict[str, int]
+Rest = Callable[[Slots], Test]
+"""What is compiled once further variables have slots."""
 _MAX_WAYS = 16  # conjunctions into which one axiom is split
 _DELETE, _ADD, _FIRST = 0, 1, 2  # slots of the two lists of atoms, and of the first variable
 
@@ -110,7 +113,7 @@ def compile_search(
     slots = {name: compiler.new_slot() for name in given}
     names = [v.name for v in variables]
 
-    def last(inner: dict[str, int]) -> Test:
+    def last(inner: Slots) -> Test:
         found = [inner[name] for name in names]
 
         def keep(state: State, frame: Frame) -> bool:
@@ -174,7 +177,7 @@ def _compile_axiom(domain: Domain, axiom: Axiom) -> CompiledFormula:
     compiler = _Compiler(domain)
     head = Atom(axiom.predicate, tuple(p.name for p in axiom.parameters))
 
-    def last(inner: dict[str, int]) -> Test:
+    def last(inner: Slots) -> Test:
         key = compiler.key(head, inner)
 
         def keep(state: State, frame: Frame) -> bool:
@@ -238,7 +241,7 @@ class _Compiler:
         self.size += 1
         return self.size - 1
 
-    def key(self, atom: Atom, slots: dict[str, int]) -> Key:
+    def key(self, atom: Atom, slots: Slots) -> Key:
         """A function that grounds an atom from the slots."""
         name, terms = atom.predicate, atom.terms
         places = [slots.get(t) for t in terms]
@@ -254,7 +257,7 @@ class _Compiler:
         pairs = tuple(zip(places, terms))
         return lambda frame: (name, *[term if slot is None else frame[slot] for slot, term in pairs])
 
-    def test(self, formula: Formula, slots: dict[str, int]) -> Test:
+    def test(self, formula: Formula, slots: Slots) -> Test:
         """A test of a formula whose free variables are bound to slots."""
         if isinstance(formula, Atom):
             return self._atom(formula, slots)
@@ -290,10 +293,10 @@ class _Compiler:
             return lambda state, frame: one(state, frame) or two(state, frame)
         return lambda state, frame: any(test(state, frame) for test in tests)
 
-    def effect(self, effect: Effect, slots: dict[str, int]) -> Test:
+    def effect(self, effect: Effect, slots: Slots) -> Test:
         """Append the effect's atoms to the frame's lists, for every binding under which its condition holds."""
 
-        def emit(inner: dict[str, int]) -> Test:
+        def emit(inner: Slots) -> Test:
             rows = [(_DELETE, self.key(atom, inner)) for atom in effect.delete]
             rows += [(_ADD, self.key(atom, inner)) for atom in effect.add]
             if len(rows) == 1:
@@ -313,58 +316,42 @@ class _Compiler:
 
         return self.search(effect.variables, effect.condition.parts, _outside(slots, effect.variables), emit)
 
-    def search(
-        self,
-        variables: Sequence[Parameter],
-        parts: Iterable[Formula],
-        slots: dict[str, int],
-        last: Callable[[dict[str, int]], Test],
-    ) -> Test:
+    def search(self, variables: Iterable[Parameter], parts: Iterable[Formula], slots: Slots, last: Rest) -> Test:
         """Call `last` for every binding under which all conjuncts hold, until it returns True; whether it did."""
         todo = list(parts)
         free = {v.name: v for v in variables}
+
+        def rest(bound: Slots) -> Test:
+            return self.search([v for name, v in free.items() if name not in bound], todo, bound, last)
+
         ready = [part for part in todo if free.keys().isdisjoint(free_variables(part))]
         if ready:
             todo = [part for part in todo if not free.keys().isdisjoint(free_variables(part))]
-            return _then(
-                self._all([self.test(part, slots) for part in ready]), self.search(variables, todo, slots, last)
-            )
+            return _then(self._all([self.test(part, slots) for part in ready]), rest(slots))
         for part in todo:
             if isinstance(part, Equal) and (part.left in free) != (part.right in free):
                 name, other = (part.left, part.right) if part.left in free else (part.right, part.left)
                 todo.remove(part)
-                return self._assign(free.pop(name), self._value(other, slots), list(free.values()), todo, slots, last)
+                return self._assign(free[name], self._value(other, slots), slots, rest)
         atoms = [part for part in todo if isinstance(part, Atom)]  # each has a free variable here
         if atoms:
             best = max(atoms, key=lambda a: (sum(t not in free for t in a.terms), -len(a.terms)))
             todo.remove(best)
-            return self._matches(best, free, todo, slots, last)
-        if free:
-            first = free.pop(next(iter(free)))
-            return self._enumerate(first, list(free.values()), todo, slots, last)
-        return last(slots)
+            return self._matches(best, free, slots, rest)
+        return self._enumerate(next(iter(free.values())), slots, rest) if free else last(slots)
 
-    def _atom(self, atom: Atom, slots: dict[str, int]) -> Test:
+    def _atom(self, atom: Atom, slots: Slots) -> Test:
         key, name = self.key(atom, slots), atom.predicate
         return lambda state, frame: key(frame) in state.of(name)
 
     @staticmethod
-    def _value(term: str, slots: dict[str, int]) -> Callable[[Frame], str]:
+    def _value(term: str, slots: Slots) -> Callable[[Frame], str]:
         slot = slots.get(term)
         return (lambda frame: term) if slot is None else (lambda frame: str(frame[slot]))
 
-    def _assign(
-        self,
-        variable: Parameter,
-        value: Callable[[Frame], str],
-        others: list[Parameter],
-        todo: list[Formula],
-        slots: dict[str, int],
-        last: Callable[[dict[str, int]], Test],
-    ) -> Test:
-        slot = self.new_slot()
-        after = self.search(others, todo, {**slots, variable.name: slot}, last)
-        types = variable.types
+    def _assign(self, variable: Parameter, value: Callable[[Frame], str], slots: Slots, rest: Rest) -> Test:
+        slot, types = self.new_slot(), variable.types
+        after = rest({**slots, variable.name: slot})
 
         def assign(state: State, frame: Frame) -> bool:
             name = value(frame)
@@ -375,17 +362,9 @@ class _Compiler:
 
         return assign
 
-    def _enumerate(
-        self,
-        variable: Parameter,
-        others: list[Parameter],
-        todo: list[Formula],
-        slots: dict[str, int],
-        last: Callable[[dict[str, int]], Test],
-    ) -> Test:
-        slot = self.new_slot()
-        after = self.search(others, todo, {**slots, variable.name: slot}, last)
-        types = variable.types
+    def _enumerate(self, variable: Parameter, slots: Slots, rest: Rest) -> Test:
+        slot, types = self.new_slot(), variable.types
+        after = rest({**slots, variable.name: slot})
 
         def enumerate_all(state: State, frame: Frame) -> bool:
             for name in state.members[types]:
@@ -396,14 +375,7 @@ class _Compiler:
 
         return enumerate_all
 
-    def _matches(
-        self,
-        atom: Atom,
-        free: dict[str, Parameter],
-        todo: list[Formula],
-        slots: dict[str, int],
-        last: Callable[[dict[str, int]], Test],
-    ) -> Test:
+    def _matches(self, atom: Atom, free: dict[str, Parameter], slots: Slots, rest: Rest) -> Test:
         """Bind an atom's free variables by the facts that match it."""
         inner = dict(slots)
         outputs: list[tuple[int, int, frozenset[str]]] = []  # position in the fact, slot, types to check
@@ -416,9 +388,8 @@ class _Compiler:
                 fixed.append((position, self._value(term, inner)))
             else:
                 fixed.append((position, self._value(term, slots)))
-        others = [v for n, v in free.items() if n not in inner]
         twice = len(set(atom.terms)) < len(atom.terms)
-        after = self.search(others, todo, inner, last)
+        after = rest(inner)
         name = atom.predicate
         if len(atom.terms) == 1:
             ((_, slot, types),) = outputs
@@ -492,7 +463,7 @@ def loose_places(domain: Domain) -> frozenset[tuple[str, int]]:
     )
 
 
-def _outside(slots: dict[str, int], variables: Sequence[Parameter]) -> dict[str, int]:
+def _outside(slots: Slots, variables: Sequence[Parameter]) -> Slots:
     """The slots visible outside a quantifier: without those shadowed by its variables."""
     names = {v.name for v in variables}
     return {name: slot for name, slot in slots.items() if name not in names}

@@ -11,11 +11,16 @@ UNSAID = {"id", "category", "seen"}
 
 
 def nouns_of(domain: Domain, thing: WorldObject) -> set[str]:
-    """The nouns that may name an object: its name, its class, its categories, their synonyms, its type."""
+    """The nouns that may name an object: its name, its class, its categories, their synonyms, its type.
+
+    The last word of a class is its noun, the others are adjectives: a `wooden_cabinet` is a cabinet, and what cabinets
+    are.
+    """
     kind = thing.class_name.lower()
     parts = [p for p in thing.name.split("_") if not p.isdigit()]
-    found = {thing.name, kind.rsplit("_", 1)[-1]} if kind else {thing.name, *parts[-1:]}
-    found.update(w for w, classes in domain.categories.items() if thing.class_name in classes)
+    noun = kind.rsplit("_", 1)[-1] if kind else "".join(parts[-1:])
+    found = {thing.name, noun}
+    found.update(w for w, classes in domain.categories.items() if thing.class_name in classes or noun in classes)
     synonyms = (domain.extra.get("goals") or {}).get("nouns") or {}
     found.update(str(w) for w, of in synonyms.items() if of == kind or of == thing.attributes.get("category"))
     if thing.type not in ("object", "item"):

@@ -11,17 +11,16 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from planweave.core.base.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
-from planweave.core.base.yaml_files import parse_yaml, read_text
+from planweave.core.base.yaml_files import parse_yaml
 from planweave.core.pddl.conditions import Vocabulary
 from planweave.core.pddl.domain_reader import ParsedDomain, read_domain
 from planweave.core.pddl.formula import Atom, Axiom, Effect, Formula, Parameter
-from planweave.core.symbolic.domain_files import Loaded, find_domain
+from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
 from planweave.core.symbolic.rules import Rule
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 
 Said = TypeVar("Said", Action, Literal)
 
-MAX_PDDL_BYTES = 20_000_000
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
 #: Phrases of what formulas have beside predicates, and of its negation.
 _BUILT_IN = {"=": ("{} is {}", "{} is not {}"), "false": ("what is impossible is so", "what is impossible is not so")}
@@ -122,7 +121,6 @@ class Domain:
     classes: Mapping[str, str]  # class seen by a camera -> type
     categories: Mapping[str, tuple[str, ...]]  # word for many -> classes
     round_classes: frozenset[str]  # classes with a round outline when seen from above
-    pddl_text: str = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
     rules: tuple[Rule, ...] = ()
     axioms: tuple[Axiom, ...] = ()
@@ -152,8 +150,7 @@ class Domain:
         notes_path = path.with_suffix(".yaml")
         domain = _load(path, path.stat().st_mtime_ns, notes_path.stat().st_mtime_ns if notes_path.is_file() else 0)
         if not by_name or domain.name != str(name):
-            texts = domain.pddl_text, read_text(notes_path) if notes_path.is_file() else ""
-            _LOADED.add(domain.name, domain, texts, str(path.resolve()), replace)
+            _LOADED.add(domain.name, domain, domain_texts(path), str(path.resolve()), replace)
         return domain
 
     @cached_property
@@ -237,36 +234,31 @@ class Domain:
         schema = self.schema(action)
         if action.name in world.actions_off:
             raise InvalidActionError(refusal([action.name]))
-        self._check_arguments(str(action), schema.name, schema.parameters, action.args, world, InvalidActionError)
+        self._check_arguments(str(action), schema, action.args, world)
 
     def check_literal(self, literal: Literal, world: World) -> None:
         """Check name, number and types of a literal's arguments; raises UnknownNameError or InvalidActionError."""
         predicate = self.predicates.get(literal.predicate)
         if predicate is None:
             raise UnknownNameError("predicate", literal.predicate, self.predicates)
-        self._check_arguments(
-            str(literal), predicate.name, predicate.parameters, literal.args, world, InvalidActionError
-        )
+        self._check_arguments(str(literal), predicate, literal.args, world)
 
     def _check_arguments(
-        self,
-        text: str,
-        name: str,
-        parameters: tuple[Parameter, ...],
-        args: tuple[str, ...],
-        world: World,
-        error: type[Exception],
+        self, text: str, declared: ActionSchema | Predicate, args: tuple[str, ...], world: World
     ) -> None:
+        name, parameters = declared.name, declared.parameters
         if len(args) != len(parameters):
             form = f"{name}({', '.join(p.name[1:] for p in parameters)})"
-            raise error(f"{text}: {name} takes {len(parameters)} argument(s), got {len(args)}; the form is {form}")
+            raise InvalidActionError(
+                f"{text}: {name} takes {len(parameters)} argument(s), got {len(args)}; the form is {form}"
+            )
         for parameter, arg in zip(parameters, args):
             found = world.by_name.get(arg)
             if found is None:
                 raise UnknownNameError("object", arg, world.by_name)
             if not self.is_a(found.type, parameter.types):
-                wanted = " or ".join(sorted(parameter.types))
-                raise error(f"{text}: {arg} is a {found.type}, but {parameter.name[1:]} of {name} must be: {wanted}")
+                wanted = f"{parameter.name[1:]} of {name} must be: {' or '.join(sorted(parameter.types))}"
+                raise InvalidActionError(f"{text}: {arg} is a {found.type}, but {wanted}")
 
     def unaccounted(self, world: World, namespace: str = "") -> list[str]:
         """Messages for facts that do not hold although none of the facts that exclude them holds either.
@@ -352,13 +344,8 @@ class _Source:
 
 @lru_cache(maxsize=16)
 def _load(path: Path, _mtime: int, _notes_mtime: int) -> Domain:
-    notes_path = path.with_suffix(".yaml")
-    try:
-        text = read_text(path, MAX_PDDL_BYTES)
-        notes = read_text(notes_path) if notes_path.exists() else ""
-    except ConfigError as error:
-        raise DomainError(str(error)) from None
-    return _read(_Source(path.name, text), _Source(notes_path.name, notes))
+    text, notes = domain_texts(path)
+    return _read(_Source(path.name, text), _Source(path.with_suffix(".yaml").name, notes))
 
 
 @lru_cache(maxsize=16)
@@ -370,7 +357,7 @@ def _read(source: _Source, notes_source: _Source) -> Domain:
     parsed = read_domain(source.name, source.text)
     notes = _read_notes(notes_source)
     try:
-        return _compile(source.text, parsed, notes, notes_source)
+        return _compile(parsed, notes, notes_source)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
         raise DomainError(
             f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
@@ -397,7 +384,7 @@ def _texts(note: dict[str, Any], key: str, source: _Source) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _compile(text: str, parsed: ParsedDomain, notes: dict[str, Any], notes_source: _Source) -> Domain:
+def _compile(parsed: ParsedDomain, notes: dict[str, Any], notes_source: _Source) -> Domain:
     """The domain of a parsed PDDL text and its notes."""
     words = parsed.vocabulary
     predicates = {}
@@ -443,7 +430,6 @@ def _compile(text: str, parsed: ParsedDomain, notes: dict[str, Any], notes_sourc
         MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_source).items() for c in cs}),
         MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_source).items()}),
         _round_classes(notes, notes_source),
-        text,
         MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
         axioms=parsed.axioms,
         constants=tuple(WorldObject(name, kind, known=Known.SEEN) for name, kind in words.objects.items()),

@@ -10,6 +10,9 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, DomainError, UnknownNameError
 from planweave.core.base.paths import config_dir, is_file
 from planweave.core.base.plugins import Registry, offered_file
+from planweave.core.base.yaml_files import read_text
+
+MAX_PDDL_BYTES = 20_000_000
 
 DOMAINS = Registry("planweave.domains", "domain")
 """By name: the path of a .pddl file, or a folder, package or module beside which ``<name>.pddl`` lies."""
@@ -20,17 +23,36 @@ def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
 
     Raises DomainError, UnknownNameError or PluginError.
     """
-    if name.endswith(".pddl"):
-        if is_file(name):
-            return Path(name), False
-        raise DomainError(f"{name[:300]}: there is no such file; give the path of a .pddl file, or a domain's name")
     folder = config_dir() / "domains"
     path = folder / f"{name}.pddl"
     if path.parent == folder and is_file(path):
         return path, True
     if name in DOMAINS:
         return offered_file(DOMAINS, name, ".pddl"), True
-    raise UnknownNameError("domain", name, {*domain_names(), *loaded})
+    if is_file(name):
+        return Path(name), False
+    if name.endswith(".pddl"):
+        raise no_file(name)
+    raise UnknownNameError("domain", name, {*domain_names(), *loaded}, "or give the path of a PDDL file")
+
+
+def no_file(name: str) -> DomainError:
+    """The error for a path at which there is no PDDL file."""
+    return DomainError(f"{name[:300]}: there is no such file; give the path of a PDDL file")
+
+
+def domain_texts(path: Path) -> tuple[str, str]:
+    """The texts of a domain's .pddl file and of the notes beside it, "" for none; raises DomainError."""
+    notes = path.with_suffix(".yaml")
+    return read_pddl(path), read_pddl(notes) if notes.is_file() else ""
+
+
+def read_pddl(path: Path) -> str:
+    """The text of a file of a domain; raises DomainError."""
+    try:
+        return read_text(path, MAX_PDDL_BYTES)
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
 
 
 def domain_names() -> set[str]:
@@ -69,15 +91,10 @@ class Loaded(Mapping[str, Any]):
                     old is None
                     and ours.parent.name == "domains"
                     and is_file(ours)
-                    and (str(ours.resolve()) != origin and _texts(ours) != texts)
+                    and (str(ours.resolve()) != origin and domain_texts(ours) != texts)
                 ):
                     raise _conflict(name, origin, str(ours))
             self._kept[name] = domain, texts, origin
-
-
-def _texts(path: Path) -> tuple[str, str]:
-    notes = path.with_suffix(".yaml")
-    return path.read_text(encoding="utf-8"), notes.read_text(encoding="utf-8") if notes.is_file() else ""
 
 
 def _conflict(name: str, origin: str, other: str) -> ConfigError:

@@ -33,6 +33,10 @@ def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tupl
     steps: list[Action] = []
     lines: list[int] = []
     last = 0.0
+
+    def error(code: str, message: str) -> PddlError:
+        return PddlError(f"{source}:{number}:1: {message}", code, number, 1)
+
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         rest = line.strip()
         if not rest or rest.startswith(";"):
@@ -42,20 +46,15 @@ def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tupl
             rest = rest[head.end() :]
             time = float(head["time"])
             if time < last:
-                raise PddlError(
-                    f"{source}:{number}:1: {time:g} comes after {last:g}: write the steps in the order of their times",
-                    "plan-order",
-                    number,
-                    1,
-                )
+                raise error("plan-order", f"{time:g} comes after {last:g}: write the steps in the order of their times")
             last = time
         found = _steps(rest, numbered=head is not None)
         if found is None:
-            raise PddlError(f"{source}:{number}:1: cannot read {line.strip()[:80]!r}: {_FORMS}", "syntax", number, 1)
+            raise error("syntax", f"cannot read {line.strip()[:80]!r}: {_FORMS}")
         steps += found
         lines += [number] * len(found)
         if len(steps) > MAX_STEPS:
-            raise PddlError(f"{source}:{number}:1: more than {MAX_STEPS} steps", "too-long", number, 1)
+            raise error("too-long", f"more than {MAX_STEPS} steps")
     return tuple(steps), tuple(lines)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from planweave.core.base.errors import ConfigError, DomainError
 from planweave.core.base.paths import is_file
-from planweave.core.base.yaml_files import read_text
 from planweave.core.pddl.formula import Formula
 from planweave.core.pddl.problem_reader import read_problem
-from planweave.core.symbolic.domain import MAX_PDDL_BYTES, Domain, is_pddl_text
+from planweave.core.symbolic.domain import Domain, is_pddl_text
+from planweave.core.symbolic.domain_files import no_file, read_pddl
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 
@@ -41,12 +40,8 @@ class Problem:
         text = str(source)
         if isinstance(source, Path) or not is_pddl_text(source):
             if not is_file(text):
-                raise DomainError(f"{text[:300]}: there is no such file; give the path of a PDDL problem, or its text")
-            name = Path(source).name
-            try:
-                text = read_text(Path(source), MAX_PDDL_BYTES)
-            except ConfigError as error:
-                raise DomainError(str(error)) from None
+                raise no_file(text)
+            name, text = Path(source).name, read_pddl(Path(source))
         parsed = read_problem(name, text, domain.vocabulary, domain.name)
         world = World(
             domain.name,

@@ -201,3 +201,15 @@ def _touching(domain: Domain) -> str:
 def ruled(domain: Domain, rules: Sequence[Rule]) -> Domain:
     """The domain under these rules, and no others; the same one where nothing changes."""
     return replace(domain, rules=tuple(rules)) if tuple(rules) != domain.rules else domain
+
+
+def keeping(domain: Domain, literal: Literal) -> Rule:
+    """The rule that no action may end a literal of certain objects, nor bring about what excludes it."""
+    things = tuple(Description(name) for name in literal.args)
+    forbidden = [Forbidden(literal.predicate, things, not literal.positive)]
+    for pair in (domain.extra.get("goals") or {}).get("never_together", ()):
+        if literal.positive and len(pair) == 2 and literal.predicate in pair:
+            other = domain.predicates.get(next(name for name in pair if name != literal.predicate))
+            if other is not None and len(other.parameters) == len(things):
+                forbidden.append(Forbidden(other.name, things))
+    return Rule(f"meanwhile: {domain.phrase(literal)}", tuple(forbidden))

@@ -63,6 +63,8 @@ class Broken:
 class RuleError(InvalidActionError):
     """An action that would break a rule that always holds; broken: which, and by what."""
 
+    code = "rule"
+
     def __init__(self, broken: Iterable[Broken]):
         self.broken = tuple(broken)
         super().__init__("; ".join(dict.fromkeys(map(str, self.broken))))

@@ -5,6 +5,7 @@ An atom is a tuple ``(predicate, argument, …)``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
@@ -66,19 +67,15 @@ class State:
         for name in derivation.predicates if derivation is not None else ():
             groups.pop(name, None)
         self.members = members
-        self._tables: dict[str, dict[int, dict[str, set[AtomKey]]]] = {}  # predicate -> position -> object -> facts
+        self._tables: dict[str, dict[int, defaultdict[str, set[AtomKey]]]] = {}  # predicate, position, object -> facts
 
     @classmethod
     def of_facts(cls, facts: Iterable[AtomKey], members: Members, derivation: Derivation | None = None) -> State:
         """A state with the given facts."""
-        groups: dict[str, set[AtomKey]] = {}
+        groups: dict[str, set[AtomKey]] = defaultdict(set)
         for fact in facts:
-            group = groups.get(fact[0])
-            if group is None:
-                groups[fact[0]] = {fact}
-            else:
-                group.add(fact)
-        return cls(groups, members, None, derivation)
+            groups[fact[0]].add(fact)
+        return cls(dict(groups), members, None, derivation)
 
     @property
     def facts(self) -> set[AtomKey]:
@@ -105,11 +102,7 @@ class State:
             return False
         group.add(fact)
         for position, table in self._tables.get(name, {}).items():
-            found = table.get(fact[position])
-            if found is None:
-                table[fact[position]] = {fact}
-            else:
-                found.add(fact)
+            table[fact[position]].add(fact)
         return True
 
     def discard(self, fact: AtomKey) -> bool:
@@ -154,13 +147,10 @@ class State:
             tables = self._tables[predicate] = {}
         table = tables.get(position)
         if table is None:
-            table = tables[position] = {}
+            table = defaultdict(set)
             for fact in self.of(predicate):
-                found = table.get(fact[position])
-                if found is None:
-                    table[fact[position]] = {fact}
-                else:
-                    found.add(fact)
+                table[fact[position]].add(fact)
+            tables[position] = table
         return table.get(name, _EMPTY)
 
     def match(self, pattern: tuple[str | None, ...]) -> list[AtomKey]:

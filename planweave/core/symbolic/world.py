@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -167,13 +168,10 @@ class World:
     @cached_property
     def by_predicate(self) -> dict[str, list[Literal]]:
         """Facts by their predicates."""
-        found: dict[str, list[Literal]] = {}
+        found: dict[str, list[Literal]] = defaultdict(list)
         for fact in self.facts:
-            try:
-                found[fact.predicate].append(fact)
-            except KeyError:
-                found[fact.predicate] = [fact]
-        return found
+            found[fact.predicate].append(fact)
+        return dict(found)
 
     def observable(self, name: str) -> bool:
         """Whether an object is observed now, or its place never changes; a remembered one is not."""

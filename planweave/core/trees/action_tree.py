@@ -98,12 +98,3 @@ def _log_add(a: float | None, b: float) -> float:
         return b
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high))
-
-
-def plans_of(root: Node) -> dict[tuple[Action, ...], int]:
-    """The plans in a tree, each with its number of samples; inverse of `build_tree`."""
-    return {
-        tuple(n.action for n in leaf.path()[:-1] if n.action is not None): leaf.samples
-        for leaf in root.subtree()
-        if leaf.is_end
-    }

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import CanceledError, GoalError
+from planweave.core.base.errors import CanceledError, GoalError, PlanRefusedError
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
@@ -130,7 +130,7 @@ class Approval:
         while True:
             request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
             if not word.approve:
-                raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
+                raise PlanRefusedError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
             plan = request.plan
             changes = request.basis.changes(ApprovalBasis.of(domain, look(), plan), domain, self._moved)
             if not changes:

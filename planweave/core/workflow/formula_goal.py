@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from planweave.core.base.errors import GoalError
-from planweave.core.checks.validation import with_facts_of
+from planweave.core.checks.validation import goal_atoms
 from planweave.core.pddl.formula import Axiom, Formula, terms_of
 from planweave.core.planning.pddl_writer import formula_pddl
 from planweave.core.symbolic.domain import Domain, Predicate
@@ -18,7 +18,7 @@ from planweave.core.workflow.wrapped_body import CompletedBody
 class FormulaGoalError(GoalError):
     """A method was given a goal that is no conjunction of literals, and its prompts need literals. method: its name."""
 
-    code = "formula-goal"
+    code = "formula_goal"
 
     def __init__(self, method: str):
         super().__init__(
@@ -47,4 +47,4 @@ class FormulaGoalBody(CompletedBody):
         )
 
     def _completed(self, world: World) -> World:
-        return super()._completed(with_facts_of(self.domain, world, self._formula))
+        return super()._completed(world.with_derived(goal_atoms(self.domain, world, self._formula)))

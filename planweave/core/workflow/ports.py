@@ -14,6 +14,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import Plan
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.question import Clarification
+from planweave.core.workflow.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -35,21 +36,6 @@ class Choice:
     votes: tuple[int, ...]
     unreadable: int = 0
     usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True)
-class Interpretation:
-    """A sentence as goal literals; source is "grammar" or "model".
-
-    understood: the goal in words, to compare with the intention. answer: not empty where the sentence was a question;
-    then there is no goal and nothing to execute.
-    """
-
-    goal: tuple[Literal, ...]
-    source: str
-    usage: Usage = field(default_factory=Usage)
-    understood: str = ""
-    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,7 +129,7 @@ class Planner(Protocol):
 
     def interpret_goal(
         self, sentence: str, world: World, *, clarifications: Sequence[Clarification] = (), task_id: str = ""
-    ) -> Interpretation:
+    ) -> Reading:
         """Interpret a sentence as goal literals over the world's objects, or answer a question; raises GoalError,
         an AmbiguityError where a person could make it clear. clarifications: what a person has answered so far.
         """

@@ -70,6 +70,8 @@ class AmbiguityError(GoalError):
     refuses the sentence.
     """
 
+    code = "ambiguous"
+
     def __init__(self, message: str, question: UserQuestion):
         super().__init__(message)
         self.question = question

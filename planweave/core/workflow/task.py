@@ -69,3 +69,6 @@ class TaskStatus:
     usage: Usage = field(default_factory=Usage)
     dry_run: bool = False
     question: UserQuestion | None = None
+    before: tuple[tuple[Literal, ...], ...] = ()
+    reached: int = 0
+    keep: tuple[Literal, ...] = ()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
 from planweave.core.workflow.task import TaskState
 
@@ -42,3 +45,8 @@ def usage_text(usage: Usage) -> str:
         f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
         f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}"
     )
+
+
+def states_text(before: Sequence[Sequence[Literal]]) -> str:
+    """States to be reached in order, as literals."""
+    return "; then ".join(" and ".join(map(str, step)) for step in before)

@@ -14,6 +14,8 @@ from planweave.perception.geometry import Intrinsics
 class CameraError(PlanweaveError):
     """A camera or a recording that delivers no images; the message says why and what to do."""
 
+    code = "camera"
+
 
 @dataclass(frozen=True)
 class Frame:

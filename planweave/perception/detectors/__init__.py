@@ -14,7 +14,8 @@ from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.options import Options
 
 Detector = Callable[[View], list[Detection]]
-"""Raises ConfigError where its weights cannot be had."""
+"""Raises ConfigError where its weights cannot be had. One that names in its own time has two attributes more: waiting,
+whether names of what it was given last are still to come; answered, a number that grows when they came."""
 
 DETECTORS = Registry("planweave.detectors", "detector")
 """By name: called with Options, gives a Detector. Attributes of the entry: model, the default one of a detector that
@@ -32,13 +33,17 @@ def is_open_vocabulary(name: str) -> bool:
 
 
 def make_detector(
-    name: str, model: str = "", min_score: float = Options.min_score, say: Callable[[str], None] = print
+    name: str,
+    model: str = "",
+    min_score: float = Options.min_score,
+    say: Callable[[str], None] = print,
+    timeout: float = Options.timeout,
 ) -> Detector:
-    """Create a detector by name. model: as in Options, with @ before a revision; empty: its default.
+    """Create a detector by name; arguments as in Options, model with @ before a revision, empty: its default.
 
     Raises UnknownNameError, or MissingExtraError where a dependency is not installed.
     """
     make = DETECTORS[name]
     model, _, revision = (model or getattr(make, "model", "")).partition("@")
-    detector: Detector = make(Options(model, revision or "main", min_score, say))
+    detector: Detector = make(Options(model, revision or "main", min_score, say, timeout))
     return detector

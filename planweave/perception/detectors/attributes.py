@@ -14,15 +14,19 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from planweave.geometry.columns import columns
 from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from planweave.perception.object_classes import ObjectClasses
-from planweave.perception.proposals import Region
+from planweave.perception.regions import Region
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
+_WALL = 0.025  # m of width of a bit of a wall
+_DEEP = 0.02  # m that a small thing is hollow, at least
+_HANDLE_WIDTH, _HANDLE_REACH = 0.04, 0.035  # m: of handles; and how far their middles are from a vessel's outside
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
@@ -73,10 +77,10 @@ class _Look:
 
 def measure(regions: Sequence[Region], pixel: float, classes: ObjectClasses) -> list[Measured]:
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
-    found = [detect(region, pixel, classes) for region in regions]
+    regions, found = _with_handles(regions, [detect(region, pixel, classes) for region in regions])
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
-        if not _side_of_a_receptacle(region, thing, found):
+        if not _is_bit_of_a_wall(region, thing, found, pixel):
             kept.append((thing, region))
             kept += [(hidden, None) for hidden in _hidden_cubes(region, thing, classes)]
     return kept
@@ -87,17 +91,54 @@ def detect_by_attributes(view: View) -> list[Detection]:
     return [thing for thing, _ in view.measured]
 
 
-def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:
-    """Whether a region is part of a wall: within a receptacle, no higher, and of its colour or shaded colour."""
-    x, y, _ = thing.position
-    for other in found:
-        if other is thing or not other.receptacle or thing.top > other.top + 0.008:
+def _with_handles(
+    regions: Sequence[Region], found: Sequence[Detection]
+) -> tuple[Sequence[Region], Sequence[Detection]]:
+    """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle."""
+    vessels = [k for k, thing in enumerate(found) if thing.shape == "hollow" and not thing.receptacle]
+    owner = {
+        k: v
+        for v in vessels
+        for k, thing in enumerate(found)
+        if k not in vessels
+        and thing.colour == found[v].colour
+        and thing.top < found[v].top + 0.008
+        and min(thing.size[:2]) < _HANDLE_WIDTH
+        and math.dist(thing.position[:2], found[v].position[:2]) < found[v].size[0] / 2 + _HANDLE_REACH
+    }
+    kept, things = [], []
+    for k, (region, thing) in enumerate(zip(regions, found)):
+        if k in owner:
             continue
-        piece = thing.receptacle and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
-        same = thing.colour in (other.colour, "black")
-        if same and (piece or region.steep.mean() > 0.55) and other.covers(x, y, 0.012):
-            return True
-    return False
+        if k in vessels:
+            points = np.concatenate([region.points, *(regions[h].points for h, v in owner.items() if v == k)])
+            thing = replace(thing, parts=_parts(points, thing))
+        elif thing.shape == "hollow":
+            thing = replace(thing, parts=_parts(region.points, thing))
+        kept.append(region)
+        things.append(thing)
+    return kept, things
+
+
+def _parts(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], ...]:
+    """See Detection.parts."""
+    level = rotate_into(points[:, :2], thing.position[:2], thing.yaw)
+    boxes = columns(np.column_stack((level, points[:, 2])), 0.0)
+    return tuple(tuple(float(v) for v in (*low, *high)) for low, high in boxes)
+
+
+def _is_bit_of_a_wall(region: Region, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
+    """Whether a region is narrow, within a receptacle and no higher, and of its colour or shaded colour."""
+    if outline(region.points[:, :2], pixel / 2).short > _WALL:
+        return False
+    return any(
+        other is not thing
+        and other.receptacle
+        and thing.top < other.top + 0.008
+        and thing.colour in (other.colour, "black")
+        and other.covers(*thing.position[:2], 0.012)
+        for other in found
+    )
 
 
 def _hidden_cubes(region: Region, upper: Detection, classes: ObjectClasses) -> list[Detection]:
@@ -160,10 +201,14 @@ def _inner(region: Region) -> np.ndarray:
 
 def detect(region: Region, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
+    look = _look(region, pixel, classes)
+    return _receptacle(look) if look.shape.short > _RECEPTACLE_SIDE else _item(look)
+
+
+def _look(region: Region, pixel: float, classes: ObjectClasses) -> _Look:
     rgb = patch_colour(region.colours)
     shape = outline(region.points[:, :2], pixel / 2)
-    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
-    return _receptacle(look) if shape.short > _RECEPTACLE_SIDE else _item(look)
+    return _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
 
 
 def _receptacle(look: _Look) -> Detection:
@@ -213,6 +258,9 @@ def _circle_centre(shape: Outline) -> tuple[float, float]:
 
 def _item(look: _Look) -> Detection:
     points, top = look.region.points, look.top
+    vessel = _vessel(look)
+    if vessel is not None:
+        return vessel
     crown = points[points[:, 2] > top - 0.011]
     if len(crown) < 8:
         crown = points
@@ -227,6 +275,31 @@ def _item(look: _Look) -> Detection:
     if dome > 0.2:
         return _fruit(_flesh(look), dome)
     return _block(look, crown, face)
+
+
+def _vessel(look: _Look) -> Detection | None:
+    """A small hollow round thing, by its rim; None where the domain has no class for such, or it is none."""
+    name, points = look.classes.find("small_walls", look.colour), look.region.points
+    rim = points[points[:, 2] > look.top - 0.012]
+    if not name or len(rim) < _FEW or look.top < 2 * _DEEP:
+        return None
+    ring = outline(rim[:, :2], look.pixel / 2)
+    centre, radius = np.array(ring.circle_centre), ring.radius
+    inner = points[np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1]) < 0.5 * radius, 2]
+    if ring.aspect > 1.5 or len(inner) < _FEW or np.median(inner) > look.top - _DEEP:
+        return None
+    # The outline may have a handle; half of the points of the rim are nearer to its middle than its radius.
+    centre = (rim[:, :2].min(axis=0) + rim[:, :2].max(axis=0)) / 2
+    for _ in range(3):
+        away = rim[:, :2] - centre
+        distance = np.hypot(*away.T)
+        near = distance < 1.15 * np.median(distance)
+        system = np.column_stack((2 * rim[near, :2], np.ones(int(near.sum()))))
+        (x, y, c), *_ = np.linalg.lstsq(system, (rim[near, :2] ** 2).sum(axis=1), rcond=None)
+        centre, radius = np.array((x, y)), math.sqrt(max(c + x * x + y * y, 1e-9))
+    radius += 0.003  # from the middle of the wall to its outside
+    size = (2 * radius, 2 * radius, look.top)
+    return look.detection(name, "hollow", 0.8, centre, size, floor=float(np.median(inner)))
 
 
 def _flesh(look: _Look) -> _Look:
@@ -330,7 +403,7 @@ def _fruit(look: _Look, dome: float) -> Detection:
     """Round objects by colour, size and length."""
     points, shape, colour = look.region.points, look.shape, look.colour
     sure = 0.5 + min(0.45, dome - 0.2)
-    centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.top])
+    centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.region.top])
     if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
         centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
     if (radius < 0.026 or shape.short < 0.044) and (name := look.classes.find("small_dome", colour)):

@@ -1,4 +1,4 @@
-"""Options of a detector: model, confidence threshold, log."""
+"""Options of a detector: model, confidence threshold, time limit, log."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ class Options:
     """Options of a detector. model: a name on the Hugging Face hub or the path of a folder; revision: its branch, tag
     or commit.
 
-    min_score: least confidence with which a name is accepted. say: called with lines for the log.
+    min_score: least confidence with which a name is accepted. timeout: seconds of wall time for a reply of a model that
+    is asked. say: called with lines for the log.
     """
 
     model: str = ""
     revision: str = "main"
     min_score: float = 0.15
     say: Callable[[str], None] = print
+    timeout: float = 60.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.perception.detection import Detection, View
-from planweave.perception.proposals import Region
+from planweave.perception.regions import Region
 from planweave.perception.vocabulary import split_phrase
 
 

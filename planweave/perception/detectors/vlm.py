@@ -1,51 +1,116 @@
-"""Naming by a model that takes pictures, at an OpenAI-compatible endpoint; each thing is asked for once."""
+"""Naming by a model that takes pictures, at an OpenAI-compatible endpoint; each thing is asked for once.
+
+The model is asked in a thread, for the newest image: a reply takes seconds, and images wait for nothing. What has no
+name yet is an unknown thing.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from planweave.core.base.errors import ConfigError
+from planweave.core.base.errors import ConfigError, ModelError
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.by_head import ByHead
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.renaming import nameable, rename
-from planweave.perception.proposals import Region
-from planweave.perception.vision_names import Marked, VisionNamer, vision_client
+from planweave.perception.regions import Region
+from planweave.perception.vision_names import Marked, Named, VisionNamer, vision_client
 
-_SURE = 0.9  # confidence in an answer
+UNKNOWN_THING = "unknown_thing"
+_SURE, _UNSURE = 0.9, 0.1  # confidence in an answer, and where there is none yet
+_PAUSE = 20.0  # s after a failure in which the model is not asked again
 
 
 class Vlm:
-    """The detector `vlm`. Without a vision model, or while it fails, the region head names instead."""
+    """The detector `vlm`. Without a vision model, or while it fails, the region head names instead.
+
+    answered: number of replies so far; names may differ after each.
+    """
 
     def __init__(self, options: Options, environ: Mapping[str, str] = os.environ):
-        self._namer: VisionNamer | None = None
+        self._say, self._namer = options.say, None
         self._head = ByHead(options)
+        self._newest: tuple[np.ndarray, Sequence[Marked], str] | None = None
+        self._asked, self._asking = threading.Condition(), False
+        self._not_before = 0.0
+        self.answered = 0
         try:
-            self._namer = VisionNamer(vision_client(environ), (), say=options.say)
+            self._namer = VisionNamer(vision_client(environ), (), timeout=options.timeout, say=options.say)
         except ConfigError as error:
             options.say(f"{error}; until then region_head gives the names")
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the model is asked for a name of what was seen last."""
+        with self._asked:
+            return self._asking or self._newest is not None
+
     def __call__(self, view: View) -> list[Detection]:
         """See Detector."""
-        if self._namer is None:
+        if self._namer is None or time.monotonic() < self._not_before:
             return self._head(view)
         found = [thing for thing, _ in view.measured]
         indices = nameable(view)
         if not view.names or not indices:
             return found
         things = [_marked(view, found[k], region) for k in indices if (region := view.measured[k][1]) is not None]
-        answers = self._namer.names_or_unknown([view.rgb], things, ", ".join(view.names))
-        if self._namer.failing:
-            found = self._head(view)
-        for k, named in zip(indices, answers):
-            if named.class_name and not named.is_nothing and not named.part_of:
-                phrase = " ".join(filter(None, (named.colour, named.class_name.replace("_", " "))))
-                found[k] = rename(found[k], phrase, _SURE)
-        return found
+        words = ", ".join(view.names)
+        answers = self._namer.known(things, words)
+        if None in answers:
+            self._ask(view.rgb, things, words)
+        return _named(found, indices, answers)
+
+    def _ask(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
+        """Have the thread ask for what is not known, in place of what waits."""
+        with self._asked:
+            self._newest = rgb, things, words
+            if not self._asking:
+                self._asking = True
+                threading.Thread(target=self._work, name="vision-names", daemon=True).start()
+
+    def _work(self) -> None:
+        """Ask until nothing new waits."""
+        assert self._namer is not None
+        while True:
+            with self._asked:
+                if self._newest is None:
+                    self._asking = False
+                    return
+                (rgb, things, words), self._newest = self._newest, None
+            try:
+                if None in self._namer.known(things, words):
+                    self._namer.names([rgb], things, words)
+            except ModelError as error:
+                self._say(f"region_head names things for {_PAUSE:g} s: {error} (parameter naming_timeout is the limit)")
+                self._not_before = time.monotonic() + _PAUSE
+                with self._asked:
+                    self._newest = None
+            except Exception as error:  # a fault of ours must not leave everything unnamed without a word
+                self._say(f"naming failed, please report this: {type(error).__name__}: {error}")
+                self._not_before = time.monotonic() + _PAUSE
+            self.answered += 1
+
+
+def _named(found: list[Detection], indices: Sequence[int], answers: Sequence[Named | None]) -> list[Detection]:
+    """The objects with their answers; without what the model calls no thing, or a part of another."""
+    named = dict(zip(indices, answers))
+    kept = []
+    for k, thing in enumerate(found):
+        answer = named.get(k, Named())
+        if answer is None:
+            kept.append(replace(thing, class_name=UNKNOWN_THING, confidence=_UNSURE))
+        elif answer.class_name and not answer.is_nothing and not answer.part_of:
+            phrase = " ".join(filter(None, (answer.colour, answer.class_name.replace("_", " "))))
+            kept.append(rename(thing, phrase, _SURE))
+        else:
+            kept.append(thing)
+    return kept
 
 
 def _marked(view: View, thing: Detection, region: Region) -> Marked:

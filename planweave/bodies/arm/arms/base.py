@@ -14,6 +14,14 @@ from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd
 
 Array = NDArray[np.float64]
+AWAY = 0.03
+"""rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
+MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
+"""
+OFF = 0.05
+"""rad by which a joint, measured or as the controller wants it, may be off the path of a motion. Above the tolerance of
+the controllers (0.04 in config/), which tell a contact by their own error; at a start AWAY is within it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +76,15 @@ class Outcome:
     """Result of a motion, as reported by a controller; message is empty for SUCCESS.
 
     A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP:
-    the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION).
+    the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION). foreign: whether a
+    command of another client ended it.
     """
 
     code: Code
     message: str = ""
     if_silent: str = ""
     if_behind: str = ""
+    foreign: bool = False
 
 
 Done = Callable[[Outcome], None]
@@ -86,10 +96,16 @@ Desired = Callable[[Array], None]
 class Follower(Protocol):
     """Executes joint trajectories. Calls do not block."""
 
-    reports: bool
-    """Whether `done` will be called; else the end of a motion is told by the measured states alone."""
+    away: float
+    """rad by which a trajectory may begin elsewhere than the arm stands; see AWAY."""
+    off: float
+    """rad by which a joint may be off the path of a motion; see OFF."""
     grace: float
     """Seconds of the controller's time without progress along a trajectory after which it has failed."""
+    settle: float
+    """Seconds of the controller's time after its report in which the arm must be measured at rest; then the report
+    counts.
+    """
 
     def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
         """Start following a trajectory."""
@@ -111,7 +127,6 @@ class OtherCommanders(Protocol):
 class Gripper(Protocol):
     """Moves the fingers. Calls do not block."""
 
-    reports: bool
     grace: float
     """Seconds of the controller's time that one movement may take."""
     settle: float

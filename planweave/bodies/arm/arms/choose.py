@@ -11,7 +11,6 @@ from planweave.bodies.arm.arms.follow import ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
 from planweave.bodies.arm.arms.moveit import PIPELINES, MoveItFollower, MoveItPlanner
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
-from planweave.bodies.arm.arms.trajectory import TopicFollower, TopicGripper
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -19,20 +18,14 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.robots import RobotDescription
 
-ARMS = ("trajectory", "follow", "moveit")
-GRIPPERS = ("trajectory", "command", "parallel", "franka", "none")
+ARMS = ("follow", "moveit")
+GRIPPERS = ("parallel", "command", "franka", "none")
 HandMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
 __all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper", "make_planner"]
 
 
 class Ports(Protocol):
     """ROS interfaces of the arms; only those of the selected ones are created."""
-
-    def publish_arm(self, trajectory: Trajectory | None) -> None:
-        """Publisher of trajectories; None publishes the one that stops."""
-
-    def publish_gripper(self, width: float, force: float) -> None:
-        """Publish an opening (m) and a force (N)."""
 
     def follow(self) -> tuple[GoalPort, Callable[[Trajectory], Any]]:
         """The arm controller's action, and the conversion of a trajectory to its goal."""
@@ -62,10 +55,8 @@ def make_arm(
     if kind == "moveit":
         assert process is not None
         follower = MoveItFollower(process, ports.cancel_arm(), names)
-    elif kind == "follow":
-        follower = ActionFollower(*ports.follow(), robot.joint_names, names)
     else:
-        follower = TopicFollower(ports.publish_arm)
+        follower = ActionFollower(*ports.follow(), robot.joint_names, names)
     return ControlledArm(follower, gripper, silence, robot, names, others)
 
 
@@ -74,9 +65,7 @@ def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
     if kind == "franka":
         actions, goals = ports.hand_actions()
         return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
-    if kind in ("command", "parallel"):
-        return CommandGripper(*ports.gripper_command(parallel=kind == "parallel"))
-    return NoGripper() if kind == "none" else TopicGripper(ports.publish_gripper)
+    return NoGripper() if kind == "none" else CommandGripper(*ports.gripper_command(parallel=kind == "parallel"))
 
 
 def make_planner(

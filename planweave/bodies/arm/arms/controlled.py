@@ -33,22 +33,13 @@ from planweave.core.base.failure import Code
 from planweave.robots import RobotDescription, load_robot
 
 _ARRIVED = 0.02  # rad
-_GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
-_GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
-_GRIP_REACHED = 0.001  # m
+_GRIP_START = 0.25  # s of the controller's time before a still finger counts as stopped
 _FINGERS_REST = 1.0  # s of wall time within which fingers rest after a stop
 _STOPPING = 0.1  # s of the controller's time within which a stop is at work
 _FRESH = 1.0  # s of wall time for which a measured state says that the arm stands
 _STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
-AWAY = 0.03
-"""rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
-MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
-"""
-OFF = 0.05
-"""rad by which a joint, measured or as the controller wants it, may be off the path of a motion. Above the tolerance of
-the controllers (0.04 in config/), which tell a contact by their own error; at a start AWAY is within it.
-"""
 _HELD = 0.03  # rad behind the timed path at which an arm whose controller gives no reason was held
+_STUCK = 0.3  # s without progress after which an arm that the controller wants farther off than `off` is held
 _GOES_ON = 0.2  # s after a stop at which joint states of a living driver come
 _JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the speed limits, that two states in a row may be apart
 
@@ -57,13 +48,13 @@ _Found = TypeVar("_Found")
 
 
 class _Report:
-    """A controller's report of one motion, with stamp and finger opening of the newest state at that time; and the
-    joint positions that the controller wanted last.
+    """A controller's report of one motion, with the stamp of the newest state at that time; and the joint positions
+    that the controller wanted last.
     """
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
-        self.stamp = self.width = 0.0
+        self.stamp = 0.0
         self.desired: Array | None = None
 
 
@@ -84,7 +75,8 @@ class ControlledArm:
 
     Stops only what it moves itself. silence: wall seconds without a measured state after which the controller counts as
     dead; nothing waits for it until states arrive again. robot: by default the default one. names: for remedies in
-    messages. others: who else may command the arm.
+    messages. others: who else may command the arm. step: of a simulator in which time passes only while it is stepped;
+    called instead of waiting for states, which it brings.
     """
 
     def __init__(
@@ -95,11 +87,12 @@ class ControlledArm:
         robot: RobotDescription | None = None,
         names: RosNames | None = None,
         others: OtherCommanders | None = None,
+        step: Callable[[], object] | None = None,
     ):
         self.robot = robot or load_robot()
         self._follower, self._gripper, self._silence = follower, gripper, silence
         self._names, self._others = names or RosNames(), others or Alone()
-        self._changed = threading.Condition()
+        self._changed, self._step = threading.Condition(), step
         self._state: ArmState | None = None
         self._arrived_at = time.monotonic()
         self._silent = False  # a wait has ended because no states came, and none has come since
@@ -109,6 +102,7 @@ class ControlledArm:
         self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
         self._unreached = ""  # why the last stop reached nobody
         self._following = False
+        self._sent: tuple[_Report, Array] = _Report(), np.zeros(0)  # of the newest motion: its report and end
         self._moves_arm = self._moves_fingers = False  # was sent, and is not known to have ended
 
     # ---- from other threads -------------------------------------------------------------------------------------
@@ -160,7 +154,7 @@ class ControlledArm:
                 told = begun is not None and state.stamp - begun.stamp >= _GRIP_START
                 if told and abs(state.finger_speed) < 0.002:
                     break
-                self._changed.wait(_STOPPING / 2)
+                self._pause(_STOPPING / 2)
             return state.width if state is not None else None
 
     @property
@@ -184,7 +178,7 @@ class ControlledArm:
                 if self._silent or left <= 0:
                     self._silent = True
                     raise self._silence_failure()
-                self._changed.wait(left)
+                self._pause(left)
             if not self._state.fingers:
                 raise self._silence_failure()
             return self._state
@@ -194,13 +188,13 @@ class ControlledArm:
         self.check()
         start = self.state()
         away = np.abs(trajectory.positions[0] - start.positions)
-        if away.max() > AWAY:
+        if away.max() > self._follower.away:
             joint = int(away.argmax())
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
                 f"the motion begins {away[joint]:.3f} rad from where {self.robot.joint_names[joint]} is "
-                f"(at most {AWAY:g}): something moved the arm since it was planned, or its joint states are old; "
-                "nothing was moved",
+                f"(at most {self._follower.away:g}): something moved the arm since it was planned, or its joint states "
+                "are old; nothing was moved",
             )
         if foreign := self._others.moving():
             raise SkillFailureError(Code.SAFETY_STOP, f"{foreign}; nothing was moved")
@@ -208,6 +202,7 @@ class ControlledArm:
         with self._changed:
             self._raise_if_over()
             self._following = self._moves_arm = True
+            self._sent = report, trajectory.end
             try:
                 self._follower.start(trajectory, self._listener(report), self._desired(report))
                 outcome = self._wait(lambda: self._end_of(trajectory, report, path, watch))
@@ -221,18 +216,18 @@ class ControlledArm:
         """Start a finger motion; wait until the fingers reach the opening or have stopped against an object."""
         gripper = self._gripper
         with self._changed:
-            if self._gripping is not None and gripper.reports:  # one movement at a time
-                self._finish_grip(self._gripping, width=None)
+            if self._gripping is not None:  # one movement at a time
+                self._finish_grip(self._gripping)
         self.check()
         start = self.state()
         with self._changed:
             self._raise_if_over()
             report = self._gripping = _Report()
-            report.stamp, report.width = start.stamp, start.width
+            report.stamp = start.stamp
             self._moves_fingers = True
             gripper.start(width, force, self._listener(report))
             if wait:
-                self._finish_grip(report, width)
+                self._finish_grip(report)
             assert self._state is not None
             return self._state.width
 
@@ -247,29 +242,37 @@ class ControlledArm:
             return Outcome(Code.GRASP_LOST, lost)
         reported = report.outcome
         if reported is not None and reported.code is not Code.SUCCESS:
-            foreign = reported.code is Code.SAFETY_STOP and not reported.if_silent
-            return replace(reported, message=reported.message + self._by_whom()) if foreign else reported
-        wanted = path.off(report.desired, state.stamp) if report.desired is not None else (0.0, 0)
-        if wanted[0] > OFF:
+            return replace(reported, message=reported.message + self._by_whom()) if reported.foreign else reported
+        wanted = path.off(report.desired) if report.desired is not None else (0.0, 0)
+        if wanted[0] > follower.off:
             return Outcome(
                 Code.SAFETY_STOP,
                 f"the controller follows another trajectory than the one sent: it wants {names[wanted[1]]} "
                 f"{wanted[0]:.3f} rad off its path{self._by_whom()}; the arm was stopped",
             )
         off, joint = path.off(state.positions, state.stamp)
-        if off > OFF:
+        if off > follower.off:
             others = self._by_whom()
             return Outcome(
                 Code.SAFETY_STOP if others else Code.COLLISION,
-                f"{names[joint]} is {off:.3f} rad off the path of the motion (at most {OFF:g}): something blocks or "
-                f"pushes the arm, or somebody else moves it{others}; it was stopped",
+                f"{names[joint]} is {off:.3f} rad off the path of the motion (at most {follower.off:g}): something "
+                f"blocks or pushes the arm, or somebody else moves it{others}; it was stopped",
+            )
+        ahead = np.abs(report.desired - state.positions) if report.desired is not None else np.zeros(len(names))
+        if ahead.max() > follower.off and path.idle(state.stamp) > _STUCK:
+            joint = int(ahead.argmax())
+            return Outcome(
+                Code.COLLISION,
+                f"the arm was held: the controller wants {names[joint]} {ahead[joint]:.3f} rad farther along its path "
+                f"(at most {follower.off:g}), and nothing has moved for {_STUCK:g} s; it was stopped",
             )
         error = np.abs(state.positions - trajectory.end)
         joint, near = int(error.argmax()), float(error.max()) < _ARRIVED
-        told = report.outcome is not None or not follower.reports
+        told = report.outcome is not None
         timely = state.stamp - path.begun - trajectory.duration >= -0.05
         overdue = path.idle(state.stamp) > follower.grace
-        if near and told and (overdue or (state.still and timely)):
+        rests = state.still or (told and state.stamp - report.stamp >= follower.settle)
+        if near and told and (overdue or (rests and timely)):
             return Outcome(Code.SUCCESS)
         if not overdue:
             return None
@@ -290,33 +293,27 @@ class ControlledArm:
         named = self._others.named()
         return f" (it also takes commands of {named})" if named else ""
 
-    def _finish_grip(self, report: _Report, width: float | None) -> None:
+    def _finish_grip(self, report: _Report) -> None:
         gripper, begun = self._gripper, report.stamp
 
         def finished() -> bool:
             state = self._state
             assert state is not None
-            elapsed = state.stamp - begun
-            if gripper.reports:
-                outcome = report.outcome
-                settled = outcome is not None and state.stamp - report.stamp >= gripper.settle
-                failed = outcome is not None and outcome.code is not Code.SUCCESS
-                return settled or failed or elapsed > gripper.grace
-            there = width is not None and abs(state.width - width) < _GRIP_REACHED and abs(state.finger_speed) < 0.01
-            moved = abs(state.width - report.width) > _GRIP_REACHED
-            stopped = elapsed > (_GRIP_START if moved else _GRIP_DEAF) and abs(state.finger_speed) < 0.002
-            return (elapsed > 0 and (there or stopped)) or elapsed > gripper.grace
+            outcome = report.outcome
+            settled = outcome is not None and state.stamp - report.stamp >= gripper.settle
+            failed = outcome is not None and outcome.code is not Code.SUCCESS
+            return settled or failed or state.stamp - begun > gripper.grace
 
         self._wait(finished)
         self._gripping, self._moves_fingers = None, False
         outcome = report.outcome
-        if outcome is None and gripper.reports:
+        if outcome is None:
             gripper.stop()
             outcome = Outcome(
                 Code.CONTROL_FAILED,
                 f"the gripper did not report the end of its movement within {gripper.grace:g} s; it was stopped",
             )
-        if outcome is not None and outcome.code is not Code.SUCCESS:
+        if outcome.code is not Code.SUCCESS:
             raise SkillFailureError(outcome.code, outcome.message)
 
     def _listener(self, report: _Report) -> Done:
@@ -350,7 +347,7 @@ class ControlledArm:
             code, message = Code.SAFETY_STOP, outcome.if_silent
         elif outcome.if_behind and behind > _HELD:
             code, message = Code.COLLISION, outcome.if_behind
-        raise SkillFailureError(code, _with(message, standing), final=code is Code.COLLISION)
+        raise _unsure(SkillFailureError(code, message, final=code is Code.COLLISION), standing)
 
     def _goes_on(self) -> bool:
         """Whether joint states come a moment after the stop."""
@@ -358,7 +355,7 @@ class ControlledArm:
         while (left := end - time.monotonic()) > 0:
             if self._state is not None and self._state.stamp >= self._stopped + _GOES_ON:
                 return True
-            self._changed.wait(left)
+            self._pause(left)
         return False
 
     def _stop(self) -> None:
@@ -366,8 +363,23 @@ class ControlledArm:
         self._stopped = self._state.stamp if self._state is not None else 0.0
         if self._moves_arm:
             self._unreached = self._follower.stop()
+            self._hold()
         if self._moves_fingers:
             self._gripper.stop()
+
+    def _hold(self) -> None:
+        """Have a controller hold the arm where it stands, whose goal has ended with success elsewhere: it still wants
+        the end, and no cancel changes that. What held the arm would be pushed, or the arm jump once it is free.
+        """
+        report, end = self._sent
+        state, told = self._state, report.outcome
+        if state is None or told is None or told.code is not Code.SUCCESS:
+            return
+        if np.abs(state.positions - end).max() >= _ARRIVED:
+            stand = np.array([state.positions, state.positions])
+            still = Trajectory(np.array([0.0, _STOPPING]), stand, np.zeros_like(stand))
+            self._sent = _Report(), end
+            self._follower.start(still, lambda _: None, lambda _: None)
 
     def _silence_failure(self) -> SkillFailureError:
         if self._state is not None and not self._state.fingers and time.monotonic() - self._arrived_at < self._silence:
@@ -394,10 +406,19 @@ class ControlledArm:
                 self._silent = silent
                 failure, moved = self._silence_failure(), self._moves_arm
                 self._stop()
-                if moved:
-                    failure.message = _with(failure.message, self._unreached or self._wait_still())
-                raise failure
-            self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
+                raise _unsure(failure, (self._unreached or self._wait_still()) if moved else "")
+            self._pause(max(0.0, min(silent_at, self._deadline) - now))
+
+    def _pause(self, seconds: float) -> None:
+        """Wait at most so long for the next state or report; others may take the lock meanwhile."""
+        if self._step is None:
+            self._changed.wait(seconds)
+            return
+        self._changed.release()
+        try:
+            self._step()
+        finally:
+            self._changed.acquire()
 
     def _wait_still(self) -> str:
         """Wait until the arm rests, measured with a delay after the stop, since a motion may just have been commanded.
@@ -413,7 +434,7 @@ class ControlledArm:
                 if later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH):
                     self._moves_arm = False
                     return ""
-            self._changed.wait(_STOPPING / 2)
+            self._pause(_STOPPING / 2)
         silent = time.monotonic() - self._arrived_at
         seen = (
             f"no joint states for {silent:.1f} s, so it is unknown whether the arm stands"
@@ -427,14 +448,17 @@ class ControlledArm:
             self._stop()
             self._aborted = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
         if self._aborted is not None:
-            if self._moves_arm:
-                self._aborted.message = _with(self._aborted.message, self._wait_still())
-            raise self._aborted
+            raise _unsure(self._aborted, self._wait_still() if self._moves_arm else "")
 
 
-def _with(message: str, problem: str) -> str:
-    """A message extended once by the problem of a stop."""
-    return message if not problem or problem in message else f"{message}. But {problem}"
+def _unsure(failure: SkillFailureError, problem: str) -> SkillFailureError:
+    """A failure extended once by the problem of its stop. Where it is unknown whether the arm stands nothing is tried
+    again, whatever failed first.
+    """
+    if problem and problem not in failure.message:
+        failure.message += f". But {problem}"
+        failure.code = failure.code if failure.code is Code.CANCELED else Code.SAFETY_STOP
+    return failure
 
 
 def _jump(robot: RobotDescription, before: ArmState | None, after: ArmState) -> str:

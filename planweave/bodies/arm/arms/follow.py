@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from planweave.bodies.arm.arms.base import Desired, Done, GoalPort, Outcome
+from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, GoalPort, Outcome
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
@@ -39,8 +39,8 @@ class ActionFollower:
     messages.
     """
 
-    reports = True
-    grace = 3.0
+    away, off = AWAY, OFF
+    grace, settle = 3.0, 0.3
 
     def __init__(
         self,
@@ -69,28 +69,30 @@ class ActionFollower:
 def outcome_of(ended: ActionEnd, names: RosNames) -> Outcome:
     """Convert the result of a FollowJointTrajectory goal to a failure code."""
     recover = names.how_to_recover
-    if ended.end is End.ABSENT:
+    if ended.end is End.ABSENT:  # here and below: nothing helps until a person does something
         return Outcome(
-            Code.CONTROL_FAILED,
+            Code.SAFETY_STOP,
             f"no controller offers {ended.action}: is it loaded and active? (ros2 control list_controllers); {recover}",
         )
     if ended.end is End.REJECTED:
         return Outcome(
-            Code.CONTROL_FAILED,
+            Code.SAFETY_STOP,
             f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {recover}",
         )
     number = int(getattr(ended.result, "error_code", 0))
     said = str(getattr(ended.result, "error_string", "") or "")
     if ended.end is End.SUCCEEDED and number == 0:
         return Outcome(Code.SUCCESS)
-    # Older controllers end the goal as cancelled when they are deactivated, too (ros2_controllers before #1517).
-    if ended.end is End.CANCELED and "deactivat" not in said:
-        if number == -1:
-            return Outcome(
-                Code.SAFETY_STOP,
-                f"another client of {ended.action} sent a goal of its own, which ended the motion ({said}); "
-                "the arm was stopped: end that client, or wait for it",
-            )
+    # Pre-empted and deactivated goals have the same number and end as aborted, with older controllers (ros2_controllers
+    # before #2422 and #1517) as cancelled: only the text tells them apart.
+    if number == -1 and "new incoming" in said:
+        return Outcome(
+            Code.SAFETY_STOP,
+            f"another client of {ended.action} sent a goal of its own, which ended the motion ({said}); "
+            "the arm was stopped: end that client, or wait for it",
+            foreign=True,
+        )
+    if ended.end is End.CANCELED and number != -1:
         return Outcome(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
     code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {recover}"))
     said = f" ({said})" if said else ""

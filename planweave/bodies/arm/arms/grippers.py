@@ -35,7 +35,6 @@ class FrankaGripper:
     home: whether to home the fingers before the first motion, as required after each start of the hand.
     """
 
-    reports = True
     grace = 25.0
     settle = 0.2
 
@@ -96,9 +95,8 @@ class CommandGripper:
     and the opening tells what is held.
     """
 
-    reports = True
     grace = 10.0
-    settle = 0.2
+    settle = 0.05
 
     def __init__(self, port: GoalPort, to_goal: Callable[[float, float], Any]):
         self._port, self._to_goal = port, to_goal
@@ -120,7 +118,6 @@ class CommandGripper:
 class NoGripper:
     """Succeeds at once without motion: fake hardware has no gripper actions."""
 
-    reports = True
     grace = 1.0
     settle = 0.0
 

@@ -8,42 +8,33 @@ import numpy as np
 
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.robots import RobotDescription, load_robot
-
-_STALE = 2.0  # s by which the fingers' stamp may be behind the arm's
+from planweave.robots.newest_joints import NewestJoints
 
 
 class JointStates:
-    """Keeps the newest position and velocity of each joint. Not thread-safe."""
+    """Makes arm states of the newest joint states. Not thread-safe."""
 
     def __init__(self, robot: RobotDescription | None = None) -> None:
         """robot: whose joints; by default the default one."""
-        self._robot = robot or load_robot()
-        self._wanted = frozenset((*self._robot.joint_names, *self._robot.gripper.joints))
-        self._joints: dict[str, tuple[float, float, float]] = {}
+        self._newest = NewestJoints(robot or load_robot())
+        self.problem = ""
+        """Why the last message with joints of the arm made no state; empty where it did."""
 
     def add(
         self, stamp: float, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]
     ) -> ArmState | None:
         """Add one message (s, rad or m, and per second); velocities may be empty.
 
-        Returns the state where the message contains the arm's joints; else None, also where a number is missing or not
-        finite. Where the fingers' states are old or missing, the state says so.
+        Returns the state where the message has joints of the arm, and all of them are known; else None. Where the
+        fingers' states are old or missing, the state says so.
         """
         if len(positions) != len(names) or len(velocities) not in (0, len(names)):
             return None
-        for index, name in enumerate(names):
-            if name not in self._wanted:
-                continue
-            speed = velocities[index] if len(velocities) else 0.0
-            self._joints[name] = (stamp, float(positions[index]), float(speed))
-        if self._robot.joint_names[0] not in names:
+        if not self._newest.add(stamp, dict(zip(names, positions)), dict(zip(names, velocities))):
             return None
-        nothing = (-np.inf, np.nan, np.nan)
-        arm = np.array([self._joints.get(name, nothing) for name in self._robot.joint_names])
-        if not np.isfinite(arm).all() or (arm[:, 0] != stamp).any():
+        self.problem = self._newest.problem(fingers=False)
+        if self.problem:
             return None
-        fingers = np.array([self._joints.get(name, nothing) for name in self._robot.gripper.joints])
-        gripper = self._robot.gripper
-        speed = gripper.width(fingers[:, 2].tolist()) - gripper.width([0.0] * len(fingers))
-        recent = bool(np.isfinite(fingers).all()) and stamp - float(fingers[:, 0].min()) <= _STALE
-        return ArmState(stamp, arm[:, 1], arm[:, 2], gripper.width(fingers[:, 1].tolist()), speed, recent)
+        newest, joints, speeds = self._newest.arm
+        width, speed = self._newest.opening
+        return ArmState(newest, np.array(joints), np.array(speeds), width, speed, not self._newest.problem())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.arms.base import Desired, Done, Outcome
+from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, Outcome
 from planweave.bodies.arm.arms.follow import HELD
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
@@ -130,8 +130,9 @@ class MoveItFollower:
     remedies in messages.
     """
 
-    reports = True
+    away, off = AWAY, OFF
     grace = 5.0
+    settle = 0.3
 
     def __init__(self, process: MoveItProcess, cancel: Callable[[], str], names: RosNames | None = None):
         self._process, self._cancel, self._names = process, cancel, names or RosNames()

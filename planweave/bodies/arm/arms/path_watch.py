@@ -30,14 +30,20 @@ class PathWatch:
         self._progress_at = begun
         self._delay = np.inf  # least delay of the measured positions behind the timed ones, s
 
-    def off(self, positions: Array, stamp: float) -> tuple[float, int]:
-        """Distance from the path (rad, of the joint that is farthest from it) and index of that joint. Counts progress.
+    def off(self, positions: Array, stamp: float | None = None) -> tuple[float, int]:
+        """Distance from the path (rad, of the joint that is farthest from it) and index of that joint.
 
-        stamp: of the newest measured state, s.
+        stamp: of measured positions, whose progress counts, s; None: the positions are not measured.
         """
         shares = np.clip(((positions - self._from) * self._steps).sum(axis=1) / self._squares, 0.0, 1.0)
         away = np.abs(positions - (self._from + shares[:, None] * self._steps))
         distances = away.max(axis=1)
+        if stamp is not None:
+            self._progress(distances, shares, stamp)
+        nearest = int(distances.argmin())
+        return float(distances[nearest]), int(away[nearest].argmax())
+
+    def _progress(self, distances: Array, shares: Array, stamp: float) -> None:
         along = self._along[:-1] + shares * np.diff(self._along)
         near = np.flatnonzero(along <= self._reached + _AHEAD)
         if len(near):
@@ -47,8 +53,6 @@ class PathWatch:
             self._marked, self._progress_at = self._reached, stamp
             timed = float(np.interp(self._reached, self._along, self._trajectory.times))
             self._delay = min(self._delay, max(0.0, stamp - self.begun - timed))
-        nearest = int(distances.argmin())
-        return float(distances[nearest]), int(away[nearest].argmax())
 
     def idle(self, stamp: float) -> float:
         """Seconds without progress, at the stamp of a measured state."""

@@ -7,9 +7,6 @@ is sent.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
@@ -17,54 +14,18 @@ from planweave.bodies.arm.motion_execution import OnPhase
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, turn_on
 from planweave.bodies.arm.skills.body import SkillContext
-from planweave.bodies.arm.skills.grasp import grasp
-from planweave.bodies.arm.skills.hand_over import hand_over
-from planweave.bodies.arm.skills.home import return_to_base
-from planweave.bodies.arm.skills.placing import (
-    grab_and_putin,
-    place_at,
-    place_behind,
-    place_between,
-    place_in,
-    place_in_front_of,
-    place_left_of,
-    place_on,
-    place_right_of,
-)
-from planweave.bodies.arm.skills.push import push_aside
-from planweave.bodies.arm.skills.push_to import push_to_front_of
+from planweave.bodies.arm.skills.door import Skill, make_lists
 from planweave.bodies.arm.surroundings import Surroundings
-from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 
-SKILLS: dict[str, Callable[..., None]] = {
-    "grasp": grasp,
-    "place_on": place_on,
-    "place_in": place_in,
-    "place_at": place_at,
-    "place_left_of": place_left_of,
-    "place_right_of": place_right_of,
-    "place_in_front_of": place_in_front_of,
-    "place_behind": place_behind,
-    "place_between": place_between,
-    "push_aside": push_aside,
-    "hand_over": hand_over,
-    "return_to_base": return_to_base,
-    "grab_and_putin": grab_and_putin,
-    "push_to_front_of": push_to_front_of,
-    "open": open_up,
-    "close": close,
-    "turn_on": turn_on,
-    "turn_off": turn_off,
-}
-_NEEDS_HELD = {name for name in SKILLS if name.startswith("place_")} | {"hand_over"}
+BUILT_IN = ("grasping", "placing", "pushing", "articulated", "handing_over", "homing")
+"""The skills that carry out an action for which none are listed."""
 
 
 class Skills:
-    """Executes actions of the tabletop domain with an arm, one at a time, with the configured retries."""
+    """The skills of an arm: which of them carry out an action, in the order in which they are tried."""
 
     def __init__(
         self,
@@ -77,51 +38,43 @@ class Skills:
     ):
         self.body = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())
         self.reaching, self.mover, self.sight = reaching, self.body.mover, self.body.sight
+        self._lists = make_lists({"": BUILT_IN, **self.body.settings.skills})
 
-    def run(self, action: Action, on_phase: OnPhase | None = None) -> None:
-        """Execute one action whose precondition holds. Raises SkillFailureError."""
-        self.mover.begin(on_phase)
-        self.body.tried.clear()
-        self.body.pushed.clear()
-        if action.name not in SKILLS:
-            raise SkillFailureError(Code.INVALID_ACTION, str(UnknownNameError("skill", action.name, SKILLS)))
+    def able(self, action: Action) -> dict[str, Skill]:
+        """The skills of the action's list that say they can carry it out, by name; raises INVALID_ACTION where there is
+        none, or the action is switched off.
+        """
         if action.name in self.body.settings.off:
             raise SkillFailureError(
                 Code.INVALID_ACTION,
                 f"{action.name} is switched off for this arm (parameter actions_off of executor_node); nothing moved",
             )
+        skills = self._lists.get(action.name, self._lists[""])
+        why = {name: skill.can(self.body, action) for name, skill in skills.items()}
+        found = {name: skill for name, skill in skills.items() if not why[name]}
+        if not found:
+            told = "; ".join(f"{name}: {text}" for name, text in why.items())
+            raise SkillFailureError(
+                Code.INVALID_ACTION, f"no skill carries out {action} (parameter skills.{action.name}): {told}"
+            )
+        return found
+
+    def begin(self, on_phase: OnPhase | None) -> None:
+        """Begin an action: reset its accounts; on_phase: called with phase and progress (0 to 1)."""
+        self.mover.begin(on_phase)
+        self.body.tried.clear()
+        self.body.pushed.clear()
+
+    def by(self, skill: Skill, action: Action) -> None:
+        """Carry out an action whose precondition holds by a skill; raises SkillFailureError."""
         try:
-            self._try(action)
+            skill.run(self.body, action)
         finally:
             self.body.world.action_ended()
 
-    def _try(self, action: Action) -> None:
-        """Run the skill; after a failure apply the remedy of its code and retry.
-
-        A lost object is grasped again first (regrasp after a slip).
+    def run(self, action: Action, on_phase: OnPhase | None = None) -> None:
+        """Begin an action whose precondition holds, and carry it out by the first skill that can; raises
+        SkillFailureError.
         """
-        failures: Counter[Code] = Counter()
-        while True:
-            try:
-                if failures and action.name in _NEEDS_HELD and self.body.world.held is None:
-                    grasp(self.body, action.args[0])
-                SKILLS[action.name](self.body, *action.args)
-                return
-            except SkillFailureError as error:
-                failures[error.code] += 1
-                policy = self.body.settings.retries.get(error.code)
-                if error.final or policy is None or failures[error.code] > policy.times:
-                    if sum(failures.values()) > 1:
-                        error.message += f" (tried {sum(failures.values())} times)"
-                    raise
-                remedy = policy.remedy
-            self._prepare(remedy)
-
-    def _prepare(self, remedy: str) -> None:
-        """See `planweave.bodies.arm.retries.REMEDIES`."""
-        if remedy != "other_grasp":
-            self.body.tried.clear()
-        if remedy == "back_off" or self.body.world.held is not None:
-            self.body.look_anew()
-        else:
-            self.body.draw_back()
+        self.begin(on_phase)
+        self.by(next(iter(self.able(action).values())), action)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -26,10 +27,10 @@ _BACK = 0.06  # straight way to and from a handle, m
 _SPREAD = 0.02  # fingers open so much wider than what they take, m
 _STEPS = 16  # poses along the motion of a joint
 _OPEN = {"slide": 0.93, "hinge": 0.75}  # share of the range to which drawers and doors are opened
-_FLUSH = 0.001  # share of the range at which a drawer or door is shut, not just nearly
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
 _TURNED = 0.32  # share of a knob's range that turns it on
 _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
+_CONTACT = (Code.CONTROL_FAILED, Code.COLLISION)  # what moves along, or is pushed shut, ends where it ends
 _EMPTY = 0.004  # the fingers hold nothing below this, m
 
 
@@ -85,7 +86,7 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
                 or len(tried) == count
             ):
                 break
-        if _seen(body, effect) and (effect.predicate != "closed" or body.articulation(name).openness < _FLUSH):
+        if _seen(body, name, effect) and (effect.predicate != "closed" or body.articulation(name).is_flush):
             return
     if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
         raise failure
@@ -97,10 +98,26 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
     )
 
 
-def _seen(body: SkillContext, effect: Literal) -> bool:
+def _seen(body: SkillContext, name: str, effect: Literal) -> bool:
+    """Whether a look at the part shows the effect; where the arm is in the way, from where it observes."""
     body.mover.phase("verifying", 0.9)
-    body.sight.next_image(body.arm.state().stamp - 1e-9, body.settings.verify_seconds)
+    if not _is_in_view(body, name):
+        body.go_observe()
+        if not _is_in_view(body, name):
+            return False
     return body.world.world().holds(effect)
+
+
+def _is_in_view(body: SkillContext, name: str) -> bool:
+    """Wait for a look taken from now on that shows a part; whether one came."""
+    stamp: float | None = body.arm.state().stamp - 1e-9
+    end = time.monotonic() + body.settings.verify_seconds
+    while stamp is not None:
+        stamp = body.sight.next_image(stamp, end - time.monotonic())
+        part = body.world.articulation(name)
+        if stamp is not None and part is not None and part.visible:
+            return True
+    return False
 
 
 def _pull(body: SkillContext, name: str, target: float, tried: list[Array]) -> None:
@@ -139,9 +156,9 @@ def _push(body: SkillContext, name: str, tried: list[Array]) -> None:
     try:
         mover.move(motion.along, "pushing", 0.5, slow=True, touching=(part.thing,))
     except SkillFailureError as error:
-        if error.code is not Code.CONTROL_FAILED:
+        if error.code not in _CONTACT:
             raise  # else it may be shut already: the look tells
-    _retreat(body, part)
+    _retreat(body, part, part.outward)
 
 
 def _take(body: SkillContext, name: str, part: Articulation, motion: _Motion) -> None:
@@ -157,7 +174,7 @@ def _take(body: SkillContext, name: str, part: Articulation, motion: _Motion) ->
     try:
         mover.move(motion.along, "moving", 0.5, slow=True, touching=(part.thing,))
     except SkillFailureError as error:
-        if error.code is not Code.CONTROL_FAILED:
+        if error.code not in _CONTACT:
             raise  # else it went as far as it goes: the look tells
     finally:
         mover.phase("opening", 0.8)
@@ -172,10 +189,14 @@ def _approach(body: SkillContext, motion: _Motion) -> None:
     body.mover.grip(motion.opening)
 
 
-def _retreat(body: SkillContext, part: Articulation) -> None:
-    start = body.arm.state().positions
-    approach = body.reaching.kinematics.forward(start)[:3, 2]
-    line = body.reaching.planner.line(start, -approach, _BACK)
+def _retreat(body: SkillContext, part: Articulation, way: Array | None = None) -> None:
+    """Leave a part straight along a way, where there is one: what was pushed may be hooked on the fingers else; by
+    default back from where the hand came.
+    """
+    start, planner = body.arm.state().positions, body.reaching.planner
+    back = -body.reaching.kinematics.forward(start)[:3, 2]
+    line = planner.line(start, way, _BACK) if way is not None else None
+    line = planner.line(start, back, _BACK) if line is None else line
     if line is not None:
         body.mover.move(line, "retreating", 0.85, slow=True, touching=(part.thing,))
 
@@ -220,8 +241,8 @@ def _with(body: SkillContext, name: str, part: Articulation, q: Array, pose: Arr
     """The straight way to joint positions at a handle and the way with it, or what blocks them."""
     back = body.reaching.planner.line(q, -pose[:3, 2], _BACK)
     way = body.reaching.kinematics.along(q, along)
-    if back is None or way is None:
-        return ""
+    if back is None or way is None or body.reaching.planner.line(way[-1], -along[-1][:3, 2], _BACK) is None:
+        return ""  # also where the hand could not leave the handle at the end
     body.scene.update(body.world.things())
     hit = body.scene.path_contact(back, 0.0, (part.thing,))
     if hit is None:

@@ -44,6 +44,11 @@ def place_on(body: SkillContext, name: str, target: str) -> None:
 
 def place_in(body: SkillContext, name: str, target: str) -> None:
     """Place the held item into a container."""
+    if body.world.articulation(target) is not None:  # somebody may have shut it meanwhile
+        body.sight.require(since_motion=True)
+        opened = Literal("opened", (target,))
+        if not body.world.world().holds(opened):
+            raise SkillFailureError(Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), final=True)
     box = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:

@@ -1,0 +1,280 @@
+"""The kitchen by what cameras see: tasks in random arrangements, and honesty while people's hands interfere.
+
+The system kitchen runs as its processes, without a language model. What a task reports is held against the simulator's
+true poses and joints at its end: a false success must never be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from geometry_msgs.msg import Point
+from planweave_interfaces.msg import DetectedObjects
+from planweave_interfaces.srv import Intervene
+from rich.console import Console
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from benchmarks.honesty import Outcome, Played, verdict
+from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
+from benchmarks.spun_node import spun_node, wait_until
+from planweave.bench.tabletop_checks import ObjectPose
+from planweave.cli.run import started
+from planweave.core.base.errors import PlanweaveError, UnknownNameError
+from planweave.core.base.paths import find_config
+from planweave.simulation.fixtures import FIXTURES
+from planweave.simulation.scene import Scene, load_scene
+from planweave_ros.client import Client
+from planweave_ros.tabletop_runs import Truth
+
+PATIENCE = 240.0  # wall seconds for one task; for whatever else is waited for, a fourth of it
+_FREE = (0.32, 0.58), (-0.24, 0.24)  # x and y of the counter on which things are strewn, m
+_KEPT_FREE = (0.52, 0.25, 0.08), (0.56, -0.32, 0.09)  # x, y and radius of where drawers and the door go, m
+_APART = 0.03  # m between their outlines
+_TRIES = 20_000  # arrangements
+_BOARD = 0.012  # m, of carcasses
+_SET = 4  # frames that together show all of the scene
+
+
+class KitchenStage:
+    """The running system, people's hands, and the truth."""
+
+    def __init__(self, client: Client, node: Any, folder: Path) -> None:
+        self._client, self._folder, self._truth = client, folder, Truth(node)
+        self._intervene = node.create_client(Intervene, "simulation/intervene")
+        self._forget = node.create_client(Trigger, "perception/forget")
+        self._parts: dict[str, float] = {}
+        self._seen: list[set[str]] = []
+        self._scene: Scene | None = None
+        node.create_subscription(JointState, "simulation/furniture_states", self._on_parts, 10)
+        node.create_subscription(DetectedObjects, "perception/detected_objects", self._on_objects, 10)
+
+    def _on_parts(self, message: JointState) -> None:
+        self._parts = {_short(name): value for name, value in zip(message.name, message.position)}
+
+    def _on_objects(self, message: DetectedObjects) -> None:
+        self._seen = [*self._seen[-_SET:], {o.class_name for o in message.objects if o.visible}]
+
+    def play(self, case: KitchenCase, seed: int | None = None) -> Played:
+        """One case from its scene to the verdict; seed: of a random arrangement, None for that of the scene."""
+        begun, name = time.monotonic(), case.id if seed is None else f"{case.id}/{seed}"
+        try:
+            self._set(case, seed)
+            for act in case.before:
+                self._do(act)
+            came, failed = [True], list[PlanweaveError]()
+            ended = threading.Event()
+            person = threading.Thread(target=self._interfere, args=(case.during, ended, came, failed), daemon=True)
+            person.start()
+            try:
+                result = self._client.run_task(case.sentence, method="classical", timeout=PATIENCE)
+            finally:
+                ended.set()
+                person.join(PATIENCE / 4)
+            true = self._holds(case)
+            if failed:
+                raise failed[0]
+        except PlanweaveError as error:
+            return Played(name, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+        outcome = verdict(result.success, true, case.blind)
+        if not came[0] and outcome is not Outcome.FALSE_SUCCESS:
+            outcome = Outcome.NOT_PLAYED
+        return Played(name, outcome, result.success, true, result.message, time.monotonic() - begun)
+
+    def _set(self, case: KitchenCase, seed: int | None) -> None:
+        """Load the scene, and wait until the cameras see all of it."""
+        scene = yaml.safe_load(find_config("scenes", "kitchen").read_text())
+        for part, value in case.open_at_first.items():
+            index, name = part.split("/")
+            scene["fixtures"][int(index)].setdefault("joints", {})[name] = value
+        if seed is not None:
+            strew(scene["objects"], np.random.default_rng(seed))
+        path = self._folder / "scene.yaml"
+        path.write_text(yaml.safe_dump(scene))
+        self._scene = load_scene(str(path))
+        self._client.load_scene(str(path))
+        self._ask(self._forget, Trigger.Request())
+        self._seen = []
+        wanted = {o["kind"] for o in (*scene["objects"], *scene["fixtures"])}
+        try:
+            wait_until(lambda: len(self._seen) > _SET and not self._unseen(wanted), PATIENCE / 4, "all to be seen")
+        except PlanweaveError:
+            raise PlanweaveError(f"the cameras do not see {', '.join(sorted(self._unseen(wanted)))}") from None
+
+    def _unseen(self, wanted: set[str]) -> set[str]:
+        """Classes of which nothing was visible in the newest frames."""
+        return wanted - set().union(*self._seen)
+
+    def _interfere(
+        self, acts: Sequence[Act], ended: threading.Event, came: list[bool], failed: list[PlanweaveError]
+    ) -> None:
+        """Do the acts of a case, one after the other, each at its moment; the last that waits for a moment is left to
+        the simulation.
+        """
+        try:
+            for act in acts:
+                while act.once is not None and not _within(self._parts.get(act.once[0]), act.once[1]):
+                    if ended.wait(0.02):
+                        came[0] = False
+                        return
+                self._do(act)
+            if any(act.when for act in acts):
+                ended.wait()
+                said = self._ask(self._intervene, Intervene.Request(camera=[True]))
+                came[0] = "never came" not in said
+        except PlanweaveError as error:
+            failed.append(error)
+
+    def _do(self, act: Act) -> None:
+        assert self._scene is not None
+        kinds = [o.kind for o in self._scene.objects]
+        request = Intervene.Request(when=act.when, watch=kinds.index(act.watch))
+        request.objects = [kinds.index(name) for name in act.objects]
+        request.places = [Point(x=x, y=y, z=z) for x, y, z in act.objects.values()]
+        request.joints, request.values = list(act.parts), list(act.parts.values())
+        request.camera = [] if act.camera is None else [act.camera]
+        self._ask(self._intervene, request)
+
+    def _ask(self, service: Any, request: Any) -> str:
+        wait_until(service.service_is_ready, PATIENCE / 4, service.srv_name)
+        future = service.call_async(request)
+        wait_until(future.done, PATIENCE / 4, service.srv_name)
+        if not future.result().success:
+            raise PlanweaveError(f"{service.srv_name}: {future.result().message}")
+        return str(future.result().message)
+
+    def _holds(self, case: KitchenCase) -> bool:
+        """Whether what the sentence asks for is true in the simulator."""
+        assert self._scene is not None
+        bodies = {b.kind: b for b in self._truth.bodies(self._scene, seconds=PATIENCE / 4)}
+        return (
+            all(_within(self._parts.get(part), span) for part, span in case.parts.items())
+            and all(inside(self._scene, part, self._parts[part], bodies[name]) for name, part in case.inside.items())
+            and all(_rests_on(bodies[name], bodies[other]) for name, other in case.on.items())
+        )
+
+
+def inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
+    """Whether the middle of a thing's bottom is within a drawer that is so far out, m."""
+    index, name = part.split("/")
+    fixture = scene.fixtures[int(index)]
+    depth, width, height = fixture.size
+    names = FIXTURES[fixture.kind].parts
+    each = (height - _BOARD) / len(names)
+    low = height - _BOARD - each * (names.index(name) + 1)
+    c, s = math.cos(fixture.yaw), math.sin(fixture.yaw)
+    x, y = body.position[0] - fixture.position[0], body.position[1] - fixture.position[1]
+    along, across = c * x + s * y + value, c * y - s * x
+    return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.bottom < low + each
+
+
+def _rests_on(item: ObjectPose, other: ObjectPose) -> bool:
+    return other.covers(*item.position[:2]) and abs(item.bottom - other.bottom) < other.top - other.bottom + 0.005
+
+
+def _within(value: float | None, span: tuple[float, float]) -> bool:
+    return value is not None and span[0] <= value <= span[1]
+
+
+def _short(name: str) -> str:
+    """`0/top_drawer` of the joint's name in the model."""
+    _, index, part = name.split("_", 2)
+    return f"{index}/{part}"
+
+
+def strew(objects: list[dict[str, Any]], rng: np.random.Generator) -> None:
+    """Put the objects of a scene at random places of the counter."""
+    for _ in range(_TRIES):
+        placed: list[tuple[float, float, float]] = []
+        for thing in objects:
+            x, y = (float(rng.uniform(low, high)) for low, high in _FREE)
+            radius = _radius(thing)
+            if any(math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE)):
+                break
+            placed.append((x, y, radius))
+        if len(placed) == len(objects):
+            for thing, (x, y, _) in zip(objects, placed):
+                thing.update(position=[x, y], yaw=float(rng.uniform(-math.pi, math.pi)))
+            return
+    raise PlanweaveError("there is no room for all objects of the kitchen")
+
+
+def _radius(thing: dict[str, Any]) -> float:
+    return float(thing.get("size", [0.085])[0]) / 2 if thing["kind"] != "mug" else 0.06
+
+
+@contextlib.contextmanager
+def running_kitchen(console: Console) -> Iterator[KitchenStage]:
+    """The system kitchen as processes, without a language model."""
+    values = {"planner_node.client": "none"}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started("kitchen", values, console) as (client, _),
+        spun_node("planweave_kitchen") as node,
+    ):
+        yield KitchenStage(client, node, Path(folder))
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """Rows of figure, value, goal and whether it is met."""
+    known = [case.id for case in (*TASKS, *HONESTY)]
+    for name in options.tasks:
+        if name not in known:
+            raise UnknownNameError("kitchen case", name, known)
+    tasks, honesty = ([c for c in cases if not options.tasks or c.id in options.tasks] for cases in (TASKS, HONESTY))
+    played: dict[str, list[Played]] = {"tasks": [], "honesty": []}
+    with running_kitchen(console) as stage:
+        for kind, cases in (
+            ("tasks", [(case, seed) for seed in range(options.seeds) for case in tasks]),
+            ("honesty", [(case, None) for case in honesty * options.repeat]),
+        ):
+            for case, seed in cases:
+                one = stage.play(case, seed)
+                played[kind].append(one)
+                console.print(
+                    f"{one.case}: {one.outcome.value} ({one.seconds:.0f} s) {one.message[:200]}", highlight=False
+                )
+    return [row for kind, those in played.items() if those for row in _rows(kind, those)]
+
+
+def _rows(kind: str, played: Sequence[Played]) -> list[dict[str, Any]]:
+    counts = Counter(p.outcome for p in played)
+    reached, false = counts[Outcome.RIGHT_SUCCESS], counts[Outcome.FALSE_SUCCESS]
+    rows = [
+        {
+            "figure": f"kitchen, {kind}: false successes",
+            "value": f"{false} of {len(played)}",
+            "goal": "0",
+            "met": not false,
+            "cases": [p.case for p in played if p.outcome is Outcome.FALSE_SUCCESS],
+        }
+    ]
+    if kind == "tasks":
+        goal = math.ceil(0.95 * len(played))
+        rows.append(
+            {
+                "figure": "kitchen, tasks: reached",
+                "value": f"{reached} of {len(played)}",
+                "goal": f"≥ {goal}",
+                "met": reached >= goal,
+                "cases": [f"{p.case}: {p.message[:120]}" for p in played if p.outcome is not Outcome.RIGHT_SUCCESS],
+            }
+        )
+    for outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO, Outcome.FALSE_FAILURE, Outcome.NOT_PLAYED):
+        ids = [p.case for p in played if p.outcome is outcome]
+        value = f"{counts[outcome]} of {len(played)}"
+        rows.append(
+            {"figure": f"kitchen, {kind}: {outcome.value}", "value": value, "goal": "", "met": None, "cases": ids}
+        )
+    return rows

@@ -1,0 +1,130 @@
+"""Instructions that others wrote, from a folder beside the project: what the reader makes of them against what was
+judged by hand.
+
+The folder has sentences.yaml (sentence, world, judged, reading), outside_worlds.yaml and libero90.json.gz, the worlds
+that have what the sentences name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.sentence_set import Read, _table, world_of
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
+from planweave.core.workflow.question import AmbiguityError
+from planweave.libero.truth import completed, truth
+
+_HOMES = {"home_flat": "flat", "home_house": "house", "home_studio": "studio"}
+_FIRST_ID = 201  # of things added to a home
+
+
+def figures(folder: Path, read: Read, console: Any) -> list[dict[str, Any]]:
+    """The figures of a folder, as rows; what was not judged by hand is printed."""
+    of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
+    found: Counter[str] = Counter()
+    for entry in of:
+        kind, said = _read(folder, entry, read)
+        verdict = _verdict(entry, kind, said)
+        found[verdict] += 1
+        if verdict in ("wrong", "not judged"):
+            console.print(f"{verdict}: {entry['world']}: {entry['sentence']!r} -> {said}", markup=False)
+    wrong = found["wrong"]
+    total = f"of {len(of)}"
+    return [
+        _row("outside sentences read right", f"{found['right']} {total}", "≥ 99", found["right"] >= 99),
+        _row("read as nobody has judged yet", f"{found['not judged']} {total}"),
+        _row("asked, refused", f"{found['asked']}, {found['refused']} {total}"),
+        _row("read wrongly", f"{wrong} {total}", "0", wrong == 0),
+    ]
+
+
+def _read(folder: Path, entry: dict[str, str], read: Read) -> tuple[str, str]:
+    domain, world = outside_world(folder, entry["world"])
+    try:
+        got = read(domain, world, entry["sentence"])
+    except AmbiguityError as error:
+        return "asked", str(error)
+    except GoalError as error:
+        return "refused", str(error)
+    return "read", got.answer or " & ".join(map(str, got.goal))
+
+
+def _verdict(entry: dict[str, str], kind: str, said: str) -> str:
+    if kind != "read":
+        return kind
+    same = {*said.split(" & ")} == {*entry["reading"].split(" & ")}
+    judged = {"right": "right", "wrong": "wrong", "doubtful": "not judged"}.get(entry["judged"], "not judged")
+    return judged if same else "not judged"
+
+
+@cache
+def _content(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((folder / "outside_worlds.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def _scenes(folder: Path) -> dict[str, Any]:
+    scenes: dict[str, Any] = json.loads(gzip.decompress((folder / "libero90.json.gz").read_bytes()))
+    return scenes
+
+
+@cache
+def outside_world(folder: Path, name: str) -> tuple[Domain, World]:
+    """The world of a sentence: one of the folder's, a scene of LIBERO-90, or one of the project's own."""
+    if name.startswith("libero90/"):
+        kitchen = Domain.load("kitchen")
+        return kitchen, truth(kitchen, _scenes(folder)[name.split("/", 1)[1]])
+    content = _content(folder).get(name)
+    if content is None:
+        return world_of(name)
+    if "home" in content:
+        return _home(content)
+    if "kitchen" in content:
+        return _kitchen(content)
+    return Domain.load("tabletop"), _table(content)
+
+
+def _home(content: dict[str, Any]) -> tuple[Domain, World]:
+    """A home with things added, each like a class that is there, and others taken away."""
+    domain, world = world_of(_HOMES[content["home"]])
+    objects, facts = list(world.objects), set(world.facts)
+    for number, (new, like) in enumerate((content.get("add") or {}).items(), _FIRST_ID):
+        model = next(o for o in world.objects if o.class_name == like.split()[0])
+        name = f"{new}_{number}"
+        objects.append(WorldObject(name, model.type, new, {**model.attributes, "id": str(number), "seen": "no"}))
+        facts |= {replace(f, args=(name,)) for f in world.facts if f.args == (model.name,)}
+        facts.add(Literal("unseen", (name,)))
+    gone = {o.name for o in objects if o.class_name in (content.get("remove") or ())}
+    gone |= {*(content.get("remove_names") or ())}
+    kept = tuple(o for o in objects if o.name not in gone)
+    return domain, replace(world, objects=kept, facts=frozenset(f for f in facts if not gone & {*f.args}))
+
+
+def _kitchen(content: dict[str, Any]) -> tuple[Domain, World]:
+    domain = Domain.load("kitchen")
+    facts = set(map(Literal.parse, content.get("facts", ())))
+    objects = []
+    for name, (kind, class_name, attributes, x, y, size, properties) in content["kitchen"].items():
+        place, sizes = (x, y, size / 2), (size, size, size)
+        objects.append(WorldObject(name, kind, class_name, dict(attributes), place, None, sizes, Known.SEEN, 0.0))
+        facts |= {Literal(p, (name,)) for p in properties}
+        facts |= {Literal("bears_things", (name,))} if kind != "part" else set()
+        for able, now, rest in (("can_open", "opened", "closed"), ("can_turn", "turned_on", "turned_off")):
+            if able in properties and Literal(now, (name,)) not in facts:
+                facts.add(Literal(rest, (name,)))
+    return domain, completed(domain, objects, facts, 0.0)
+
+
+def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
+    return {"figure": figure, "value": value, "goal": goal, "met": met}

@@ -1,0 +1,1 @@
+"""Planweave in Inspect Robots: table (embodiment and task), policy, limits (approver)."""

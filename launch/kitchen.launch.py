@@ -1,0 +1,8 @@
+"""`ros2 launch planweave kitchen.launch.py [scene:=…]`: the system `kitchen` of config/systems.yaml."""
+
+from planweave_ros.launch_files import launch_description
+
+
+def generate_launch_description():
+    """What ros2 launch asks for."""
+    return launch_description("kitchen")

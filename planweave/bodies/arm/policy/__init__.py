@@ -1,0 +1,1 @@
+"""Learned policies behind a server as skills of the arm: contract, protocol, steps, skill."""

@@ -1,0 +1,170 @@
+"""Carry out an action by a learned policy: observation out, a chunk of steps in, each checked, some of them made.
+
+The arm rests between two chunks, and moves at the pace of its own limits near objects. A policy does not say when it is
+done: it ends when the effect is seen, when it has stood still for a while, or when its time is up; what came of it is
+looked at, as after every skill.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.effects import expected, unmet
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.policy.contract import CameraInput, Contract, load_contract
+from planweave.bodies.arm.policy.openpi import OpenpiClient, PolicyError
+from planweave.bodies.arm.policy.steps import Step, steps_of
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.world_model import between_fingers
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+
+Array = NDArray[np.float64]
+_STILL = 0.004  # rad that no joint goes in a chunk in which the policy stands still
+_STANDS = 4  # such chunks after which it has ended
+_SHUT = 0.5  # share of the opening below which fingers count as closed
+
+
+class PolicySkill:
+    """See `planweave.bodies.arm.skills.door.Skill`. text: name or path of the policy's contract."""
+
+    planned = False
+
+    def __init__(self, text: str = "") -> None:
+        if not text:
+            raise ConfigError(
+                "policy: name its contract after a colon, as in policy:droid (config/policies/droid.yaml)"
+            )
+        self.contract, self._name = load_contract(text), text
+        self._client: OpenpiClient | None = None
+
+    def can(self, body: SkillContext, action: Action) -> str:
+        """Any action of the domain, by its phrase, with a robot that fits the contract."""
+        domain, count = body.settings.domain, body.scene.robot.count
+        if domain is None or action.name not in domain.actions:
+            return "what it is for is not known"
+        if count != self.contract.joints:
+            return f"{self._name} is for {self.contract.joints} joints, {body.scene.robot.name} has {count}"
+        return ""
+
+    def run(self, body: SkillContext, action: Action) -> None:
+        """Let the policy act until the action's effect is seen, it stands still, or its time is up."""
+        assert body.settings.domain is not None
+        domain, contract = body.settings.domain, self.contract
+        client = self._client = self._client or OpenpiClient(contract, body.arm.check)
+        client.check = body.arm.check
+        facts, instruction = expected(domain, body.world.world(), action), domain.phrase(action)
+        end, still = time.monotonic() + contract.seconds, 0
+        while time.monotonic() < end and still < _STANDS:
+            state = body.arm.state()
+            with body.mover.thinking("asking the policy", 0.1):
+                try:
+                    actions = client.infer(_observation(body, contract, state, instruction))
+                except PolicyError as error:
+                    raise SkillFailureError(Code.CONTROL_FAILED, str(error)) from None
+            with body.mover.thinking("checking the policy's steps", 0.2):
+                body.mover.look_around()
+                steps = steps_of(contract, actions, state.positions, body.arm.safety)
+            moved = _make(body, steps, _touched(body, action.args))
+            still = 0 if moved else still + 1
+            if not unmet(facts, body.world.world()):
+                break
+        body.mover.look_around()
+        body.mover.rise_if_close()
+
+
+def _observation(body: SkillContext, contract: Contract, state: ArmState, instruction: str) -> dict[str, object]:
+    found: dict[str, object] = {contract.prompt: instruction}
+    for key, camera in contract.pictures.items():
+        found[key] = _picture(body, camera)
+    pose = body.reaching.kinematics.forward(state.positions)
+    opened, closed = contract.gripper
+    share = min(max(state.width / body.gripper.opening, 0.0), 1.0)
+    parts = {
+        "joints": state.positions,
+        "gripper": np.array([closed + share * (opened - closed)]),
+        "tool_position": pose[:3, 3],
+        "tool_turn": cv2.Rodrigues(pose[:3, :3])[0][:, 0],
+        "fingers": np.array([state.width / 2, -state.width / 2]),
+    }
+    for key, names in contract.state.items():
+        found[key] = np.concatenate([parts[name] for name in names])
+    return found
+
+
+def _picture(body: SkillContext, camera: CameraInput) -> NDArray[np.uint8]:
+    """A camera's picture as declared; raises CONTROL_FAILED where there is none."""
+    picture = body.settings.pictures(camera.camera)
+    if picture is None:
+        raise SkillFailureError(
+            Code.CONTROL_FAILED, f"there is no fresh picture of the camera {camera.camera}, which the policy needs"
+        )
+    height, width = picture.shape[:2]
+    scale = camera.size / max(height, width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    across, down = camera.size - size[0], camera.size - size[1]
+    resized = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+    border = down // 2, down - down // 2, across // 2, across - across // 2
+    padded = cv2.copyMakeBorder(resized, *border, cv2.BORDER_CONSTANT, value=(0, 0, 0))
+    return np.ascontiguousarray(padded[::-1, ::-1] if camera.turned else padded, dtype=np.uint8)
+
+
+def _touched(body: SkillContext, names: Iterable[str]) -> tuple[str, ...]:
+    """What fingers and held object may touch: the things that the action names, and those of whose parts it does."""
+    found = set(names)
+    for name in names:
+        part = body.world.articulation(name)
+        if part is not None:
+            found.add(part.thing)
+    return tuple(sorted(found))
+
+
+def _make(body: SkillContext, steps: list[Step], touching: tuple[str, ...]) -> bool:
+    """Make the steps up to the first that opens or closes the fingers, and that; whether anything moved."""
+    start = body.arm.state()
+    closed = body.world.held is not None or start.width < _SHUT * body.gripper.opening
+    count = next((n for n, step in enumerate(steps) if step.closed != closed), len(steps))
+    path = np.array([start.positions, *(step.joints for step in steps[: count + 1])])
+    moved = bool(np.abs(path - start.positions).max() > _STILL)
+    if moved:
+        touching = tuple({*touching, *body.touched_by_held()})
+        body.mover.move(path, "by the policy", 0.5, slow=True, touching=touching, watch=body.carrying())
+    if count == len(steps):
+        return moved
+    if closed:
+        _open(body)
+    else:
+        _close(body, touching)
+    return True
+
+
+def _close(body: SkillContext, allowed: tuple[str, ...]) -> None:
+    """Close the fingers on what the action names, or on nothing; raises COLLISION before they close on another."""
+    state, scene = body.arm.state(), body.scene
+    scene.set_opening(0.0)
+    between = {name for c in scene.contacts(state.positions, 0.0) for name in (c.first, c.second)} - scene.robot.links
+    scene.set_opening(state.width)
+    other = sorted(between - set(allowed))
+    if other:
+        raise SkillFailureError(Code.COLLISION, f"the policy would close the fingers on {other[0]}; they did not move")
+    width = body.mover.grip(0.0).width
+    thing = next((t for t in body.world.things() if t.name in between and t.type == "item"), None)
+    if thing is not None and width > body.settings.smallest_width:
+        body.world.grasped(between_fingers(thing, body.reaching.kinematics.forward(state.positions), width))
+
+
+def _open(body: SkillContext) -> None:
+    """Open the fingers; what they held is where they let it go, until it is seen."""
+    held, pose = body.world.held, body.reaching.kinematics.forward(body.arm.state().positions)
+    body.mover.grip(body.gripper.opening)
+    if held is not None:
+        put: Thing = held.seen_from(pose)
+        body.world.released(put)

@@ -1,0 +1,53 @@
+"""Ask a person to do it: the arm goes out of the view and waits until the cameras see that it is done."""
+
+from __future__ import annotations
+
+import time
+
+from planweave.bodies.arm.effects import FELT, expected, unmet
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.skills.body import SkillContext
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+
+_SECONDS = 60.0
+
+
+class AskPerson:
+    """See `planweave.bodies.arm.skills.door.Skill`. text: seconds of wall time for a person to do it; empty: 60."""
+
+    planned = False
+
+    def __init__(self, text: str = "") -> None:
+        try:
+            self.seconds = float(text or _SECONDS)
+        except ValueError:
+            self.seconds = 0.0
+        if not 1.0 <= self.seconds <= 3600.0:
+            raise ConfigError(f"person:{text}: after the colon are seconds from 1 to 3600, such as person:60")
+
+    def can(self, body: SkillContext, action: Action) -> str:
+        """What a person can do is what cameras see of things, but nothing that the hand must hold or let go."""
+        domain = body.settings.domain
+        if domain is None or action.name not in domain.actions:
+            return "what it is for is not known"
+        felt = sorted(f.predicate for f in expected(domain, body.world.world(), action) if f.predicate in FELT)
+        return f"{felt[0]} is of the arm itself" if felt else ""
+
+    def run(self, body: SkillContext, action: Action) -> None:
+        """Ask by the phase of the action, and look until it is done; CONTROL_FAILED where nobody does it in time."""
+        assert body.settings.domain is not None
+        domain, before = body.settings.domain, body.world.world()
+        facts, phrase = expected(domain, before, action), domain.phrase(action)
+        body.go_observe()
+        body.mover.phase(f"please {phrase}: the arm waits, and sees when it is done", 0.5)
+        end = time.monotonic() + self.seconds
+        stamp = body.arm.state().stamp
+        while unmet(facts, body.world.world()):
+            left = end - time.monotonic()
+            if left <= 0:
+                raise SkillFailureError(
+                    Code.CONTROL_FAILED, f"a person was asked to {phrase}, and {self.seconds:g} s later it is not seen"
+                )
+            stamp = body.sight.next_image(stamp, min(left, body.settings.verify_seconds)) or stamp

@@ -1,0 +1,101 @@
+"""Skills whose motions are planned before they are made: functions of the context and an action's arguments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, turn_on
+from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.grasp import grasp
+from planweave.bodies.arm.skills.hand_over import hand_over
+from planweave.bodies.arm.skills.home import return_to_base
+from planweave.bodies.arm.skills.placing import (
+    grab_and_putin,
+    place_at,
+    place_behind,
+    place_between,
+    place_in,
+    place_in_front_of,
+    place_left_of,
+    place_on,
+    place_right_of,
+)
+from planweave.bodies.arm.skills.push import push_aside
+from planweave.bodies.arm.skills.push_to import push_to_front_of
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
+
+
+class PlannedSkill:
+    """See `planweave.bodies.arm.skills.door.Skill`. actions: a function for each action that it can, called with the
+    context and the action's arguments; needs_held: whether they begin with their first argument in the gripper.
+    """
+
+    planned = True
+
+    def __init__(self, actions: Mapping[str, Callable[..., None]], text: str = "", *, needs_held: bool = False):
+        if text:
+            raise ConfigError(f"a skill for {', '.join(actions)} takes nothing after a colon, got {text!r}")
+        self._actions, self._needs_held = actions, needs_held
+
+    def can(self, body: SkillContext, action: Action) -> str:
+        """Whether there is a function for it."""
+        return "" if action.name in self._actions else f"it is for {', '.join(self._actions)}"
+
+    def run(self, body: SkillContext, action: Action) -> None:
+        """Call the function; after a failure apply the remedy of its code and retry.
+
+        A lost object is grasped again first (regrasp after a slip).
+        """
+        failures: Counter[Code] = Counter()
+        body.tried.clear()
+        while True:
+            try:
+                if failures and self._needs_held and body.world.held is None:
+                    grasp(body, action.args[0])
+                self._actions[action.name](body, *action.args)
+                return
+            except SkillFailureError as error:
+                failures[error.code] += 1
+                policy = body.settings.retries.get(error.code)
+                if error.final or policy is None or failures[error.code] > policy.times:
+                    if sum(failures.values()) > 1:
+                        error.message += f" (tried {sum(failures.values())} times)"
+                    raise
+                remedy = policy.remedy
+            _prepare(body, remedy)
+
+
+def _prepare(body: SkillContext, remedy: str) -> None:
+    """See `planweave.bodies.arm.retries.REMEDIES`."""
+    if remedy != "other_grasp":
+        body.tried.clear()
+    if remedy == "back_off" or body.world.held is not None:
+        body.look_anew()
+    else:
+        body.draw_back()
+
+
+grasping = partial(PlannedSkill, {"grasp": grasp, "grab_and_putin": grab_and_putin})
+placing = partial(
+    PlannedSkill,
+    {
+        "place_on": place_on,
+        "place_in": place_in,
+        "place_at": place_at,
+        "place_left_of": place_left_of,
+        "place_right_of": place_right_of,
+        "place_in_front_of": place_in_front_of,
+        "place_behind": place_behind,
+        "place_between": place_between,
+    },
+    needs_held=True,
+)
+handing_over = partial(PlannedSkill, {"hand_over": hand_over}, needs_held=True)
+pushing = partial(PlannedSkill, {"push_aside": push_aside, "push_to_front_of": push_to_front_of})
+articulated = partial(PlannedSkill, {"open": open_up, "close": close, "turn_on": turn_on, "turn_off": turn_off})
+homing = partial(PlannedSkill, {"return_to_base": return_to_base})

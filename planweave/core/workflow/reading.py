@@ -1,0 +1,52 @@
+"""What a sentence to the robot means, whoever read it: the grammar, a model, a person or an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Literal
+
+READING_KINDS = ("task", "question", "unclear", "cannot")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A task, or the answer to a question about the world (InterpretGoal.srv).
+
+    goal: literals that hold in the end; before: states to be reached first, in order, each verified when it is reached;
+    keep: literals that hold now and that no action of the task may end, in the goal as well. source: who read it,
+    "grammar", "model", "given". understood: the task in words, to compare with the intention; not_covered: words of the
+    sentence that the task leaves out. answer: not empty where the sentence was a question; then nothing is executed.
+
+    A sentence that leaves open what is meant is a question back, AmbiguityError with its choices; one that cannot be
+    said here is a GoalError, which names the words that are not covered.
+    """
+
+    goal: tuple[Literal, ...]
+    source: str
+    usage: Usage = field(default_factory=Usage)
+    understood: str = ""
+    answer: str = ""
+    before: tuple[tuple[Literal, ...], ...] = ()
+    keep: tuple[Literal, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WrittenReading:
+    """A model's reading of a sentence, as written: names are not checked. kind: one of
+    READING_KINDS.
+
+    any_of: numbers, and of which literals so many are to hold; choices: a goal for each thing that may be meant; words:
+    of the sentence, and what each became; not_covered: those that became nothing. The rest is as in `Reading`.
+    """
+
+    kind: str = "task"
+    goal: tuple[Literal, ...] = ()
+    before: tuple[tuple[Literal, ...], ...] = ()
+    any_of: tuple[tuple[int, tuple[Literal, ...]], ...] = ()
+    keep: tuple[Literal, ...] = ()
+    choices: tuple[tuple[Literal, ...], ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    not_covered: tuple[str, ...] = ()

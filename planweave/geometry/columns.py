@@ -1,0 +1,115 @@
+"""Shapes of what depth cameras see, as columns from its points down to what it stands on; and grids of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+NOTHING = -math.inf
+"""Height of a cell without anything."""
+_COLUMN = 0.006  # edge of a column, m
+_LAYER = 0.008  # columns whose tops differ by less become one box, m
+
+
+def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
+    """Low and high corners, (3,) each, of boxes that stand for what a camera saw of a thing.
+
+    points: (n, 3) with z up, m; support: height of what it stands on. Hollows stay hollow as far as they were seen;
+    where a floor was not, it is taken to be as deep as what was seen around.
+    """
+    points = np.asarray(points, float)
+    low = points[:, :2].min(axis=0)
+    cells = np.rint((points[:, :2] - low) / _COLUMN).astype(int)
+    top = np.full(cells.max(axis=0) + 1, NOTHING)
+    np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
+    for rows, span, height in _rectangles(_floored(_filled(top))):
+        first = low + (np.array([rows.start, span.start]) - 0.5) * _COLUMN
+        last = low + (np.array([rows.stop, span.stop]) - 0.5) * _COLUMN
+        yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
+
+
+def reachable(free: Mask, start: Mask) -> Mask:
+    """The free cells that are connected to one of `start` through free ones, by their sides."""
+    found = free & start
+    while True:
+        more = grown(found) & free
+        if (more == found).all():
+            return found
+        found = more
+
+
+def components(cells: Mask) -> Iterator[Mask]:
+    """Connected groups of cells, by their sides."""
+    left = cells.copy()
+    while left.any():
+        start = np.zeros(cells.shape, bool)
+        start[np.unravel_index(int(left.argmax()), cells.shape)] = True
+        group = reachable(left, start)
+        left &= ~group
+        yield group
+
+
+def grown(cells: Mask) -> Mask:
+    """Cells and their neighbours by side."""
+    found: Mask = cells.copy()
+    found[1:] |= cells[:-1]
+    found[:-1] |= cells[1:]
+    found[:, 1:] |= cells[:, :-1]
+    found[:, :-1] |= cells[:, 1:]
+    return found
+
+
+def border_of(shape: tuple[int, ...]) -> Mask:
+    """The cells at the edge of a grid."""
+    found = np.ones(shape, bool)
+    found[1:-1, 1:-1] = False
+    return found
+
+
+def _filled(top: Array) -> Array:
+    """Heights with single empty cells, which the camera's raster leaves, filled from their neighbours."""
+    padded = np.pad(top, 1, constant_values=NOTHING)
+    around = np.stack(
+        [
+            padded[1 + i : padded.shape[0] - 1 + i, 1 + j : padded.shape[1] - 1 + j]
+            for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))
+        ]
+    )
+    known = np.isfinite(around)
+    mean = np.where(known, around, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(np.isfinite(top) | (known.sum(axis=0) < 3), top, mean)
+
+
+def _floored(top: Array) -> Array:
+    """Heights with enclosed empty cells at the lowest height beside them."""
+    empty = np.pad(~np.isfinite(top), 1, constant_values=True)
+    enclosed = empty & ~reachable(empty, border_of(empty.shape))
+    found = np.pad(top, 1, constant_values=NOTHING)
+    for cells in components(enclosed):
+        beside = found[grown(cells) & ~cells]
+        found[cells] = float(beside[np.isfinite(beside)].min())
+    return np.asarray(found[1:-1, 1:-1])
+
+
+def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:
+    """Rectangles of cells of about the same height that cover all cells with one, greedily; with their heights."""
+    layer = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING)
+    left = np.isfinite(top)
+    for i, j in np.argwhere(left):
+        if not left[i, j]:
+            continue
+        same = left & (layer == layer[i, j])
+        width = 1
+        while j + width < top.shape[1] and same[i, j + width]:
+            width += 1
+        depth = 1
+        while i + depth < top.shape[0] and same[i + depth, j : j + width].all():
+            depth += 1
+        rows, columns = slice(i, i + depth), slice(j, j + width)
+        left[rows, columns] = False
+        yield rows, columns, float(top[rows, columns].max())

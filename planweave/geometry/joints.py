@@ -1,0 +1,82 @@
+"""Furniture as it is seen: its body, and the joints of drawers, doors and knobs, with what moves and its handle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class OrientedBox:
+    """centre (3,), half (3,): m; axes (3, 3): unit columns along which `half` is measured."""
+
+    centre: np.ndarray
+    axes: np.ndarray
+    half: np.ndarray
+
+    def beyond(self, points: np.ndarray) -> np.ndarray:
+        """How far points (n, 3) are outside, along its own axes, (n, 3) m; negative inside."""
+        return np.asarray(np.abs((points - self.centre) @ self.axes) - self.half)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenJoint:
+    """One part that moves. kind: slide or hinge; axis: unit vector along which, or about which by the right hand, its
+    value grows; anchor: a point on a hinge's axis, or on a drawer's front; value, most: now and at its end, m or rad.
+
+    panel, handle: of the part as it is now; handle None where it is not seen. box: floor and then sides of an open
+    drawer, as far as it is out. visible: seen in the newest look, else remembered.
+    """
+
+    name: str
+    kind: str
+    axis: np.ndarray
+    anchor: np.ndarray
+    value: float
+    most: float
+    panel: OrientedBox
+    handle: OrientedBox | None
+    visible: bool = True
+    box: tuple[OrientedBox, ...] = ()
+
+    @property
+    def boxes(self) -> tuple[OrientedBox, ...]:
+        """All that moves."""
+        return (self.panel, *((self.handle,) if self.handle is not None else ()), *self.box)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenFixture:
+    """A piece of furniture. bodies: boxes of what stands still, the first around most of it; joints: of what moves;
+    visible: seen in the newest look.
+    """
+
+    name: str
+    class_name: str
+    bodies: tuple[OrientedBox, ...]
+    joints: tuple[SeenJoint, ...] = ()
+    visible: bool = True
+
+    def shifted(self, by: np.ndarray) -> SeenFixture:
+        """The same in a frame whose origin lies elsewhere: by (3,) m is added to all places."""
+
+        def box(of: OrientedBox) -> OrientedBox:
+            return replace(of, centre=of.centre + by)
+
+        joints = tuple(
+            replace(
+                joint,
+                anchor=joint.anchor + by,
+                panel=box(joint.panel),
+                handle=None if joint.handle is None else box(joint.handle),
+                box=tuple(map(box, joint.box)),
+            )
+            for joint in self.joints
+        )
+        return replace(self, bodies=tuple(map(box, self.bodies)), joints=joints)
+
+    @property
+    def top(self) -> float:
+        """Height of its top, m."""
+        return float(self.bodies[0].centre[2] + self.bodies[0].half[2])

@@ -1,0 +1,221 @@
+"""The one check of a reading, whoever wrote it: names, types, what a goal can hold, and whether every content word of
+the sentence is covered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+
+from planweave.core.base.errors import GoalError
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.world import Literal, World
+from planweave.core.workflow.reading import Reading, WrittenReading
+from planweave.goals.goal_checks import checked_goal
+from planweave.goals.lexicon import english
+from planweave.goals.noun_phrases import NounPhrases
+from planweave.goals.paraphrase import understood
+from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_words import Words, without_politeness, words_of
+
+_SEVERAL = (
+    "all",
+    "every",
+    "each",
+    "both",
+    "any",
+    "another",
+    "other",
+    "others",
+    "rest",
+    "everything",
+    "remaining",
+    "set",
+)
+_LEFT_OUT = ("except", "but", "besides", "excluding", "apart", "other", "bar", "leave")
+
+
+def checked_reading(domain: Domain, world: World, sentence: str, written: WrittenReading) -> Reading:
+    """The task of a reading, or the answer to the question that it is; raises GoalError that says what is wrong.
+
+    Of "any n of these" those that hold already are taken, then those in reach with nothing on them.
+    """
+    chosen, notes = _chosen(world, written)
+    goal = tuple(dict.fromkeys((*written.goal, *chosen, *written.keep)))
+    before = tuple(checked_goal(domain, world, step) for step in written.before)
+    goal = checked_goal(domain, world, goal)
+    _Coverage(domain, world, sentence, written, (*goal, *(g for step in before for g in step))).check()
+    if written.kind == "question":
+        return Reading((), "model", answer=_answered(domain, world, goal))
+    reading = Reading(tuple(sorted(goal)), "model", before=before, keep=written.keep)
+    left = tuple(w for w in written.not_covered if {*_content(words_of(w)[0])})
+    said = understood(domain, reading.goal, notes, before)
+    kept = f"; meanwhile {domain.phrases(written.keep)}" if written.keep else ""
+    return Reading(reading.goal, "model", understood=said + kept, before=before, keep=written.keep, not_covered=left)
+
+
+def _chosen(world: World, written: WrittenReading) -> tuple[list[Literal], list[str]]:
+    """The literals taken of each "any n of these", and a note on each."""
+    found: list[Literal] = []
+    notes = []
+    for number, literals in written.any_of:
+        if number > len(literals):
+            raise GoalError(f"{number} of {len(literals)} conditions cannot hold")
+
+        def unwelcome(literal: Literal) -> tuple[bool, ...]:
+            ready = [Literal(p, literal.args[:1]) in world.facts for p in ("reachable", "clear")]
+            return (not world.holds(literal), *(not r for r in ready))
+
+        taken = sorted(literals, key=unwelcome)[:number]
+        found += taken
+        rest = ", ".join(str(g) for g in literals if g not in taken)
+        notes.append(
+            f"any {number} is asked for: {', '.join(map(str, taken))} {'are' if number > 1 else 'is'} taken, not {rest}"
+        )
+    return found, notes
+
+
+def _answered(domain: Domain, world: World, asked: Iterable[Literal]) -> str:
+    """Whether literals hold, in words."""
+    literals = tuple(asked)
+    world = world.with_derived(literals)
+    hidden = sorted(
+        {a for g in literals for a in g.args if Literal("unseen", (a,)) in world.facts and not world.seems(g)}
+    )
+    if hidden:
+        return f"I do not know: {', '.join(map(spoken, hidden))} has not been seen yet"
+    wrong = [g for g in literals if not world.seems(g)]
+    return f"No, {domain.phrases(g.negated() for g in wrong)}" if wrong else f"Yes, {domain.phrases(literals)}"
+
+
+def _content(words: Words) -> list[str]:
+    """Words that ask for something."""
+    said = {*english()["function_words"], ",", "."}
+    return [w for w in without_politeness(words) if w not in said and any(c.isalnum() for c in w)]
+
+
+class _Coverage:
+    """Whether a reading covers a sentence. literals: all of the reading."""
+
+    def __init__(
+        self, domain: Domain, world: World, sentence: str, written: WrittenReading, literals: Iterable[Literal]
+    ) -> None:
+        self._world, self._written = world, written
+        vocabulary = Vocabulary(domain, world)
+        self._lexicon = vocabulary.lexicon
+        self._nouns = vocabulary.nouns
+        self._names: NounPhrases = vocabulary.names()
+        self._words = vocabulary.mended(words_of(sentence)[0])[0]
+        self._literals = tuple(literals)
+        self._objects = list(dict.fromkeys(a for g in self._literals for a in g.args))
+        self._predicates = {g.predicate for g in self._literals}
+
+    def check(self) -> None:
+        """Raise GoalError where a content word is covered by nothing, or by what it does not fit."""
+        self._check_explained()
+        self._check_numbers()
+        told = {*self._heard(self._written.not_covered), *self._heard(said for said, _ in self._written.words)}
+        for word in _content(self._words):
+            if word not in told and self._names.singular(word) not in told and not self._is_covered(word):
+                raise GoalError(f"{word!r} of the sentence is covered by nothing; name it in words or not_covered")
+        self._check_negation()
+
+    def _heard(self, texts: Iterable[str]) -> set[str]:
+        words = {w for text in texts for w in words_of(text)[0]}
+        return words | {self._names.singular(w) for w in words}
+
+    def _check_explained(self) -> None:
+        """What words became is in the reading, and of the kind that they name."""
+        negative = any(not g.positive for g in self._literals)
+        also = {"not": negative or bool(self._written.keep), "before": bool(self._written.before)}
+        also |= {"any_of": bool(self._written.any_of), "keep": bool(self._written.keep)}
+        also |= {"politeness": True, "left out": not {*_LEFT_OUT}.isdisjoint(self._words)}
+        for said, meant in self._written.words:
+            named = meant.split("(")[0].removeprefix("not ").strip()
+            if named in self._world.by_name:
+                if named not in self._objects:
+                    raise GoalError(f"{said!r} is said to be {named}, which is not in the reading")
+                for word in map(self._names.singular, words_of(said)[0]):
+                    if self._tells(word) and word not in self._own(named):
+                        raise GoalError(f"{said!r} is said to be {named}, which is not {word!r}")
+            elif meant == "politeness" and (lost := self._weighty(words_of(said)[0])):
+                raise GoalError(f"{lost!r} is more than politeness")
+            elif named not in self._predicates and not also.get(meant):
+                raise GoalError(f"{said!r} is said to be {meant!r}, which is not in the reading")
+
+    def _weighty(self, words: Words) -> str:
+        """A word that names or describes what is here, that turns a request round, or that limits it."""
+        limits = {w for key in english()["unsaid"] for phrase in key.split(", ") for w in phrase.split()} - {"if"}
+        return next(
+            (w for w in words if w in limits or w in english()["negations"] or self._tells(self._names.singular(w))), ""
+        )
+
+    def _tells(self, word: str) -> bool:
+        """Whether a word describes some of the objects here by what they are, not by where they stand."""
+        choosing = {*english()["superlatives"], *english()["function_words"]}
+        return word not in choosing and any(word in features for features in self._names.features.values())
+
+    def _own(self, name: str) -> set[str]:
+        """Words that describe an object, or what it is a part of."""
+        wholes = (f.args[1] for f in self._world.by_predicate.get(self._lexicon.parts, ()) if f.args[0] == name)
+        return {w for n in (name, *wholes) for w in self._names.features[n]}
+
+    def _is_kind(self, word: str) -> bool:
+        colours = english()["colours"]
+        return word not in colours and any(word in heads for heads in self._names.heads.values())
+
+    def _is_covered(self, word: str) -> bool:
+        """Whether a word describes an object of the reading, or is one for a predicate of it."""
+        noun = self._names.singular(word)
+        if any(noun in self._names.features[n] for n in self._objects):
+            return True
+        predicates = self._predicates
+        told = [self._lexicon.relations, self._lexicon.between, self._lexicon.inverse, self._lexicon.states]
+        if any(word in said and of.split("(")[0] in predicates for table in told for said, of in table.items()):
+            return True
+        verbs = (p for p in self._lexicon.patterns if word in p.parts)
+        if any(
+            literal.split("(")[0].removeprefix("not ").strip() in predicates
+            for p in verbs
+            for literal in p.template.split("&")
+        ):
+            return True
+        placed = any(len(g.args) > 1 for g in self._literals)
+        return placed and ((word,) in self._lexicon.move or word in english()["push"])
+
+    def _check_numbers(self) -> None:
+        """One thing of a kind does not become several, nor several one."""
+        said: Counter[tuple[str, bool]] = Counter()
+        several = any(w in _SEVERAL or english()["numbers"].get(w, 0) > 1 or w.isdigit() for w in self._words)
+        fewer = bool(self._written.any_of) or not {"not", *_LEFT_OUT}.isdisjoint(self._words)
+        for word, after in pairwise((*self._words, "")):
+            noun = self._names.singular(word)
+            if self._is_kind(noun) and not self._is_kind(self._names.singular(after)):  # not "tomato sauce"
+                said[noun, bool(self._nouns.get(word))] += 1
+        for (noun, plural), times in said.items():
+            if (noun, not plural) in said or noun in english()["mass"]:
+                continue
+            here = [n for n in self._objects if noun in self._names.heads[n]]
+            there = [n for n in self._world.by_name if noun in self._names.heads[n]]
+            times += self._words.count("one")
+            if not plural and not several and len(here) > times and self._only_by(noun, here):
+                raise GoalError(f"one {noun} is named, and the reading has {', '.join(here)}")
+            if plural and not fewer and len(here) == 1 < len(there):
+                raise GoalError(f"several of {noun} are named, and the reading has {here[0]} only")
+
+    def _only_by(self, noun: str, names: list[str]) -> bool:
+        """Whether no other word of the sentence names one of these objects."""
+        words = {self._names.singular(w) for w in self._words} - {noun}
+        return not any(words & (self._names.heads[n] | {self._world.by_name[n].class_name}) for n in names)
+
+    def _check_negation(self) -> None:
+        """A word that turns a sentence round is in the reading."""
+        said = [w for w in self._words if w in english()["negations"]]
+        left = self._heard(self._written.not_covered)
+        for word in said:
+            told = [meant for phrase, meant in self._written.words if word in words_of(phrase)[0]]
+            if word in left or (not told and any(not g.positive for g in self._literals)) or self._written.keep:
+                continue
+            if not told or (word not in _LEFT_OUT and not any(not g.positive for g in self._literals)):
+                raise GoalError(f"the sentence says {word!r}, and the reading does not")

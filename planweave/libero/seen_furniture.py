@@ -1,0 +1,122 @@
+"""Drawers, doors and knobs of the named things, by what the cameras see, and what lies in drawers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.furniture import Furniture, articulation_of, with_levels
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.solids import Solid, solid_of_cloud
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import WorldObject
+from planweave.geometry.joints import SeenFixture
+from planweave.libero.seen_world import TURNED, SeenThing
+from planweave.perception.depth_views import DepthView
+from planweave.perception.fixtures import FixtureMemory
+from planweave.perception.geometry import Pose
+
+_AROUND = (0.2, -0.65, -0.05), (1.1, 0.65, 0.7)  # m in the base frame, above the ground, where furniture is looked for
+_OF = 0.02  # m around a part within which points are of it
+_MOVED = 0.003  # m: less is noise
+
+
+class SeenFurniture:
+    """Follows the furniture among named things from look to look.
+
+    base: of the robot, (3,) m; ground: height of what carries all, m; both in LIBERO's frame. furniture: by the name of
+    the thing, in the robot's base frame; inside: drawers by the names of the things that lie in them.
+    """
+
+    def __init__(self, domain: Domain, base: np.ndarray, ground: float) -> None:
+        self._domain, self._base, self._ground = domain, base, ground - float(base[2])
+        self._memory, self._rest = FixtureMemory(), dict[str, Solid]()
+        self.furniture: dict[str, Furniture] = {}
+        self.inside: dict[str, str] = {}
+
+    def look(self, views: Sequence[DepthView], things: Sequence[SeenThing]) -> tuple[SeenThing, ...]:
+        """Look at the furniture; returns the things, of which those in a drawer have moved with it."""
+        points = self._in_base(np.concatenate([view.points[view.valid] for view in views]).astype(float))
+        points[:, 2] -= self._ground
+        low, high = np.array(_AROUND[0]), np.array(_AROUND[1])
+        self._memory.update(points[((points > low) & (points < high)).all(axis=1)])
+        carried: dict[str, np.ndarray] = {}
+        for fixture in self._memory.fixtures:
+            fixture = fixture.shifted(np.array((0.0, 0.0, self._ground)))
+            thing = self._thing_at(fixture, things)
+            if thing is None:
+                continue
+            fixture = replace(fixture, name=thing.name, class_name=thing.named.class_name)
+            fixture = replace(fixture, joints=with_levels(fixture, thing.named.drawers))
+            old, new = self.furniture.get(thing.name), Furniture.of(fixture)
+            self.furniture[thing.name] = new = replace(new, rest=self._rest_of(thing, fixture))
+            for name in new.joints.keys() & (old.joints.keys() if old is not None else set()):
+                assert old is not None
+                by = (new.joints[name].value - old.joints[name].value) * new.joints[name].axis
+                if new.joints[name].kind == "slide" and np.linalg.norm(by) > _MOVED:
+                    carried[name] = TURNED @ by
+        still = np.zeros(3)
+        moves = [(thing, carried.get(self.inside.get(thing.name, ""), still)) for thing in things]
+        return tuple(
+            thing if way is still else replace(thing.moved(Pose(np.eye(3), way)), visible=False) for thing, way in moves
+        )
+
+    def find_contents(self, things: Sequence[SeenThing], held: str = "") -> None:
+        """Find which seen things lie in open drawers; what is hidden lies where it did."""
+        rooms = self.rooms()
+        for thing in things:
+            item = self._domain.type_of_class(thing.named.class_name) == "item"
+            if item and not thing.visible and not thing.lost and thing.name != held:
+                continue
+            self.inside.pop(thing.name, None)
+            x, y, z = self._in_base(thing.middle).tolist()
+            around = next((r for r in rooms if r.covers(x, y) and r.bottom < z < r.top + _OF), None)
+            if around is not None and item and not thing.lost and thing.name != held:
+                self.inside[thing.name] = around.name
+
+    def rooms(self) -> list[Thing]:
+        """The insides of open drawers, in the robot's base frame."""
+        return [room for each in self.furniture.values() for room in each.rooms()]
+
+    def drawers(self, name: str, stamp: float) -> Iterator[WorldObject]:
+        """The drawers of a thing as objects in LIBERO's frame, each with its level."""
+        for part in self.furniture[name].parts():
+            joint = self.furniture[name].joints[part.name]
+            x, y, z = (TURNED @ (joint.panel.centre + self._base)).tolist()
+            dx, dy, dz = (2 * np.abs(joint.panel.axes) @ joint.panel.half).tolist()
+            level = joint.name.removesuffix("drawer").strip("_")
+            of = {"level": level} if level else {}
+            place, size = (x, y, z), (dx, dy, dz)
+            yield replace(part, attributes=of, position=place, orientation=None, size=size, last_seen=stamp)
+
+    def articulation(self, name: str) -> Articulation | None:
+        """The joint of a part, or of furniture that has but one."""
+        return articulation_of(self.furniture.values(), name)
+
+    def _in_base(self, points: np.ndarray) -> np.ndarray:
+        return np.asarray(points @ TURNED.T - self._base)
+
+    def _thing_at(self, fixture: SeenFixture, things: Sequence[SeenThing]) -> SeenThing | None:
+        """The named thing most of whose points are of a piece of furniture."""
+        boxes = (*fixture.bodies, *(box for joint in fixture.joints for box in joint.boxes))
+
+        def share(thing: SeenThing) -> float:
+            points = self._in_base(thing.points[:: max(1, len(thing.points) // 500)])
+            return float(np.any([(box.beyond(points) < _OF).all(axis=1) for box in boxes], axis=0).mean())
+
+        fixed = [t for t in things if self._domain.type_of_class(t.named.class_name) != "item"]
+        best = max(fixed, key=share, default=None)
+        return best if best is not None and share(best) > 0.5 else None
+
+    def _rest_of(self, thing: SeenThing, fixture: SeenFixture) -> Solid:
+        """What does not move of a thing, as it was first seen."""
+        if thing.name not in self._rest:
+            points = self._in_base(thing.points)
+            moving = [(box.beyond(points) < _OF).all(axis=1) for joint in fixture.joints for box in joint.boxes]
+            still = points[~np.any(moving, axis=0)] if moving else points
+            floor = thing.bottom - float(self._base[2])
+            self._rest[thing.name] = solid_of_cloud(still, floor) if len(still) else Solid(())
+        return self._rest[thing.name]

@@ -1,0 +1,483 @@
+"""Drawers, doors and knobs of furniture, found in its points: their joints, how far they are open, and their handles.
+
+Points are in metres in a frame with z up. The value of a drawer or a door is 0 where it is closed and grows as it
+opens; that of a knob is the direction of its ridge about z, from x, in half a turn, since nobody sees which one is off.
+What is found is geometry: a front is what a handle stands out of, its axis the front's normal (a drawer) or the edge
+away from the handle (a door), its travel that of a box as deep as the furniture. Where nothing shows a part, none is
+reported.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+
+from planweave.geometry.joints import OrientedBox, SeenJoint
+
+_CELL = 0.005  # of the grids, m
+_WALL = 5  # cells: what is thinner than this is no top of furniture, but the front of something that is open
+_FLAT = 0.004  # points of one plane are within this of it, m
+_COVERED = 0.6  # share of the width over which a front shows
+_TALL = 0.025  # least height of a front, m
+_OUT = (0.012, 0.065)  # a handle stands out of its front by so much, m
+_HANDLE = (0.03, 0.25)  # its longer side, m
+_SAME = 0.04  # a part is found again so near to where its joint has it, m
+_FEW = 12  # points of a handle, at least
+_APART = 0.02  # two fronts are open to different degrees from this on, m
+_ASIDE = 0.25  # share of the width by which a door's handle is off the middle
+_BOARD = 0.012  # thickness of a front of which only the outside is seen, m
+_REAR = 0.03  # a drawer ends its way so far before it would leave the furniture, m
+_AROUND = 0.012  # m between what is seen of a drawer's inside and its front, or the furniture's
+_SIDE, _THIN = 0.035, 0.008  # m from the edge of a front within which a drawer's side is, and its thickness
+_OPEN_ENOUGH = 0.05  # m that a drawer is out from which on its inside is seen
+_AJAR = 0.03  # what is this far before a front, and no front, belongs to a door that is open, m
+_ALONE = 0.7  # share of the furniture's height that the front of its only drawer takes up
+_LEAST = 0.15  # rad from which on a door is open
+_TURNED = 0.45  # rad up to which the outside of an open door is seen, and so its handle
+_WIDEST = 1.9  # rad to which a door opens, where nothing else is known
+_KNOB = (0.006, 0.06, 0.10)  # a knob stands out of a level face between these two, and is at most so wide, m
+_RIDGE = 0.35  # upper share of a knob's height that shows which way it points
+_LONG = 1.6  # how much longer than wide that is
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """Furniture without what is open: middle of its footprint (2,), unit vector out of its front (2,), half of its
+    depth and width, heights of its lower side and its top. shut: how far out of its front closed drawers are, m; None:
+    as the least drawn one is, where it is near.
+    """
+
+    middle: np.ndarray
+    front: np.ndarray
+    depth: float
+    width: float
+    low: float
+    top: float
+    shut: float | None = None
+
+    @property
+    def side(self) -> np.ndarray:
+        """Unit vector (2,) along the front, to the left of who looks out of it."""
+        return np.array((-self.front[1], self.front[0]))
+
+    def of(self, points: np.ndarray) -> np.ndarray:
+        """Points (n, 3) as: out of the front's plane, along the front, height."""
+        level = points[:, :2] - self.middle
+        return np.column_stack((level @ self.front - self.depth, level @ self.side, points[:, 2]))
+
+    @property
+    def around(self) -> OrientedBox:
+        """The box that it fills."""
+        low, high = np.array((-2 * self.depth, -self.width, self.low)), np.array((0.0, self.width, self.top))
+        return self.box(low, high)
+
+    def box(
+        self, low: np.ndarray, high: np.ndarray, turned: float = 0.0, about: np.ndarray | None = None
+    ) -> OrientedBox:
+        """A box between two corners in the front's coordinates; then turned about a vertical line through `about`."""
+        middle, half = (low + high) / 2, (high - low) / 2
+        c, s = math.cos(turned), math.sin(turned)
+        front, side = c * self.front + s * self.side, c * self.side - s * self.front
+        if about is not None:
+            out, along = middle[:2] - about
+            middle = np.array((*(about + (c * out - s * along, s * out + c * along)), middle[2]))
+        return OrientedBox(self.place(middle), np.column_stack(((*front, 0), (*side, 0), (0, 0, 1))), half)
+
+    def place(self, at: np.ndarray) -> np.ndarray:
+        """A point of the front's coordinates in the frame of the points."""
+        level = self.middle + (self.depth + at[0]) * self.front + at[1] * self.side
+        return np.array((*level, at[2]))
+
+
+def joints_of(body: Body, points: np.ndarray) -> list[SeenJoint]:
+    """Joints of the parts of one piece of furniture, drawers from the top down, then doors, then knobs.
+
+    points: (n, 3), of the furniture alone.
+    """
+    seen = body.of(points)
+    fronts = list(_fronts(body, seen))
+    found = [joint for low, high, out in fronts for joint in _closed_or_drawn(body, seen, low, high, out)]
+    shut = _shut(found) if body.shut is None else body.shut
+    found = [replace(j, value=max(0.0, j.value - shut)) if j.kind == "slide" else j for j in found]
+    found = [replace(j, box=_drawn_box(body, seen, j)) if j.kind == "slide" else j for j in found]
+    found += _open_doors(body, seen, fronts)
+    return _named(body, [*found, *_knobs(body, points)])
+
+
+def with_shut(body: Body, points: np.ndarray) -> Body:
+    """The body with what closed drawers are measured from, as its points show it, for later looks."""
+    seen = body.of(points)
+    found = [joint for front in _fronts(body, seen) for joint in _closed_or_drawn(body, seen, *front)]
+    return replace(body, shut=_shut(found))
+
+
+def _shut(joints: Sequence[SeenJoint]) -> float:
+    """How far out closed drawers are: as the least drawn one, or with their fronts before the furniture's."""
+    least = min((j.value for j in joints if j.kind == "slide"), default=0.0)
+    return least if least < _APART else _BOARD
+
+
+def remembered(before: Sequence[SeenJoint], now: Sequence[SeenJoint]) -> list[SeenJoint]:
+    """The joints of a look with what an earlier one knew: a part keeps its name, and one that is not seen, as below an
+    open drawer, is hidden where it was and not gone.
+    """
+    found, left = [], list(now)
+    for old in before:
+        same = next((new for new in left if _is_same(old, new)), None)
+        if same is None:
+            found.append(replace(old, visible=False))
+            continue
+        left.remove(same)
+        found.append(replace(same, name=old.name, most=min(old.most, same.most)))
+    return [*found, *left]
+
+
+def _is_same(old: SeenJoint, new: SeenJoint) -> bool:
+    if old.kind != new.kind:
+        return False
+    if old.kind == "hinge":
+        return bool(np.linalg.norm((new.anchor - old.anchor)[:2]) < _SAME)
+    moved = new.panel.centre - old.panel.centre
+    return bool(np.linalg.norm(moved - old.axis * (moved @ old.axis)) < _SAME)
+
+
+# ---- the furniture -----------------------------------------------------------------------------------------------
+
+
+def find_body(points: np.ndarray, floor: float) -> Body | None:
+    """What stands still of one piece of furniture, by its largest level top; None where it has none.
+
+    points: (n, 3), of the furniture alone; floor: height of what it stands on, m.
+    """
+    if not len(points):
+        return None
+    top = _top(points)
+    level = _largest(points[np.abs(points[:, 2] - top) < _FLAT, :2])
+    if len(level) < 50:
+        return None
+    corners = cv2.boxPoints(cv2.minAreaRect(level.astype(np.float32))).astype(float)
+    middle = corners.mean(axis=0)
+    sides = (corners + np.roll(corners, -1, axis=0)) / 2 - middle
+    lengths = np.linalg.norm(sides, axis=1)
+    if lengths.min() < 0.03:
+        return None
+    ahead = (points[:, :2] - middle) @ (sides / lengths[:, None]).T - lengths
+    low = points[:, 2] < top - _FLAT
+    outside = [float((ahead[low, k] > _OUT[0]).sum()) for k in range(4)]
+    k = int(np.argmax(outside))
+    return Body(middle, sides[k] / lengths[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
+
+
+def _top(points: np.ndarray) -> float:
+    """Height of the highest of the large level surfaces."""
+    heights = points[:, 2]
+    bins = np.floor(heights / _FLAT).astype(int)
+    first = bins.min()
+    covered = cells_covered(bins - first, points[:, :2], _CELL)
+    both = covered + np.append(covered[1:], 0)  # a surface may lie in two
+    large = np.flatnonzero(both >= 0.5 * both.max())
+    near = heights[np.abs(heights - (large[-1] + 1 + first) * _FLAT) <= _FLAT]
+    return float(np.median(near))
+
+
+def cells_covered(layers: np.ndarray, xy: np.ndarray, cell: float) -> np.ndarray:
+    """How many cells of a plan, with edges of `cell` m, points (n, 2) cover in each of the layers (n,) from 0 on."""
+    at = np.floor((xy - xy.min(axis=0)) / cell).astype(np.int64)
+    width, depth = at.max(axis=0) + 1
+    filled = np.unique((layers.astype(np.int64) * width + at[:, 0]) * depth + at[:, 1])
+    return np.bincount(filled // (width * depth))
+
+
+def _largest(xy: np.ndarray) -> np.ndarray:
+    """The largest connected group of points (n, 2) on a grid, without what is thin."""
+    if not len(xy):
+        return xy
+    cells = np.floor((xy - xy.min(axis=0)) / _CELL).astype(int) + 1
+    image = np.zeros(cells.max(axis=0) + 2, np.uint8)
+    image[cells[:, 0], cells[:, 1]] = 1
+    image = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    image = cv2.morphologyEx(image, cv2.MORPH_OPEN, np.ones((_WALL, _WALL), np.uint8))
+    if not image.any():
+        return xy[:0]
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(image, connectivity=4)
+    largest = 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))
+    return np.asarray(xy[labels[cells[:, 0], cells[:, 1]] == largest])
+
+
+# ---- drawers, and doors that are closed --------------------------------------------------------------------------
+
+
+def _fronts(body: Body, seen: np.ndarray) -> Iterator[tuple[float, float, float]]:
+    """Upright surfaces across the furniture, parallel to its front: lower and upper edge, and how far out they are."""
+    near = seen[(np.abs(seen[:, 1]) < body.width) & (seen[:, 0] > -0.03)]
+    columns = max(1, int(2 * body.width / 0.01))
+    rows = np.arange(body.low + _CELL, body.top + 2 * _CELL, _CELL)
+    outs: list[float | None] = []
+    for z in rows:
+        row = near[np.abs(near[:, 2] - z) < _CELL / 2 + 0.001]
+        outs.append(_outermost(row[:, 0], np.floor(row[:, 1] / 0.01).astype(int), columns))
+    start = 0
+    while start < len(rows):
+        out, end = outs[start], start + 1
+        if out is None:
+            start += 1
+            continue
+        members = [out]
+        while end < len(rows):
+            after = outs[end]
+            if after is None or abs(after - float(np.median(members))) > _FLAT:
+                # a handle may hide a few rows of its front
+                further = [k for k in range(end, min(end + 6, len(rows))) if _is_near(outs[k], members)]
+                if not further:
+                    break
+                end = further[0]
+                continue
+            members.append(after)
+            end += 1
+        low, high = float(rows[start] - _CELL / 2), float(rows[end - 1] + _CELL / 2)
+        if high - low >= _TALL:
+            yield low, min(high, max(body.top, low + _TALL)), float(np.median(members))
+        start = end
+
+
+def _is_near(out: float | None, members: list[float]) -> bool:
+    return out is not None and abs(out - float(np.median(members))) <= _FLAT
+
+
+def _outermost(out: np.ndarray, column: np.ndarray, columns: int) -> float | None:
+    """The furthest distance at which points lie across most of a width; None where there is none."""
+    if not len(out):
+        return None
+    bins = np.floor(out / _FLAT).astype(int)
+    for k in sorted(set(bins.tolist()), reverse=True):
+        here = (bins == k) | (bins == k - 1)
+        if len(set(column[here].tolist())) >= _COVERED * columns:
+            return float(np.median(out[here]))
+    return None
+
+
+def _closed_or_drawn(body: Body, seen: np.ndarray, low: float, high: float, out: float) -> Iterator[SeenJoint]:
+    """The parts of one front, one for each handle."""
+    ahead = seen[:, 0] - out
+    standing = seen[
+        (ahead > _OUT[0])
+        & (ahead < _OUT[1])
+        & (seen[:, 2] > low)
+        & (seen[:, 2] < high)
+        & (np.abs(seen[:, 1]) < body.width)
+    ]
+    handles = sorted(_groups(standing), key=lambda h: -float(h[:, 2].mean()))
+    doors = [h for h in handles if _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
+    drawers = [h for h in handles if not any(h is door for door in doors)]
+    edges = [high, *((_middle(a)[2] + _middle(b)[2]) / 2 for a, b in itertools.pairwise(drawers)), low]
+    for handle, top, bottom in zip(drawers, edges, edges[1:]):
+        panel = body.box(np.array((out - _BOARD, -body.width, bottom)), np.array((out, body.width, top)))
+        travel = 2 * body.depth - _REAR
+        axis = np.array((*body.front, 0.0))
+        yield SeenJoint("drawer", "slide", axis, panel.centre, out, travel, panel, body.box(*_bar(handle)))
+    if out > _APART:
+        return
+    for handle in doors:
+        sign = -float(np.sign(_middle(handle)[1]))  # the hinge is on the other side
+        hinge = np.array((out - _BOARD / 2, sign * body.width, low))
+        panel = body.box(np.array((out - _BOARD, -body.width, low)), np.array((out, body.width, high)))
+        yield _door(body, hinge, sign, 0.0, panel, body.box(*_bar(handle)))
+
+
+def _drawn_box(body: Body, seen: np.ndarray, drawer: SeenJoint) -> tuple[OrientedBox, ...]:
+    """Floor and sides of a drawer as far as it is out; none where it is not far enough out that they are seen."""
+    out = drawer.value
+    low, high = (float(drawer.panel.centre[2] + s * drawer.panel.half[2]) for s in (-1, 1))
+    inside = (seen[:, 0] > _AROUND) & (seen[:, 0] < out - _AROUND) & (np.abs(seen[:, 1]) < body.width)
+    inside &= (seen[:, 2] > low) & (seen[:, 2] < high)
+    at, beside = seen[inside], np.abs(seen[inside, 1])
+    middle = at[beside < body.width - _SIDE, 2]
+    if out < _OPEN_ENOUGH or len(middle) < 10 * _FEW:
+        return ()
+    floor = float(np.percentile(middle, 15))
+    wall = at[(beside >= body.width - _SIDE) & (at[:, 2] > floor + 0.02)]
+    rim = float(np.percentile(wall[:, 2], 90)) if len(wall) >= _FEW else high
+    inner = float(np.percentile(np.abs(wall[:, 1]), 10)) if len(wall) >= _FEW else body.width - _SIDE
+    sides = (
+        body.box(np.array((0.0, min(a, b), low)), np.array((out, max(a, b), rim)))
+        for a, b in ((inner, inner + _THIN), (-inner, -inner - _THIN))
+    )
+    return (body.box(np.array((0.0, -inner, low)), np.array((out, inner, floor))), *sides)
+
+
+def _door(
+    body: Body, hinge: np.ndarray, sign: float, value: float, panel: OrientedBox, handle: OrientedBox | None
+) -> SeenJoint:
+    axis = np.array((0.0, 0.0, sign))
+    return SeenJoint("door", "hinge", axis, body.place(hinge), value, _WIDEST, panel, handle)
+
+
+def _groups(standing: np.ndarray) -> list[np.ndarray]:
+    """Points before a front in groups as large as handles."""
+    if len(standing) < _FEW:
+        return []
+    cells = np.floor(standing[:, 1:] / _CELL).astype(int)
+    cells -= cells.min(axis=0) - 2
+    image = np.zeros(cells.max(axis=0) + 3, np.uint8)
+    image[cells[:, 0], cells[:, 1]] = 1
+    image = cv2.dilate(image, np.ones((3, 3), np.uint8))
+    _, labels = cv2.connectedComponents(image)
+    of = labels[cells[:, 0], cells[:, 1]]
+    found = (standing[of == k] for k in np.unique(of))
+    return [g for g in found if len(g) >= _FEW and _HANDLE[0] <= np.ptp(g[:, 1:], axis=0).max() <= _HANDLE[1]]
+
+
+def _is_upright(handle: np.ndarray) -> bool:
+    wide, tall = np.ptp(handle[:, 1:], axis=0)
+    return bool(tall > wide)
+
+
+def _middle(handle: np.ndarray) -> np.ndarray:
+    return np.asarray((handle.min(axis=0) + handle.max(axis=0)) / 2)
+
+
+def _bar(handle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Low and high corner of the bar of a handle: what stands out furthest."""
+    bar = handle[handle[:, 0] > np.percentile(handle[:, 0], 98) - 0.02]
+    low, high = np.percentile(bar, 1, axis=0), np.percentile(bar, 99, axis=0)
+    thick = min(high[1] - low[1], high[2] - low[2])
+    low[0] = max(low[0], high[0] - thick)  # of its posts nothing counts
+    return low, high
+
+
+# ---- doors that are open -----------------------------------------------------------------------------------------
+
+
+def _open_doors(body: Body, seen: np.ndarray, fronts: list[tuple[float, float, float]]) -> Iterator[SeenJoint]:
+    """An upright plate that begins at an edge of the front and leads away from it."""
+    free = seen[seen[:, 0] > 0.01]
+    for low, high, out in fronts:
+        if out > _APART:  # what is drawn out
+            free = free[(free[:, 2] < low - 0.01) | (free[:, 2] > high + 0.01)]
+    best: tuple[int, float, float, np.ndarray] | None = None
+    for sign in (1.0, -1.0):
+        hinge = np.array((0.0, sign * body.width))
+        arm = free[:, :2] - hinge
+        away = np.linalg.norm(arm, axis=1)
+        angle = np.arctan2(arm[:, 0], -sign * arm[:, 1])  # 0 along the front, grows as the door opens
+        leaf = free[(away > 0.03) & (away < 2 * body.width + 0.03) & (angle > _LEAST) & (angle < math.pi - 0.5)]
+        line = _line(leaf[:, :2] - hinge) if len(leaf) >= 100 and leaf[:, 0].max() > _AJAR else None
+        if line is None:
+            continue
+        direction, offset = line
+        on = leaf[np.abs((leaf[:, :2] - hinge) @ _left(direction) - offset) < _FLAT]
+        reach, tall = (on[:, :2] - hinge) @ direction, float(np.ptp(on[:, 2]))
+        value = float(np.arctan2(direction[0], -sign * direction[1]))
+        if value < _LEAST or abs(offset) > 0.03 or reach.min() > 0.10:
+            continue
+        if tall < 0.4 * (body.top - body.low) or np.ptp(reach) < 0.5 * 2 * body.width:
+            continue
+        if best is None or len(on) > best[0]:
+            outer = -sign * _left(direction)  # away from where the door is closed
+            best = len(on), sign, value, _handle_of_leaf(leaf, hinge, direction, outer, body.width)
+    if best is not None:
+        _, sign, value, grip = best
+        hinge = np.array((-_BOARD / 2, sign * body.width, body.low))
+        shut = np.array((-_BOARD, -body.width, body.low)), np.array((0.0, body.width, body.top))
+        panel = body.box(*shut, sign * value, hinge[:2])
+        handle = None
+        if len(grip) >= _FEW:  # turned back to where it is with the door shut, boxed there, and turned again
+            c, s = math.cos(-sign * value), math.sin(-sign * value)
+            arm = grip[:, :2] - hinge[:2]
+            back = np.column_stack((c * arm[:, 0] - s * arm[:, 1], s * arm[:, 0] + c * arm[:, 1])) + hinge[:2]
+            handle = body.box(*_bar(np.column_stack((back, grip[:, 2]))), sign * value, hinge[:2])
+        if handle is not None or value > _TURNED:
+            yield _door(body, hinge, sign, value, panel, handle)
+
+
+def _handle_of_leaf(
+    leaf: np.ndarray, hinge: np.ndarray, direction: np.ndarray, outer: np.ndarray, width: float
+) -> np.ndarray:
+    """Points that stand out of an open door on its outer side, far from its hinge."""
+    arm = leaf[:, :2] - hinge
+    out, reach = arm @ outer, arm @ direction
+    return leaf[(out > _OUT[0] + 0.01) & (out < _OUT[1]) & (reach > (1 + _ASIDE) * width)]
+
+
+def _left(direction: np.ndarray) -> np.ndarray:
+    return np.array((-direction[1], direction[0]))
+
+
+def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
+    """Unit direction, away from the origin, and offset of the line that most points (n, 2) lie on."""
+    rng = np.random.default_rng(0)
+    best, count = None, 0
+    for a, b in rng.integers(0, len(xy), (tries, 2)):
+        way = xy[b] - xy[a]
+        length = float(np.linalg.norm(way))
+        if length < 0.05:
+            continue
+        normal = np.array((-way[1], way[0])) / length
+        on = np.abs((xy - xy[a]) @ normal) < _FLAT
+        if on.sum() > count:
+            best, count = on, int(on.sum())
+    if best is None or count < 0.3 * len(xy):
+        return None
+    middle = xy[best].mean(axis=0)
+    direction = np.linalg.svd(xy[best] - middle, full_matrices=False)[2][0]
+    if direction @ middle < 0:
+        direction = -direction
+    return direction, float(middle @ _left(direction))
+
+
+# ---- knobs -------------------------------------------------------------------------------------------------------
+
+
+def _knobs(body: Body, points: np.ndarray) -> Iterator[SeenJoint]:
+    """Small things that stand out of the level top, each with a ridge that shows which way it is turned."""
+    height = points[:, 2] - body.top
+    standing = points[(height > _KNOB[0]) & (height < _KNOB[1])]
+    for group in _groups(standing[:, [2, 0, 1]]):
+        knob = group[:, [1, 2, 0]]
+        if np.ptp(knob[:, :2], axis=0).max() > _KNOB[2]:
+            continue
+        high = float(np.percentile(knob[:, 2], 98))
+        ridge = knob[knob[:, 2] > body.top + (1 - _RIDGE) * (high - body.top), :2]
+        if len(ridge) < _FEW:
+            continue
+        x, y = ridge.mean(axis=0)
+        along = np.linalg.svd(ridge - (x, y), full_matrices=False)[2][0]
+        long, short = np.ptp(ridge @ along), np.ptp(ridge @ _left(along))
+        if long < _LONG * short:
+            continue  # round: nobody sees how it is turned
+        value = math.atan2(along[1], along[0]) % math.pi
+        axes = np.column_stack(((*along, 0), (-along[1], along[0], 0), (0, 0, 1)))
+        half = np.array((long / 2, short / 2, (high - body.top) / 2))
+        box = OrientedBox(np.array((x, y, (body.top + high) / 2)), axes, half)
+        up = np.array((0.0, 0.0, 1.0))
+        yield SeenJoint("knob", "hinge", up, np.array((x, y, body.top)), value, math.pi, box, box)
+
+
+# ---- names -------------------------------------------------------------------------------------------------------
+
+
+def _named(body: Body, joints: list[SeenJoint]) -> list[SeenJoint]:
+    """With names that tell them apart: by height where there are several of a kind one above the other, or where one
+    leaves room for another that is hidden.
+    """
+    found = []
+    for name in ("drawer", "door", "knob"):
+        alike = sorted((j for j in joints if j.name == name), key=lambda j: -float(j.panel.centre[2]))
+        levels = {1: ("",), 2: ("top_", "bottom_"), 3: ("top_", "middle_", "bottom_")}.get(len(alike))
+        if len(alike) == 1 and name == "drawer":
+            levels = (_level(body, alike[0].panel),)
+        levels = levels or tuple(f"{k + 1}_" for k in range(len(alike)))
+        found += [replace(j, name=f"{level}{name}") for level, j in zip(levels, alike)]
+    return found
+
+
+def _level(body: Body, front: OrientedBox) -> str:
+    """Beginning of the name of the only drawer that is seen; empty where its front leaves no room for another."""
+    if 2 * front.half[2] > _ALONE * (body.top - body.low):
+        return ""
+    return "top_" if front.centre[2] > (body.top + body.low) / 2 else "bottom_"

@@ -1,0 +1,256 @@
+"""Furniture in the points of all cameras: which pieces there are, what moves, and which heights things stand on there.
+
+Metres, in the robot's base frame with z = 0 on the table. A piece is known by its parts: what has drawers is a cabinet,
+what has a door a cupboard, what has a knob a stove, what has boards a shelf; another large thing is furniture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+from planweave.perception.articulation import Body, cells_covered, find_body, joints_of, remembered, with_shut
+
+_CELL, _POINTS = 0.01, 3  # m: edge of a cell of the plan; points in it that are no noise
+_LOW, _HIGH = 0.012, 0.60  # m above the table between which points are looked at
+_LEAST = 0.07  # m: half of the shorter side of furniture, at least
+_TALL = 0.10  # m that furniture without parts that move is high, at least
+_BOARD, _COVERED = 0.012, 0.25  # m: layer in which a board lies; share of the plan that it shows of itself
+_APART = 0.06  # m between two boards
+_MARGIN, _POSTS = 0.012, 0.045  # m around what is of furniture; before the bar of a handle, where its posts are
+_ABOVE = 0.0035  # m above a top or floor from which on a point is of what stands there
+_STEADY = 0.02  # m by which two looks at corners of furniture that stands still differ, at most
+_NEAR = 0.10  # m that furniture has moved at most, to be the same
+_CONFIRM = 2  # looks in a row that make furniture, or a joint of it, real
+_GONE = 4  # looks through its place after which furniture is gone, or at another place after which it was moved
+_EMPTY = 0.5  # share of a footprint in which the table is seen
+
+
+def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Body, np.ndarray]]:
+    """Large things with a level top in points (n, 3) of all that stands on a floor: bodies, and points of each."""
+    for group in _groups(points):
+        body = find_body(group, floor)
+        if body is not None and min(body.depth, body.width) >= _LEAST:
+            yield body, group
+
+
+def fixture_of(body: Body, points: np.ndarray, name: str = "") -> SeenFixture | None:
+    """Furniture of a body and points (n, 3); None where it is none, by default named by its class."""
+    joints = joints_of(body, points)
+    kind = _class_of(joints, body, points)
+    return SeenFixture(name or kind, kind, (body.around,), tuple(joints)) if kind else None
+
+
+def _groups(points: np.ndarray) -> Iterator[np.ndarray]:
+    """Points that stand together, seen from above."""
+    points = points[(points[:, 2] > _LOW) & (points[:, 2] < _HIGH)]
+    if not len(points):
+        return
+    cells = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / _CELL).astype(int)
+    plan = np.zeros(cells.max(axis=0) + 1, int)
+    np.add.at(plan, (cells[:, 0], cells[:, 1]), 1)
+    count, labels = cv2.connectedComponents((plan >= _POINTS).astype(np.uint8), connectivity=4)
+    of = labels[cells[:, 0], cells[:, 1]]
+    for k in range(1, count):
+        if (labels == k).sum() * _CELL**2 > (2 * _LEAST) ** 2 * 0.7:
+            yield points[of == k]
+
+
+def _class_of(joints: Sequence[SeenJoint], body: Body, points: np.ndarray) -> str:
+    """The class of furniture by its parts; empty for what is none."""
+    kinds = {joint.name.rsplit("_", 1)[-1] for joint in joints}
+    for part, kind in (("drawer", "cabinet"), ("door", "cupboard"), ("knob", "stove")):
+        if part in kinds:
+            return kind
+    if body.top - body.low < _TALL:
+        return ""
+    return "shelf" if len(_boards(body, points)) > 1 else "furniture"
+
+
+def _boards(body: Body, points: np.ndarray) -> list[float]:
+    """Heights of level boards, from the top down."""
+    inside = points[(body.around.beyond(points) < 0.0).all(axis=1)]
+    if not len(inside):
+        return []
+    layers = np.maximum(np.floor((inside[:, 2] - body.low) / _BOARD).astype(int), 0)
+    share = cells_covered(layers, inside[:, :2], _CELL) * _CELL**2 / (4 * body.depth * body.width)
+    found: list[float] = []
+    for layer in np.flatnonzero(share > _COVERED)[::-1]:
+        height = body.low + (int(layer) + 1) * _BOARD
+        if not found or found[-1] - height > _APART:
+            found.append(height)
+    return found
+
+
+@dataclass(eq=False)
+class _Record:
+    """Furniture as it is remembered: its newest look, how often in a row it was found so, or not, and joints that
+    were seen once.
+    """
+
+    fixture: SeenFixture
+    body: Body
+    seen: int = 1
+    missed: int = 0
+    elsewhere: int = 0
+    once: tuple[SeenJoint, ...] = ()
+
+
+class FixtureMemory:
+    """Furniture over many looks: names stay, what is hidden is remembered, noise moves nothing."""
+
+    def __init__(self) -> None:
+        self._records: list[_Record] = []
+
+    def forget(self) -> None:
+        """Know no furniture."""
+        self._records = []
+
+    @property
+    def fixtures(self) -> tuple[SeenFixture, ...]:
+        """What is there, as far as it was seen often enough."""
+        return tuple(r.fixture for r in self._records if r.seen >= _CONFIRM)
+
+    @property
+    def suspected(self) -> tuple[SeenFixture, ...]:
+        """What is there or may be: nothing of it is a thing of its own."""
+        return tuple(r.fixture for r in self._records)
+
+    @property
+    def deciding(self) -> bool:
+        """Whether the next look may tell more."""
+        return any(r.seen < _CONFIRM or r.missed or r.elsewhere or r.once for r in self._records)
+
+    def update(self, points: np.ndarray) -> tuple[SeenFixture, ...]:
+        """Look at points (n, 3) of the table and of all that stands on it, without the robot's."""
+        left = list(find_bodies(points))
+        for record in list(self._records):
+            same = min(left, key=lambda found: _distance(record.body, found[0]), default=None)
+            if same is None or _distance(record.body, same[0]) > _NEAR:
+                self._missed(record, points)
+                continue
+            left = [found for found in left if found is not same]
+            self._seen(record, *same)
+        for body, group in left:
+            fixture = fixture_of(body, group)
+            if fixture is not None:
+                self._records.append(_Record(replace(fixture, name=self._name(fixture)), with_shut(body, group)))
+        return self.fixtures
+
+    def unseen(self) -> tuple[SeenFixture, ...]:
+        """The furniture as it is remembered where nobody looks at it, as while the robot moves."""
+        return tuple(_hidden(fixture) for fixture in self.fixtures)
+
+    def _missed(self, record: _Record, points: np.ndarray) -> None:
+        if record.seen < _CONFIRM:
+            self._records.remove(record)
+            return
+        record.fixture = _hidden(record.fixture)
+        record.missed = record.missed + 1 if _is_empty(record.body, points) else 0
+        if record.missed >= _GONE:
+            self._records.remove(record)
+
+    def _seen(self, record: _Record, body: Body, points: np.ndarray) -> None:
+        steady = _is_steady(record.body, body)
+        new = fixture_of(record.body if steady else body, points)
+        if new is None or not steady:
+            record.elsewhere += 1
+            record.fixture = _hidden(record.fixture)
+            if new is not None and record.elsewhere >= _GONE:  # it was moved
+                record.body, record.elsewhere, record.missed = with_shut(body, points), 0, 0
+                record.fixture = replace(new, name=record.fixture.name, class_name=record.fixture.class_name)
+            return
+        known = record.fixture.joints
+        joints = remembered(known, new.joints)
+        names, before = {joint.name for joint in known}, {joint.name for joint in record.once}
+        joints = [j for j in joints if j.name in names or not any(_overlap(j, old) for old in known)]
+        sure = tuple(j for j in joints if j.name in names or j.name in before or record.seen < _CONFIRM)
+        record.once = tuple(j for j in joints if j not in sure)
+        open_to_change = record.seen < _CONFIRM or record.fixture.class_name == "furniture"
+        name, kind = record.fixture.name, record.fixture.class_name
+        if open_to_change and new.class_name != kind:
+            name, kind = self._name(new, record), new.class_name
+        record.seen, record.missed, record.elsewhere = record.seen + 1, 0, 0
+        record.fixture = SeenFixture(name, kind, record.fixture.bodies, sure)
+
+    def _name(self, fixture: SeenFixture, of: _Record | None = None) -> str:
+        """Its class, with a number where another one has that name."""
+        taken, count = {r.fixture.name for r in self._records if r is not of}, 1
+        name = fixture.class_name
+        while name in taken:
+            count += 1
+            name = f"{fixture.class_name}_{count}"
+        return name
+
+
+def _overlap(one: SeenJoint, other: SeenJoint) -> bool:
+    """Whether two joints would be of the same part: a front of which half is hidden is no further drawer."""
+    apart = abs(float(one.panel.centre[2] - other.panel.centre[2]))
+    return one.kind == other.kind and apart < float(one.panel.half[2] + other.panel.half[2]) - _MARGIN
+
+
+def _hidden(fixture: SeenFixture) -> SeenFixture:
+    joints = tuple(replace(joint, visible=False) for joint in fixture.joints)
+    return replace(fixture, joints=joints, visible=False)
+
+
+def _distance(one: Body, two: Body) -> float:
+    return float(np.linalg.norm(one.middle - two.middle))
+
+
+def _is_steady(old: Body, new: Body) -> bool:
+    """Whether two looks show the same body at the same place; which side is its front does not matter."""
+    apart = np.linalg.norm(_corners(old)[:, None] - _corners(new)[None], axis=2).min(axis=1).max()
+    return bool(apart < _STEADY and abs(old.top - new.top) < _STEADY)
+
+
+def _corners(body: Body) -> np.ndarray:
+    """Of its footprint, (4, 2)."""
+    signs = np.array(((1, 1), (1, -1), (-1, -1), (-1, 1)))
+    return np.asarray(body.middle + signs[:, :1] * body.depth * body.front + signs[:, 1:] * body.width * body.side)
+
+
+def _is_empty(body: Body, points: np.ndarray) -> bool:
+    """Whether the table is seen where furniture was."""
+    low = points[(points[:, 2] < _LOW) & (body.around.beyond(points)[:, :2] < -0.02).all(axis=1)]
+    if not len(low):
+        return False
+    covered = cells_covered(np.zeros(len(low), int), low[:, :2], _CELL)[0]
+    return bool(covered * _CELL**2 > _EMPTY * 4 * body.depth * body.width)
+
+
+# ---- things on and in furniture ----------------------------------------------------------------------------------
+
+
+def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of points (n, 3): which show furniture, (n,) bool, and the height of what stands below the others, (n,) m."""
+    mine, ground = np.zeros(len(points), bool), np.zeros(len(points))
+    for fixture in fixtures:
+        for body in fixture.bodies:
+            mine |= _within(body, points, _MARGIN, above=_ABOVE)
+            over = (body.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > body.centre[2] + body.half[2])
+            ground[over] = body.centre[2] + body.half[2]
+        for joint in fixture.joints:
+            for part in (joint.panel, *joint.box[1:]):
+                mine |= _within(part, points, _MARGIN)
+            if joint.handle is not None:
+                mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
+            for floor in joint.box[:1]:
+                mine |= _within(floor, points, _MARGIN, above=_ABOVE)
+                over = (floor.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > floor.centre[2])
+                ground[over] = floor.centre[2] + floor.half[2]
+    return mine, ground
+
+
+def _within(
+    box: OrientedBox, points: np.ndarray, margin: float, before: float = 0.0, above: float | None = None
+) -> np.ndarray:
+    """Which points are in a box or so near to it. before: margin along its first axis; above: upwards."""
+    own = (points - box.centre) @ box.axes
+    most = box.half + np.array((max(margin, before), margin, margin))
+    inside = (np.abs(own) < most).all(axis=1)
+    return np.asarray(inside if above is None else inside & (own[:, 2] < box.half[2] + above))

@@ -1,0 +1,437 @@
+"""Which pieces of surfaces are one thing: in several views, walls around a floor, halves behind another thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import cv2
+import numpy as np
+
+from planweave.perception.colours import other_surface
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import outline
+from planweave.perception.plane import Plane
+from planweave.perception.surface_pieces import Borders
+
+VOXEL = 0.006  # m: cameras that show the same place agree within this
+_SHARED = 0.25  # share of the smaller piece's voxels that another camera's piece shows, too, where both are one
+_SLIVER, _THIN = 4e-4, 0.008  # m^2, and m of width, below which a piece is none by itself
+_NARROW = 0.02  # m of width of the rim of a wall
+_ATTACHED = 0.3  # share of a sliver's border with the piece that it touches most
+_DIRECTIONS, _AROUND = 24, 0.7  # directions from the middle of a hollow, and share of them in which a wall rises
+_BORDERED = 0.5  # share of them in which a floor borders on its walls
+_WALL = 0.25  # share of the directions that a wall is in
+_RIM = 0.012  # m that a wall rises above a floor
+_OUTER = 0.8  # share of a hollow's radius from which on what rises is its wall
+_LEVEL_RIM = 0.4  # share of a hollow's depth that its walls may differ in height
+_SURROUNDED, _FLUSH = 0.6, 0.008  # share of its border that a flush piece has with one other, and m it stands out
+_PROFILE = 0.01  # m between the outlines of two halves of one thing, across the direction from one to the other
+_NEAR = 4  # pixels around the middle between two halves in which what hides it is seen
+_LEAST_PROFILE = 16  # cells of the profile that tell a thing
+_ALIKE = 0.75  # share of points that agree
+_GAP = 0.02  # m above its support up to which the lowest visible point of a thing may be
+_CAP, _CAP_DEPTH, _STEM = 14e-4, 0.05, 0.1  # m^2 of a cap, m that it reaches down, m of width of what bears it
+_LEAST_FOOT = 20e-4  # m^2 of the outline of what stands on another thing's side
+_FOOT = 0.012  # m above its lowest point that a thing touches its support with
+_FACES_UP, _BESIDE = 0.5, 0.03  # upward part of the normal of what bears a thing, and m around it that are looked at
+_LOW, _EDGE = 0.03, 0.4  # m of height from which on a thing needs no edge, and share of the border that is one
+SURE = 0.2  # share of a thing's pixels that are not beside a step, from which on only those are its points
+_SAMPLE = 2000  # points
+_CONTACT = 6  # pixels
+_PART = 0.25  # of the size of the whole, up to which what hovers is a part
+_LOWER = 0.4  # share of its border that is the lower part of a thing's
+_PARTED = 0.5  # share of the lower edge of a thing below which there is nothing
+_NONE = np.zeros(0, np.int64)
+
+
+class PieceGroups:
+    """Pieces of all views, numbered throughout from 1, and which of them are joined.
+
+    points, colours: (n, 3), areas, height, piece: (n,) of all pixels of pieces: metres, 0 to 255, m^2, metres above
+    the ground; beside_steps: (n,) bool, where a pixel may show what lies behind. parts: pairs of (group of every
+    piece before parts were joined, group that is a part).
+    """
+
+    def __init__(
+        self, views: Sequence[DepthView], labels: Sequence[np.ndarray], borders: Sequence[Borders], ground: Plane
+    ) -> None:
+        seen = [label > 0 for label in labels]
+        self.piece = np.concatenate([label[s] for label, s in zip(labels, seen)])
+        self.points = np.concatenate([view.points[s] for view, s in zip(views, seen)])
+        self.colours = np.concatenate([view.rgb[s] for view, s in zip(views, seen)])
+        self.areas = np.concatenate([view.areas[s] for view, s in zip(views, seen)])
+        self.upward = np.concatenate([view.upward[s] for view, s in zip(views, seen)])
+        self.beside_steps = np.concatenate([view.beside_steps[s] for view, s in zip(views, seen)])
+        self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
+        self.parent = np.arange(max(int(label.max(initial=0)) for label in labels) + 1)
+        self.parts: list[tuple[np.ndarray, int]] = []
+        self._eyes = [view.camera_to_frame.translation for view in views]
+        self._views, self._labels = views, labels
+        self._several = len(views) > 1
+        self._view = np.concatenate([np.full(s.sum(), k) for k, s in enumerate(seen)])
+        self._pairs = np.concatenate([b.pieces for b in borders])
+        self._ends = np.concatenate([b.points for b in borders])
+        self._cut = np.concatenate([b.cut for b in borders])
+        self._touches = np.concatenate([b.touches for b in borders])
+        self._nearer = np.concatenate([b.nearer for b in borders])
+        self._pixel = np.sqrt(np.median(self.areas)) if len(self.areas) else 0.0
+
+    def root(self, piece: int) -> int:
+        """The number of the group that a piece belongs to."""
+        while self.parent[piece] != piece:
+            self.parent[piece] = self.parent[self.parent[piece]]
+            piece = int(self.parent[piece])
+        return piece
+
+    def join_two(self, one: int, two: int) -> None:
+        """Make two pieces, and what they are joined with, one."""
+        self.parent[self.root(one)] = self.root(two)
+
+    def owners(self) -> np.ndarray:
+        """The group of every piece."""
+        return np.array([self.root(k) for k in range(len(self.parent))])
+
+    def join(self) -> None:
+        """Join all pieces that are of one thing."""
+        if self._several:
+            self._join_views()
+        self._join_slivers()
+        self._join_strips()
+        self._join_flush()
+        self._join_divided()
+        self._join_hollows()
+        self._join_flush()
+        self._join_caps()
+        self._join_divided()
+        self._join_parts()
+
+    # ---- what is known of groups
+
+    def _groups(self, owner: np.ndarray) -> dict[int, np.ndarray]:
+        """Indices of the points of every group."""
+        mine = owner[self.piece]
+        order = np.argsort(mine, kind="stable")
+        numbers, starts = np.unique(mine[order], return_index=True)
+        return dict(zip(numbers.tolist(), np.split(order, starts[1:])))
+
+    def _sure(self, rows: np.ndarray) -> np.ndarray:
+        """Some points of these that do not show what lies behind them."""
+        sure = rows[~self.beside_steps[rows]]
+        rows = sure if len(sure) > SURE * len(rows) else rows
+        return np.asarray(self.points[rows[:: max(1, len(rows) // _SAMPLE)]])
+
+    def _contacts(self, owner: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
+        """Rows of the borders between every two groups, for both orders of them."""
+        pairs = owner[self._pairs]
+        rows = np.nonzero(pairs[:, 0] != pairs[:, 1])[0]
+        found: dict[tuple[int, int], np.ndarray] = {}
+        if not len(rows):
+            return found
+        pairs = pairs[rows]
+        keys = np.sort(pairs, axis=1)
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        bounds = np.nonzero(np.any(np.diff(keys[order], axis=0, prepend=-1), axis=1))[0]
+        for chosen in np.split(rows[order], bounds[1:]):
+            a, b = owner[self._pairs[chosen[0]]].tolist()
+            found[a, b] = found[b, a] = chosen
+        return found
+
+    def _sides(self, owner: np.ndarray, rows: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of rows of the borders of a group: its points, the others' points, and how much nearer the others are."""
+        first = owner[self._pairs[rows, 0]] == group
+        mine = np.where(first[:, None], self._ends[rows, 0], self._ends[rows, 1])
+        other = np.where(first[:, None], self._ends[rows, 1], self._ends[rows, 0])
+        return mine, other, np.where(first, -self._nearer[rows], self._nearer[rows])
+
+    def uneven_ground(self) -> set[int]:
+        """Groups that are the ground itself, which depth shows uneven: low, and without an edge around them."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        found = set()
+        for one, rows in groups.items():
+            edge = contacts.get((one, 0))
+            low = np.percentile(self.height[rows], 98) < _LOW
+            if edge is not None and low and self._cut[edge].mean() < _EDGE:
+                found.add(one)
+        return found
+
+    # ---- rules
+
+    def _join_views(self) -> None:
+        """Join the pieces that show the same place in several views."""
+        voxel = np.floor(self.points / VOXEL).astype(np.int64)
+        voxel -= voxel.min(axis=0, initial=0)
+        cells = voxel.max(axis=0, initial=0) + 1
+        flat = (voxel[:, 0] * cells[1] + voxel[:, 1]) * cells[2] + voxel[:, 2]
+        rows = np.unique(np.stack((flat, self._view, self.piece)), axis=1)
+        sizes = np.bincount(rows[2], minlength=len(self.parent))
+        counts: dict[tuple[int, int], int] = {}
+        bounds = np.nonzero(np.diff(rows[0], prepend=-1))[0]
+        for views, pieces in zip(np.split(rows[1], bounds[1:]), np.split(rows[2], bounds[1:])):
+            for i, j in combinations(range(len(pieces)), 2):
+                if views[i] != views[j]:
+                    pair = int(pieces[i]), int(pieces[j])
+                    counts[pair] = counts.get(pair, 0) + 1
+        for (a, b), count in sorted(counts.items(), key=lambda item: -item[1]):
+            if count >= max(_SHARED * min(sizes[a], sizes[b]), 3):
+                self.join_two(a, b)
+
+    def _join_slivers(self) -> None:
+        """Join small and thin groups with the one that they touch along most of their border."""
+        owner = self.owners()
+        sizes = np.bincount(owner[self.piece], self.areas, len(self.parent))
+        contacts = self._contacts(owner)
+        lengths = np.bincount(owner[self._pairs].ravel(), minlength=len(self.parent)) * self._pixel
+        for one in sorted(np.nonzero(sizes)[0], key=lambda k: sizes[k]):
+            if not (sizes[one] < _SLIVER or 2 * sizes[one] < _THIN * lengths[one]):
+                continue
+            touched = {b: int(self._touches[rows].sum()) for (a, b), rows in contacts.items() if a == one}
+            touched.pop(0, None)
+            most = max(touched, key=lambda k: touched[k], default=None)
+            if most is not None and touched[most] >= max(_ATTACHED * lengths[one] / self._pixel, 3):
+                self.join_two(int(one), most)
+
+    def _join_strips(self) -> None:
+        """Join narrow groups with what goes on at their ends, at one height: bits of the rim of a wall."""
+        owner = self.owners()
+        sizes = np.bincount(owner[self.piece], self.areas, len(self.parent))
+        widths = (
+            2 * sizes / np.maximum(np.bincount(owner[self._pairs].ravel(), minlength=len(sizes)) * self._pixel, 1e-9)
+        )
+        tops = {k: np.percentile(self.height[rows], 98) for k, rows in self._groups(owner).items()}
+        for (one, two), rows in self._contacts(owner).items():
+            if not (0 < widths[one] < _NARROW and two and len(rows) >= 3 and len(rows) * self._pixel < 2 * _NARROW):
+                continue
+            if self._touches[rows].mean() > _SURROUNDED and abs(tops[one] - tops[two]) < _FLUSH:
+                self.join_two(one, two)
+
+    def _join_hollows(self) -> None:
+        """Join floors and inner sides with the walls that enclose them: a bowl, a tray, a box, a drawer."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        for one, rows in groups.items():
+            if self.areas[rows].sum() < 2 * _SLIVER:
+                continue
+            beside = {b: r for (a, b), r in contacts.items() if a == one}
+            for wall in self._walls(one, groups, beside, owner):
+                self.join_two(wall, one)
+
+    def _walls(
+        self, one: int, groups: dict[int, np.ndarray], beside: dict[int, np.ndarray], owner: np.ndarray
+    ) -> list[int]:
+        """The groups beside one that are its walls: that rise around it, to one height."""
+        points = self._sure(groups[one])
+        middle = (points[:, :2].min(axis=0) + points[:, :2].max(axis=0)) / 2
+        bins, away = _polar(points[:, :2] - middle)
+        radius = np.zeros(_DIRECTIONS)
+        np.maximum.at(radius, bins, away)
+        inner = points[away < 0.5 * np.maximum(radius[bins], 0.01), 2]
+        floor = float(np.percentile(inner if len(inner) >= 10 else points[:, 2], 20))
+        tops = np.full(_DIRECTIONS, -np.inf)
+        outer = away >= _OUTER * radius[bins]
+        np.maximum.at(tops, bins[outer], points[outer, 2])
+        own, highest, borders, eye = tops.copy(), {}, {}, self._eyes[self._view[groups[one][0]]][:2]
+        for k, rows in beside.items():
+            if k == 0:
+                continue
+            mine, edge, nearer = self._sides(owner, rows, one)
+            if (nearer < -_RIM).mean() > 0.5 or len(rows) < _CONTACT:
+                continue  # it lies behind
+            b, a = _polar(edge[:, :2] - middle)
+            if (a >= _OUTER * radius[b]).mean() < 0.5:
+                continue  # it stands within
+            borders[k] = np.isin(np.arange(_DIRECTIONS), b)
+            p = self._sure(groups[k])
+            b, a = _polar(p[:, :2] - middle)
+            beyond = a >= _OUTER * radius[b]
+            around = len(np.unique(b[beyond])) > _DIRECTIONS / 2
+            behind = self._away(p, eye).mean() - self._away(points, eye).mean()
+            before = np.median(self._away(mine, eye) - self._away(edge, eye))
+            above = len(groups[k]) > len(groups[one]) and np.percentile(p[:, 2], 2) > np.percentile(points[:, 2], 98)
+            if above or (np.median(nearer) > _RIM and behind > _RIM and before > 0 and not around):
+                continue  # it hangs over
+            highest[k] = np.full(_DIRECTIONS, -np.inf)
+            np.maximum.at(highest[k], b[beyond], p[beyond, 2])
+            np.maximum(tops, highest[k], out=tops)
+        there = radius > 0
+        if there.mean() < 0.5 or (tops > floor + _RIM)[there].mean() < _AROUND:
+            return []
+        rim = float(np.median(tops[tops > floor + _RIM]))
+        allowed = max(_RIM, _LEVEL_RIM * (rim - floor))
+        walls = [
+            k
+            for k, top in highest.items()
+            if abs(top.max() - rim) < allowed
+            and (((top > floor + _RIM) & there).mean() > _WALL or self._is_bit(groups[k], beside[k], groups[one]))
+        ]
+        beside_one = np.any([own > floor + _RIM, *(borders[k] for k in walls)], axis=0)
+        if (beside_one & there).sum() < _BORDERED * there.sum():
+            return []  # what encloses it encloses other things, too
+        rims = np.max([own, *(highest[k] for k in walls)], axis=0)
+        return walls if ((rims > floor + _RIM) & (np.abs(rims - rim) < allowed))[there].mean() > _AROUND else []
+
+    def _is_bit(self, rows: np.ndarray, border: np.ndarray, whole: np.ndarray) -> bool:
+        """Whether a group along a border is narrow, and not of another colour than a whole: a bit of its wall."""
+        narrow = self.areas[rows].sum() < _NARROW * len(border) * self._pixel
+        looks = (np.median(self.colours[r], axis=0) for r in (rows, whole))
+        return bool(narrow) and not other_surface(*looks)
+
+    @staticmethod
+    def _away(points: np.ndarray, eye: np.ndarray) -> np.ndarray:
+        """Horizontal distances of points from a place (2,), metres."""
+        return np.asarray(np.linalg.norm(points[:, :2] - eye, axis=1))
+
+    def _join_flush(self) -> None:
+        """Join what does not stand out of what surrounds it: the floor between walls, a burner, noise in a bowl."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        for one in sorted(groups, key=lambda k: float(self.areas[groups[k]].sum())):
+            beside = {b: rows for (a, b), rows in contacts.items() if a == one}
+            total = sum(len(rows) for rows in beside.values())
+            around = max(beside, key=lambda k: len(beside[k]), default=0)
+            if around == 0 or len(beside[around]) < max(_SURROUNDED * total, _CONTACT):
+                continue
+            _, edge, _ = self._sides(owner, beside[around][self._touches[beside[around]]], one)
+            if len(edge) < max(_ATTACHED * total, 4):
+                continue
+            middle = edge.mean(axis=0)
+            normal = np.linalg.svd((edge - middle)[:: max(1, len(edge) // 200)], full_matrices=False)[2][2]
+            points = self.points[groups[one]]
+            outward = normal if normal @ (self._eyes[self._view[groups[one][0]]] - middle) > 0 else -normal
+            if np.percentile((points - middle) @ outward, 95) < _FLUSH:
+                self.join_two(one, around)
+
+    def _join_divided(self) -> None:
+        """Join what a nearer thing divides: two groups behind it whose outlines continue each other."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        behind: dict[int, set[int]] = {}
+        for (a, b), rows in contacts.items():
+            _, _, nearer = self._sides(owner, rows, a)
+            if a and b and (nearer > _RIM).sum() >= _CONTACT:
+                behind.setdefault(b, set()).add(a)
+        for before, hidden in behind.items():
+            for a, b in combinations(sorted(hidden), 2):
+                touching = contacts.get((a, b), _NONE)
+                if self._touches[touching].sum() >= _CONTACT:
+                    continue  # the cut between them is seen
+                if self.root(a) == self.root(b) or not self._hides(before, groups[a], groups[b], owner):
+                    continue
+                if self._continues(self.points[groups[a]], self.points[groups[b]]):
+                    self.join_two(a, b)
+
+    def _hides(self, before: int, one: np.ndarray, two: np.ndarray, owner: np.ndarray) -> bool:
+        """Whether a group is seen in the middle between two others, where these are nearest to each other."""
+        view = self._view[one[0]]
+        a, b = (self._sure(rows)[::4] for rows in (one, two))
+        k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
+        x, y, z = self._views[view].camera_to_frame.inverse().apply((a[k] + b[m]) / 2)
+        i, labels = self._views[view].intrinsics, self._labels[view]
+        u, v = round(x / z * i.fx + i.cx), round(y / z * i.fy + i.cy)
+        if not (0 <= v < labels.shape[0] and 0 <= u < labels.shape[1]):
+            return False
+        near = labels[max(v - _NEAR, 0) : v + _NEAR + 1, max(u - _NEAR, 0) : u + _NEAR + 1]
+        return bool((owner[near] == before).any())
+
+    @staticmethod
+    def _continues(one: np.ndarray, two: np.ndarray) -> bool:
+        """Whether two clouds have the same profile across the direction from one to the other."""
+        ahead = np.median(two[:, :2], axis=0) - np.median(one[:, :2], axis=0)
+        ahead /= max(float(np.linalg.norm(ahead)), 1e-9)
+        aside = np.array((-ahead[1], ahead[0]))
+        profiles = [np.column_stack((p[:, :2] @ aside, p[:, 2])) for p in (one, two)]
+        cells = [np.unique(np.round(p / _PROFILE).astype(int), axis=0) for p in profiles]
+        if min(len(c) for c in cells) < _LEAST_PROFILE:
+            return False
+        low = np.minimum(cells[0].min(axis=0), cells[1].min(axis=0)) - 1
+        size = np.maximum(cells[0].max(axis=0), cells[1].max(axis=0)) - low + 2
+        shares = []
+        for mine, other in (cells, cells[::-1]):
+            image = np.zeros(size, np.uint8)
+            image[tuple((other - low).T)] = 1
+            shares.append(cv2.dilate(image, np.ones((3, 3), np.uint8))[tuple((mine - low).T)].mean())
+        return min(shares) > _ALIKE
+
+    def _join_caps(self) -> None:
+        """Join what sits in the middle of something taller than wide with it: a cap, a knob."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        for one, two in ((a, b) for a, b in contacts if a and b):
+            cap, below = self._sure(groups[one]), self._sure(groups[two])
+            low, top = float(cap[:, 2].min()), float(np.percentile(below[:, 2], 98))
+            if len(cap) < 3 or len(below) < 3 or np.percentile(cap[:, 2], 98) < top or low < top - _CAP_DEPTH:
+                continue
+            small, large = outline(cap[:, :2]), outline(below[:, :2])
+            tall = np.percentile(self.height[groups[two]], 98) > large.short
+            inward = cv2.pointPolygonTest(large.hull.astype(np.float32), small.circle_centre, True)
+            if small.area < _CAP and small.area < large.area and tall and inward > -_RIM and large.short < _STEM:
+                self.join_two(one, two)
+
+    def _join_parts(self) -> None:
+        """Join what hovers with what it touches most: handles, lids, slats; kept as `parts`."""
+        owner = self.owners()
+        groups, contacts = self._groups(owner), self._contacts(owner)
+        sizes = {k: float(self.areas[rows].sum()) for k, rows in groups.items()}
+        joined = []
+        for one in sorted(groups, key=lambda k: sizes[k]):
+            beside = {b: rows for (a, b), rows in contacts.items() if a == one}
+            touched = {b: rows[self._touches[rows]] for b, rows in beside.items() if b}
+            whole = max(touched, key=lambda k: len(touched[k]), default=None)
+            if whole is None or len(touched[whole]) < _CONTACT or sizes[one] > _PART * sizes[whole]:
+                continue
+            if not self._stands(one, beside, touched, groups, owner):
+                joined.append((one, whole))
+        for one, whole in joined:
+            self.join_two(one, whole)
+            self.parts.append((owner, one))
+
+    def _offset(self, rows: np.ndarray) -> float:
+        """Height of the ground at some points, metres in the frame."""
+        return float(self.points[rows[0], 2] - self.height[rows[0]])
+
+    def _hovers(self, one: int, beside: dict[int, np.ndarray], owner: np.ndarray) -> bool:
+        """Whether what lies behind a thing is seen below it: along the lower part of its border."""
+        sides = [self._sides(owner, rows, one) for rows in beside.values()]
+        z, nearer = np.concatenate([mine[:, 2] for mine, _, _ in sides]), np.concatenate([n for _, _, n in sides])
+        return bool((nearer[z <= np.quantile(z, _LOWER)] < -_RIM).mean() > _PARTED)
+
+    def _stands(
+        self,
+        one: int,
+        beside: dict[int, np.ndarray],
+        touched: dict[int, np.ndarray],
+        groups: dict[int, np.ndarray],
+        owner: np.ndarray,
+    ) -> bool:
+        """Whether a thing stands on the ground, on the upper side of what it touches, or on what is not seen."""
+        rows = groups[one]
+        low, high = np.percentile(self.height[rows], (2, 98))
+        if low < _GAP or not self._hovers(one, beside, owner):
+            return True
+        if cv2.contourArea(cv2.convexHull(self.points[rows, :2].astype(np.float32))) < _LEAST_FOOT:
+            return False
+        for two, chosen in touched.items():
+            if len(chosen) < _CONTACT:
+                continue
+            mine, other, _ = self._sides(owner, chosen, one)
+            under, upper = np.percentile(self.height[groups[two]], (2, 98))
+            foot, top = (np.median(side[:, 2]) - self._offset(rows) for side in (mine, other))
+            above = top > upper - max(_FOOT, 0.3 * (upper - under)) or self._faces_up(groups[two], rows)
+            if foot < low + max(_FOOT, 0.3 * (high - low)) and above:
+                return True
+        return False
+
+    def _faces_up(self, around: np.ndarray, rows: np.ndarray) -> bool:
+        """Whether most of what is seen of a group around and below the points of another one is its upper side."""
+        low, high = self.points[rows].min(axis=0) - _BESIDE, self.points[rows].max(axis=0) + _BESIDE
+        p = self.points[around]
+        near = (p[:, :2] > low[:2]).all(axis=1) & (p[:, :2] < high[:2]).all(axis=1) & (p[:, 2] < high[2] - _BESIDE)
+        sure = around[near & ~self.beside_steps[around]]
+        return len(sure) > _CONTACT and bool(np.median(self.upward[sure]) > _FACES_UP)
+
+
+def _polar(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Directions 0 to _DIRECTIONS - 1 of vectors of the plane, and their lengths."""
+    angle = np.arctan2(xy[:, 1], xy[:, 0]) / (2 * np.pi) + 0.5
+    return np.minimum((angle * _DIRECTIONS).astype(int), _DIRECTIONS - 1), np.linalg.norm(xy, axis=1)

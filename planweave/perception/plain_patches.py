@@ -1,0 +1,84 @@
+"""Flush things of different plain colours: what no step and no crease parts, and colours do where both are plain.
+
+A print is not plain, and a leaf, a label or a pattern that its surface encloses is no thing. So colours part a piece
+only where a few plain patches cover it, each of which reaches the edge of the piece.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from planweave.perception.colours import family_image, other_surface, smooth
+from planweave.perception.depth_views import DepthView
+
+LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
+_COVERED = 0.8  # share of a piece that is of such patches
+_PLAIN = 14.0  # standard deviation of brightness, 0 to 255, of a plain patch
+_TOP = 0.3  # share of a patch that is level, from which on that tells whether it is plain
+_OPEN = 0.3  # share of a patch's border that is the edge of the piece
+
+
+def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
+    """Numbers of pieces (h, w) int32 with those parted that are several flush plain things."""
+    colours = smooth(view.rgb)
+    families = np.where(labels > 0, family_image(colours), 0).astype(np.uint8)
+    inner = np.ones(labels.shape, np.uint8)  # patches do not go on across the borders of pieces
+    inner[:, :-1][labels[:, :-1] != labels[:, 1:]] = 0
+    inner[:-1][labels[:-1] != labels[1:]] = 0
+    patches, count = np.zeros(labels.shape, np.int32), 0
+    for family in np.nonzero(np.bincount(families.ravel(), minlength=2)[1:])[0] + 1:
+        number, found = cv2.connectedComponents((families == family).view(np.uint8) & inner, connectivity=4)
+        patches += np.where(found > 0, found + np.int32(count), 0)
+        count += number - 1
+    areas = np.bincount(patches.ravel(), view.areas.ravel(), count + 1)
+    areas[0] = 0
+    large = areas >= LEAST_PATCH
+    owner = np.zeros(count + 1, np.int64)
+    owner[patches.ravel()] = labels.ravel()
+    sizes = np.bincount(labels.ravel(), view.areas.ravel(), int(labels.max()) + 1)
+    covered = np.bincount(owner[large], areas[large], len(sizes))
+    several = np.bincount(owner[large], minlength=len(sizes)) > 1
+    several[0] = False
+    next_label = len(sizes)
+    for piece in np.nonzero(several & (covered > _COVERED * sizes))[0]:
+        parted = _parted(colours, view.level, patches, labels == piece, np.nonzero(large & (owner == piece))[0])
+        for mask in parted[1:]:
+            labels[mask] = next_label
+            next_label += 1
+    return labels
+
+
+def _parted(
+    colours: np.ndarray, level: np.ndarray, patches: np.ndarray, piece: np.ndarray, numbers: np.ndarray
+) -> list[np.ndarray]:
+    """Masks of the things in a piece with these large patches: one where they are of one thing."""
+    x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
+    window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
+    piece_, patches, colours = piece[window], patches[window], colours[window]
+    masks = [patches == number for number in numbers]
+    looks = [np.median(colours[mask], axis=0) for mask in masks]
+    whole = list(range(len(masks)))
+    for i in range(len(masks)):
+        for j in range(i):
+            if not other_surface(looks[i], looks[j]):
+                whole = [whole[j] if k == whole[i] else k for k in whole]
+    groups = [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
+    edge = cv2.erode(piece_.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
+    for mask in groups:
+        border = mask & (cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0)
+        if (border & cv2.dilate(edge.astype(np.uint8), np.ones((3, 3), np.uint8))).sum() < _OPEN * border.sum():
+            return [piece]
+        top = mask & level[window]  # a lit top and a shaded side are plain, each by itself
+        if colours[top if top.sum() > _TOP * mask.sum() else mask].max(axis=1).std() > _PLAIN:
+            return [piece]
+    if len(groups) < 2:
+        return [piece]
+    away = [cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 3) for mask in groups]
+    nearest = np.argmin(away, axis=0)
+    found = []
+    for k in range(len(groups)):
+        full = np.zeros(piece.shape, bool)
+        full[window] = piece_ & (nearest == k)
+        found.append(full)
+    return found

@@ -1,0 +1,155 @@
+"""Regions: the pixels and points of the single objects in one image, from its segmentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from planweave.perception.cloud import Cloud
+from planweave.perception.geometry import Outline, outline, share_inside
+from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
+from planweave.perception.splitting import split
+
+_LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
+_CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
+_LOWEST = 0.065  # m: sides of a thing no higher than this are small
+_NARROWEST, _WIDEST = 0.028, 0.085  # m: of a top; the cap of a bottle is narrower, and its sides are the bottle's
+_FLAT = 0.010  # m: highest over lowest points of a level top
+_LEDGE = 1e-3  # m^2 of level surface of what carries another thing that may be seen beside it
+_DROP = 0.012  # m by which what carries a top is lower
+_BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
+_FULL = 0.7  # share of its outline that a top fills; a rim fills less
+_UNDER = 0.8  # share of its points that are within the outline of the top
+
+
+@dataclass
+class Region:
+    """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
+
+    steep: (N,) bool, pixels on steep sides. cut: touches the robot's mask or the image's border, or shows no top, so
+    that a part is not visible. sides: pixels seen below a high flat top, which do not belong to that top.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    points: np.ndarray
+    colours: np.ndarray
+    steep: np.ndarray
+    cut: bool = False
+    sides: Region | None = None
+
+    def part(self, chosen: np.ndarray) -> Region:
+        """The region of some of the pixels, chosen (N,) bool."""
+        return Region(
+            self.rows[chosen],
+            self.columns[chosen],
+            self.points[chosen],
+            self.colours[chosen],
+            self.steep[chosen],
+            self.cut,
+            self.sides,
+        )
+
+    def joined(self, other: Region) -> Region:
+        """The region of the pixels of both."""
+        return Region(
+            np.concatenate((self.rows, other.rows)),
+            np.concatenate((self.columns, other.columns)),
+            np.concatenate((self.points, other.points)),
+            np.concatenate((self.colours, other.colours)),
+            np.concatenate((self.steep, other.steep)),
+            self.cut or other.cut,
+        )
+
+    def area(self, chosen: np.ndarray) -> float:
+        """Area of some of the pixels on one level surface, m^2, from their extent in the image and in space."""
+        if chosen.sum() < 3:
+            return 0.0
+        image = np.linalg.det(np.cov(np.stack((self.rows[chosen], self.columns[chosen])).astype(float)))
+        table = np.linalg.det(np.cov(self.points[chosen, :2].T.astype(float)))
+        return float(chosen.sum() * np.sqrt(max(table, 0.0) / max(image, 1e-9)))
+
+    @cached_property
+    def top(self) -> float:
+        """Height of the highest points above the table, metres (98th percentile)."""
+        return float(np.percentile(self.points[:, 2], 98))
+
+    @cached_property
+    def level_area(self) -> float:
+        """Area that is not on steep sides, m^2."""
+        return self.area(~self.steep)
+
+
+def find_regions(
+    masks: Sequence[np.ndarray],
+    rgb: np.ndarray,
+    cloud: Cloud,
+    height: np.ndarray,
+    steep: np.ndarray,
+    robot: np.ndarray,
+) -> list[Region]:
+    """The regions of the segments with these masks (h, w) bool of an image, highest first.
+
+    rgb: (h, w, 3) uint8; cloud, height (h, w; m above the table), steep, robot (h, w; bool: pixels on sides, and such
+    as show it): of the image. Robot and image's border make regions cut. What is seen of that which carries a
+    higher top, and no top of its own, is no region but `sides` of the one above.
+    """
+    edge = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
+    inner = edge[_BORDER:-_BORDER, _BORDER:-_BORDER].copy()
+    edge[:] = 1
+    edge[_BORDER:-_BORDER, _BORDER:-_BORDER] = inner
+    found = []
+    for mask in masks:
+        seen = cv2.findNonZero(mask.view(np.uint8)).reshape(-1, 2)
+        columns, rows = seen[cloud.valid[seen[:, 1], seen[:, 0]]].T
+        points = np.column_stack((cloud.x[rows, columns], cloud.y[rows, columns], height[rows, columns]))
+        pixels = rows, columns, points, rgb[rows, columns], steep[rows, columns]
+        for region in split(Region(*pixels, bool(edge[rows, columns].sum() >= _CUT)), cloud.pixel):
+            if len(region.rows) * cloud.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
+                region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
+                found.append(region)
+    return _with_sides(sorted(found, key=lambda region: -region.top), cloud.pixel)
+
+
+def _with_sides(regions: Sequence[Region], pixel: float) -> list[Region]:
+    """Regions, highest first, of tall ones with a flat top that top alone. What is below it, of the region and of such
+    as show no top of their own within its outline, is made its sides.
+    """
+    kept: list[Region] = []
+    tops: list[tuple[Region, Outline]] = []
+    for region in regions:
+        top = _flat_top(region, pixel)
+        upper = next((above for above, shape in tops if _carries(region, above, shape)), None)
+        if upper is not None and upper.sides is not None:
+            upper.sides = upper.sides.joined(region)
+        elif top is not None:
+            high = region.points[:, 2] > region.top - _DROP
+            kept.append(region.part(high))
+            kept[-1].sides = region.part(~high)
+            tops.append((kept[-1], top))
+        else:
+            kept.append(region)
+    return kept
+
+
+def _flat_top(region: Region, pixel: float) -> Outline | None:
+    """The outline of the level top of something tall; None where there is none that could be a cube's or a can's."""
+    high = region.points[:, 2] > region.top - _DROP
+    if region.top < _LOWEST or region.cut or high.sum() < 4:
+        return None
+    level = region.points[high & ~region.steep]
+    if len(level) < 4 or outline(level[:, :2], pixel / 2).short < _NARROWEST:
+        return None
+    shape = outline(region.points[high, :2], pixel / 2)
+    full = shape.long < _WIDEST and region.area(high) > _FULL * shape.area
+    return shape if full and np.ptp(np.percentile(level[:, 2], (5, 95))) < _FLAT else None
+
+
+def _carries(region: Region, above: Region, top: Outline) -> bool:
+    """Whether a region is what is seen of that which carries another one."""
+    low = region.top < above.top - _DROP and region.level_area < _LEDGE
+    return low and share_inside(region.points[:, :2], top.hull, _BESIDE) > _UNDER

@@ -1,0 +1,158 @@
+"""Pieces of surfaces in one picture: connected pixels that no step and no concave crease cuts, and their borders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from planweave.perception.depth_views import STEP, DepthView
+from planweave.perception.plain_patches import part_by_colours
+
+LEAST_AREA = 1e-4  # m^2 that a piece starts from; what is smaller belongs to its neighbours
+_CALM = 0.5  # strength of cuts below which pieces start
+_PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
+_RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
+_LINE = 2  # pixels of the lines between pieces
+_SHADOW = 16  # pixels without depth that a border crosses
+_ASIDE = 2  # pixels from a border to the points that tell how its two sides lie to each other
+_TOUCHING, _TOUCHING_PIXELS = 0.018, 10  # m, or sizes of a pixel, between these where the sides touch
+
+
+@dataclass(frozen=True, eq=False)
+class Borders:
+    """Pairs of neighbouring pixels of two pieces: numbers of the pieces, 0 for the ground, (n, 2); points (n, 2, 3), m.
+
+    cut: (n,) bool, at a step or in a crease; touches: (n,) bool; nearer: (n,) how much nearer to the camera the first
+    one is, metres.
+    """
+
+    pieces: np.ndarray
+    points: np.ndarray
+    cut: np.ndarray
+    touches: np.ndarray
+    nearer: np.ndarray
+
+
+def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Numbers of the pieces from 1 (h, w) int32, 0 for none; free, ground: (h, w) bool, pixels of things and of the
+    ground, between which the sharpest cut decides.
+    """
+    calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
+    count, found = cv2.connectedComponents(calm, connectivity=4)
+    kept = np.bincount(found.ravel(), view.areas.ravel(), count) >= LEAST_AREA
+    kept[0] = False
+    if not kept.any():
+        return np.zeros(free.shape, np.int32)
+    numbers = np.zeros(count, np.int32)
+    numbers[kept] = np.arange(2, kept.sum() + 2)
+    seeds = numbers[found]
+    seeds[~free | ground] = 1
+    strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
+    grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
+    labels = np.maximum(_closed(np.where(free, grown, 1), view) - 1, 0)
+    return part_by_colours(view, _joined(np.where(free, labels, 0), view))
+
+
+def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
+    """Labels with the lines between pieces given to the piece beside them that is nearest in depth."""
+    for _ in range(_LINE):
+        v, u = np.nonzero((labels < 1) & view.valid)
+        best, chosen = np.full(len(v), np.inf, np.float32), np.zeros(len(v), labels.dtype)
+        for dv, du in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+            beside = np.clip(v + dv, 0, labels.shape[0] - 1), np.clip(u + du, 0, labels.shape[1] - 1)
+            away = np.where(labels[beside] > 1, np.abs(view.range[beside] - view.range[v, u]), np.inf)
+            better = away < best
+            best[better], chosen[better] = away[better], labels[beside][better]
+        labels[v, u] = chosen
+    return labels
+
+
+def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Flat indices of pairs of neighbouring pixels of two pieces, and from the first to the second of each pair.
+
+    least: the lowest number that counts.
+    """
+    index = np.arange(labels.size).reshape(labels.shape)
+    one, two, ahead = [], [], []
+    for a, b, step in ((np.s_[:, :-1], np.s_[:, 1:], 1), (np.s_[:-1], np.s_[1:], labels.shape[1])):
+        differ = (labels[a] != labels[b]) & (labels[a] >= least) & (labels[b] >= least)
+        one.append(index[a][differ])
+        two.append(index[b][differ])
+        ahead.append(np.full(len(one[-1]), step))
+    return np.concatenate(one), np.concatenate(two), np.concatenate(ahead)
+
+
+def _joined(labels: np.ndarray, view: DepthView) -> np.ndarray:
+    """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first."""
+    one, two, ahead = _neighbours(labels)
+    flat, z = labels.ravel(), view.range.ravel()
+    ends, straight = [], np.ones(len(one), bool)
+    for index, step in ((one, -ahead), (two, ahead)):
+        inner = [np.clip(index + k * step, 0, labels.size - 1) for k in range(_ASIDE + 1)]
+        for k in range(1, _ASIDE + 1):
+            inside = flat[inner[k]] == flat[index]
+            straight &= inside
+            inner[k] = np.where(inside, inner[k], inner[k - 1])
+        ends.append(z[inner[-1]])
+    jump, cut = np.abs(ends[0] - ends[1]) > STEP, np.zeros(len(one), bool)
+    for k, mine, shape in ((0, ahead == 1, (1, 3)), (1, ahead != 1, (3, 1))):
+        a, b = one[mine], two[mine]
+        steps = view.step_strengths[k]
+        creases = np.maximum(view.crease_strengths[k], np.maximum(*view.crease_strengths[2:]) / 2)
+        kernel = np.ones(shape, np.uint8)
+        step, crease = (cv2.dilate(s, kernel).ravel() for s in (steps, creases))
+        cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | (np.maximum(crease[a], crease[b]) > 1)
+    weight = np.where(straight, 1.0, _RAGGED)
+    count = int(labels.max()) + 1
+    pairs = np.sort(np.stack((labels.ravel()[one], labels.ravel()[two])), axis=0).astype(np.int64)
+    keys, inverse = np.unique(pairs[0] * count + pairs[1], return_inverse=True)
+    sums = (
+        np.stack((np.bincount(inverse, cut * weight), np.bincount(inverse, weight)), axis=1)
+        if len(keys)
+        else np.zeros((0, 2))
+    )
+    borders = {(int(k) // count, int(k) % count): row for k, row in zip(keys, sums)}
+    parent = np.arange(count)
+    while borders:
+        a, b = min(borders, key=lambda k: (borders[k][0] / borders[k][1], k))
+        if borders[a, b][0] >= _PARTED * borders[a, b][1]:
+            break
+        parent[parent == b] = a
+        del borders[a, b]
+        for pair in [pair for pair in borders if b in pair]:
+            other = pair[0] if pair[1] == b else pair[1]
+            key = (min(a, other), max(a, other))
+            borders[key] = borders.get(key, np.zeros(2)) + borders.pop(pair)
+    return parent[labels].astype(np.int32)
+
+
+def find_borders(view: DepthView, labels: np.ndarray) -> Borders:
+    """The borders of the pieces of a picture with each other and with the ground, also across gaps without depth: on
+    one side of every near thing the projector, or the other eye, sees nothing.
+    """
+    away, nearest = cv2.distanceTransformWithLabels(
+        (~view.valid).astype(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL
+    )
+    known = np.zeros(int(nearest.max()) + 1, np.int64)
+    known[nearest[view.valid]] = np.nonzero(view.valid.ravel())[0]
+    source = known[nearest]
+    filled = np.where(away < _SHADOW, labels.ravel()[source], -1)
+    one, two, ahead = _neighbours(filled, 0)
+    sharpest = cv2.dilate(view.cuts, np.ones((3, 3), np.uint8)).ravel()
+    cut = np.maximum(sharpest[source.ravel()[one]], sharpest[source.ravel()[two]]) > 1
+    filled = filled.ravel()
+    ends = []
+    for index, step in ((one, -_ASIDE * ahead), (two, _ASIDE * ahead)):  # beside a step a pixel may show either side
+        inner = np.clip(index + step, 0, labels.size - 1)
+        ends.append(source.ravel()[np.where(filled[inner] == filled[index], inner, index)])
+    points, depth = view.points.reshape(-1, 3), view.range.ravel()
+    near = np.maximum(_TOUCHING, _TOUCHING_PIXELS * depth[ends[0]] / view.intrinsics.fx)
+    return Borders(
+        np.stack((filled[one], filled[two]), axis=1),
+        np.stack([points[end] for end in ends], axis=1),
+        cut,
+        np.linalg.norm(points[ends[0]] - points[ends[1]], axis=1) < near,
+        depth[ends[1]] - depth[ends[0]],
+    )

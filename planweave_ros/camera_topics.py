@@ -1,0 +1,155 @@
+"""Images of a camera from ROS topics, for a node or for a command that looks once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from builtin_interfaces.msg import Time
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState, TimeReference
+
+from planweave.core.base.errors import ConfigError
+from planweave.launcher.namespace import namespace
+from planweave.perception.cameras.frame import CameraError, Frame
+from planweave.perception.cameras.ros_topics import (
+    COLOUR,
+    DEPTH,
+    INFO,
+    Message,
+    RawCompressed,
+    RawImage,
+    RawInfo,
+    RosTopicsCamera,
+    compressed_instead,
+    is_compressed,
+)
+from planweave.perception.decoding import FrameError
+from planweave.perception.joint_history import JointHistory
+from planweave.perception.robot_filter import RobotState
+from planweave.robots import RobotDescription
+from planweave_ros import conversions as convert
+
+_PATIENCE = 10.0  # s without a pair of images
+_GLANCE = 0.1  # s
+
+
+def topic_prefixes(names: Sequence[str]) -> list[str]:
+    """Beginnings of the topics of cameras by their names or files: the first one's is `camera`, another's its name.
+
+    Raises ConfigError where two are the same, or one cannot be a topic's name.
+    """
+    found = ["camera", *(Path(name).stem for name in names[1:])]
+    wrong = [name for name in found if found.count(name) > 1 or not name.isidentifier()]
+    if wrong:
+        raise ConfigError(
+            f"parameter cameras: {wrong[0]!r} cannot be the beginning of a camera's topics, unique and of letters, "
+            "digits and _; rename the camera's file"
+        )
+    return found
+
+
+def camera_topics(prefix: str) -> dict[str, str]:
+    """Topics of a camera by COLOUR, DEPTH and INFO."""
+    depth = f"{prefix}/aligned_depth_to_color/image_raw"
+    return {COLOUR: f"{prefix}/color/image_raw", DEPTH: depth, INFO: f"{prefix}/color/camera_info"}
+
+
+def subscribe(
+    node: Node,
+    camera: RosTopicsCamera,
+    topics: dict[str, str],
+    images: QoSProfile,
+    arrived: Callable[[], None],
+    prefix: str = "camera",
+) -> None:
+    """Have a node feed a camera. topics: names by COLOUR, DEPTH and INFO; arrived: called when a frame can be taken;
+    prefix: of the notices of a simulated one.
+    """
+
+    def add(what: str, read: Callable[[Any], Message], msg: Any) -> None:
+        if camera.add(what, nanoseconds(msg.header.stamp), read(msg), time.monotonic()):
+            arrived()
+
+    def still(msg: TimeReference) -> None:
+        if camera.add_still(nanoseconds(msg.header.stamp), nanoseconds(msg.time_ref), time.monotonic()):
+            arrived()
+
+    for what in (COLOUR, DEPTH):
+        compressed = is_compressed(topics[what])
+        kind, read = (CompressedImage, RawCompressed.of) if compressed else (Image, RawImage.of)
+        node.create_subscription(kind, topics[what], partial(add, what, read), images)
+    node.create_subscription(CameraInfo, topics[INFO], partial(add, INFO, RawInfo.of), images)
+    node.create_subscription(TimeReference, f"{prefix}/still", still, images)
+
+
+def nanoseconds(stamp: Time) -> int:
+    """A stamp as a number."""
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+class Observer:
+    """A node of its own for a command that looks at a camera, and at a robot, once. Use as a context manager."""
+
+    def __init__(self, name: str) -> None:
+        self._context = rclpy.Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node(
+            name, namespace=namespace() or None, context=self._context, start_parameter_services=False
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> Observer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def frames(self, topics: dict[str, str], ended: threading.Event) -> Iterator[Frame | FrameError]:
+        """Frames of a camera on topics (names by COLOUR, DEPTH and INFO); raises CameraError where none comes."""
+        names = {what: self._node.resolve_topic_name(topic) for what, topic in topics.items()}
+        camera = RosTopicsCamera(names, _PATIENCE, time.monotonic())
+        subscribe(self._node, camera, names, QoSProfile(depth=2), lambda: None)
+        heard = time.monotonic()
+        while not ended.is_set():
+            self._executor.spin_once(timeout_sec=_GLANCE)
+            try:
+                frame = camera.take()
+            except FrameError as error:
+                yield error
+                continue
+            if frame is not None:
+                heard = time.monotonic()
+                yield frame
+            elif time.monotonic() - heard > _PATIENCE:
+                raise CameraError(
+                    f"{camera.complaint(time.monotonic()) or 'no images come'}"
+                    f"{compressed_instead(names, self._node.count_publishers)}"
+                )
+
+    def robot(self, description: RobotDescription, seconds: float) -> RobotState | None:
+        """The robot as its joint states say, or None where none came in this time."""
+        joints = JointHistory(robot=description)
+
+        def add(msg: JointState) -> None:
+            joints.add(convert.time_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position)))
+
+        subscription = self._node.create_subscription(JointState, "joint_states", add, 10)
+        deadline = time.monotonic() + seconds
+        try:
+            while not len(joints) and time.monotonic() < deadline:
+                self._executor.spin_once(timeout_sec=_GLANCE)
+            return joints.at(joints.newest, 0.0) if len(joints) else None
+        finally:
+            self._node.destroy_subscription(subscription)

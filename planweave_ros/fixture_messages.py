@@ -1,0 +1,92 @@
+"""Furniture, and things of parts, as messages and back; metres, in the frame of the message's header."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Point, Vector3
+from planweave_interfaces.msg import DetectedObject, ObjectJoint, ObjectPart
+
+from planweave.bodies.arm.poses import quaternion
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+from planweave.perception.geometry import rotation_from_quaternion
+from planweave_ros import conversions as convert
+
+_LARGEST = 100.0  # m or rad; nothing that is seen here is larger
+_KINDS = ("slide", "hinge")
+
+
+def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
+    """A piece of furniture as a detected object with that id."""
+    around = part_to_msg(fixture.bodies[0])
+    return DetectedObject(
+        id=number,
+        name=fixture.name,
+        class_name=fixture.class_name,
+        shape="box",
+        confidence=0.9,
+        visible=fixture.visible,
+        pose=around.pose,
+        size=around.size,
+        parts=[part_to_msg(body) for body in fixture.bodies],
+        joints=[_joint_to_msg(joint) for joint in fixture.joints],
+    )
+
+
+def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
+    """The furniture of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
+    bodies = tuple(part_from_msg(part) for part in msg.parts)
+    if not bodies:
+        raise ValueError("furniture has at least one part")
+    return SeenFixture(name, msg.class_name, bodies, tuple(map(_joint_from_msg, msg.joints)), msg.visible)
+
+
+def part_to_msg(box: OrientedBox) -> ObjectPart:
+    """A box as a part."""
+    x, y, z = (float(v) for v in box.centre)
+    a, b, c = (float(v) for v in 2 * box.half)
+    return ObjectPart(pose=convert.pose_to_msg((x, y, z), quaternion(box.axes)), size=convert.size_to_msg((a, b, c)))
+
+
+def part_from_msg(msg: ObjectPart) -> OrientedBox:
+    """A part as a box; raises ValueError for numbers that cannot be."""
+    centre, half = np.array(convert.position_from_msg(msg.pose)), np.array(convert.size_from_msg(msg.size)) / 2
+    turned = np.array(convert.orientation_from_msg(msg.pose))
+    _check([*centre, *half, *turned])
+    if abs(np.linalg.norm(turned) - 1.0) > 1e-2 or half.min() < 0.0:
+        raise ValueError("a part has no valid orientation or size")
+    return OrientedBox(centre, rotation_from_quaternion(*turned.tolist()), half)
+
+
+def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
+    return ObjectJoint(
+        name=joint.name,
+        kind=joint.kind,
+        axis=Vector3(**dict(zip("xyz", joint.axis.tolist()))),
+        anchor=Point(**dict(zip("xyz", map(float, joint.anchor)))),
+        value=joint.value,
+        most=joint.most,
+        visible=joint.visible,
+        panel=part_to_msg(joint.panel),
+        handle=[part_to_msg(joint.handle)] if joint.handle is not None else [],
+        box=[part_to_msg(box) for box in joint.box],
+    )
+
+
+def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
+    axis, anchor = (np.array([v.x, v.y, v.z]) for v in (msg.axis, msg.anchor))
+    _check([*axis, *anchor, msg.value, msg.most])
+    if msg.kind not in _KINDS or abs(np.linalg.norm(axis) - 1.0) > 1e-2 or not msg.name.isidentifier():
+        raise ValueError(f"a joint needs a name, a kind ({', '.join(_KINDS)}) and an axis of length 1")
+    handle = part_from_msg(msg.handle[0]) if msg.handle else None
+    box = tuple(map(part_from_msg, msg.box))
+    return SeenJoint(
+        msg.name, msg.kind, axis, anchor, msg.value, msg.most, part_from_msg(msg.panel), handle, msg.visible, box
+    )
+
+
+def _check(numbers: list[Any]) -> None:
+    if not all(math.isfinite(v) and abs(v) < _LARGEST for v in numbers):
+        raise ValueError("a number is infinite, or far too large")

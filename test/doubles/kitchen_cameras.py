@@ -1,0 +1,74 @@
+"""The simulated kitchen as its three cameras see it, without ROS: images to perception, as the nodes have them."""
+
+import mujoco
+import numpy as np
+
+from planweave.core.base.paths import find_config
+from planweave.core.symbolic.domain import Domain
+from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.geometry import Intrinsics
+from planweave.perception.joint_history import JointHistory
+from planweave.perception.perceiver import Perceiver
+from planweave.perception.side_views import SideView
+from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.simulation.mujoco_model import build_model, camera_name, fixture_body, object_body
+from planweave.simulation.scene import load_scene, parse_scene
+from planweave.simulation.simulator import Simulator
+
+NAMES = ("overhead", "left", "right")
+
+
+class SeenKitchen:
+    """A scene with the arm out of the way, and a perceiver that looks at it."""
+
+    def __init__(self, fixtures=None):
+        """fixtures: lines of a scene file in place of the scene kitchen's own."""
+        path = find_config("scenes", "kitchen")
+        scene = load_scene(str(path)) if fixtures is None else parse_scene(fixtures, path)
+        self._configs = [load_camera(name) for name in NAMES]
+        self.simulator = Simulator(build_model(scene, self._configs), scene)
+        self.data = self.simulator._data
+        self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
+        self.perceiver = Perceiver(load_extrinsics(find_camera("overhead")), domain=Domain.load("kitchen"))
+        self._looks = 0
+
+    def move(self, index, part, value):
+        """Open or turn a part of a fixture, m or rad."""
+        self.data.joint(fixture_body(index, part)).qpos[0] = value
+
+    def put(self, index, position):
+        """Put an object somewhere, m."""
+        self.data.joint(object_body(index)).qpos[:3] = position
+
+    def look(self, times=1, off=(0.0, 0.0, 0.0), cameras=NAMES):
+        """What perception makes of the next images. off: by which the pose of the camera `left` is wrong, m."""
+        for _ in range(times):
+            self._looks += 1
+            result = self._look(np.array(off), cameras)
+        return result
+
+    def _look(self, off, cameras):
+        mujoco.mj_forward(self.simulator.model, self.data)
+        state = self.simulator.snapshot()
+        robot = self.simulator.robot
+        joints = JointHistory(robot=robot)
+        positions, _ = self.simulator.joint_state()
+        joints.add(0.0, dict(zip([*robot.joint_names, *robot.gripper.joints], positions.tolist())))
+        frames, sides = {}, []
+        for k, (name, config) in enumerate(zip(NAMES, self._configs)):
+            if name not in cameras:
+                continue
+            camera = OverheadCamera(self.simulator.model, config, DepthNoise(), seed=self._looks, name=camera_name(k))
+            frame = frames[name] = camera.render(float(self._looks), state.qpos)
+            camera.close()
+            fx, fy, cx, cy = config.intrinsics
+            intrinsics = Intrinsics(fx, fy, cx, cy, config.width, config.height)
+            pose = load_extrinsics(find_camera(name)).camera_to_parent
+            if name == "left":
+                pose = type(pose)(pose.rotation, pose.translation + off)
+            if k:
+                sides.append(SideView(name, frame.depth, intrinsics, pose))
+            else:
+                first = intrinsics
+        frame = frames["overhead"]
+        return self.perceiver.process(frame.time, frame.rgb, frame.depth, first, joints.at(0.0, 0.0), (), sides)

@@ -1,0 +1,67 @@
+"""The kitchen through all nodes by what cameras see, against the simulator's truth, while people's hands interfere."""
+
+import itertools
+import math
+
+import pytest
+from rich.console import Console
+
+from benchmarks.honesty import Outcome
+from benchmarks.kitchen import inside, running_kitchen, strew
+from benchmarks.kitchen_cases import HONESTY, TASKS, TOP
+from planweave.bench.tabletop_checks import ObjectPose
+from planweave.core.base.paths import find_config
+from planweave.simulation.scene import load_scene
+
+pytestmark = pytest.mark.gl
+TIMES = 3  # on a busy machine the moment for a hand passes; a false success ends it
+CHOSEN = ("plain", "open_already", "drawer_opened_when_shut", "stove_turned_on")
+
+
+@pytest.fixture(scope="module")
+def stage():
+    """One running system for all cases."""
+    with running_kitchen(Console(quiet=True)) as stage:
+        yield stage
+
+
+@pytest.mark.parametrize("case", [c for c in HONESTY if c.id in CHOSEN], ids=lambda case: case.id)
+def test_success_is_reported_only_where_it_is_true(stage, case):
+    for _ in range(TIMES):
+        played = stage.play(case)
+        said = f"{played.outcome.value}: {played.message}"
+        assert played.outcome is not Outcome.FALSE_SUCCESS, said
+        late = played.outcome is Outcome.FALSE_FAILURE and "not observed whether" in played.message
+        if late or played.outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO):  # how often it succeeds the bench tells
+            return
+        print(said)
+    pytest.fail(said)
+
+
+def test_the_truth_of_being_in_a_drawer():
+    scene = load_scene(str(find_config("scenes", "kitchen")))
+    fixture = scene.fixtures[0]
+    x, y = fixture.position[:2]
+    mug = ObjectPose("mug", "mug", (x, y, 0.2), (0.07, 0.07, 0.085), 0.0)
+    assert inside(scene, TOP, 0.0, mug) and not inside(scene, "0/bottom_drawer", 0.0, mug)
+    assert not inside(scene, TOP, 0.16, mug), "it is behind the open drawer"
+
+
+def test_things_are_strewn_without_touching():
+    import numpy as np
+
+    things = [
+        {"kind": "mug"},
+        {"kind": "can"},
+        {"kind": "bowl", "size": [0.13, 0.05]},
+        {"kind": "plate", "size": [0.19, 0.01]},
+    ]
+    for seed in range(5):
+        strew(things, np.random.default_rng(seed))
+        places = [thing["position"] for thing in things]
+        assert min(math.dist(a, b) for a, b in itertools.combinations(places, 2)) > 0.1
+
+
+def test_every_case_is_named_once():
+    ids = [case.id for case in (*TASKS, *HONESTY)]
+    assert len(ids) == len(set(ids)) and len(HONESTY) >= 15

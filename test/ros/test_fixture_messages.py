@@ -1,0 +1,77 @@
+"""Furniture through messages and back; numbers that cannot be are refused."""
+
+import numpy as np
+import pytest
+
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+
+C, S = np.cos(0.4), np.sin(0.4)
+TURNED = np.array(((C, -S, 0.0), (S, C, 0.0), (0.0, 0.0, 1.0)))
+
+
+def box(x, half=0.1):
+    return OrientedBox(np.array((x, 0.1, 0.2)), TURNED, np.array((half, 0.05, 0.02)))
+
+
+JOINT = SeenJoint(
+    "top_drawer",
+    "slide",
+    -TURNED[:, 0],
+    np.array((0.5, 0.1, 0.2)),
+    0.12,
+    0.17,
+    box(0.5),
+    box(0.46),
+    False,
+    (box(0.55),),
+)
+CABINET = SeenFixture("cabinet", "cabinet", (box(0.7), box(0.72)), (JOINT,), True)
+
+
+def assert_same(one, other):
+    for name in ("centre", "half", "axes"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)
+
+
+def test_there_and_back():
+    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
+
+    msg = fixture_to_msg(CABINET, 7)
+    assert (msg.id, msg.class_name, msg.visible) == (7, "cabinet", True)
+    found = fixture_from_msg(msg, "cabinet_2")
+    assert (found.name, found.class_name, len(found.bodies)) == ("cabinet_2", "cabinet", 2)
+    assert_same(found.bodies[1], CABINET.bodies[1])
+    (joint,) = found.joints
+    assert (joint.name, joint.kind, joint.value, joint.most, joint.visible) == (
+        "top_drawer",
+        "slide",
+        0.12,
+        0.17,
+        False,
+    )
+    assert joint.axis == pytest.approx(JOINT.axis)
+    for one, other in zip(joint.boxes, JOINT.boxes):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda msg: msg.parts.clear(),
+        lambda msg: setattr(msg.parts[0].pose.position, "x", float("nan")),
+        lambda msg: setattr(msg.parts[0].pose.orientation, "w", 7.0),
+        lambda msg: setattr(msg.parts[0].size, "y", -1.0),
+        lambda msg: setattr(msg.joints[0], "kind", "screw"),
+        lambda msg: setattr(msg.joints[0], "name", "a b"),
+        lambda msg: setattr(msg.joints[0].axis, "x", 3.0),
+        lambda msg: setattr(msg.joints[0], "value", float("inf")),
+    ],
+)
+def test_what_cannot_be_is_refused(spoil):
+    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
+
+    msg = fixture_to_msg(CABINET, 7)
+    msg.parts, msg.joints = list(msg.parts), list(msg.joints)
+    spoil(msg)
+    with pytest.raises(ValueError, match=r"part|joint|number"):
+        fixture_from_msg(msg, "cabinet")

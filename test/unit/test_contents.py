@@ -1,0 +1,65 @@
+"""What lies in a drawer: it moves with it, is hidden in the shut one, and gone where the open one is seen without."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planweave.bodies.arm.contents import Contents
+from planweave.bodies.arm.furniture import Furniture
+from planweave.bodies.arm.scene_object import Thing
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+
+AXIS = np.array((-1.0, 0.0, 0.0))
+AXES = np.column_stack((AXIS, (0.0, -1.0, 0.0), (0.0, 0.0, 1.0)))
+DRAWER = "cabinet_drawer"
+
+
+def cabinet(value, visible=True):
+    """A cabinet with one drawer that is so far out, m."""
+    panel = OrientedBox(np.array((0.6 - value, 0.0, 0.1)), AXES, np.array((0.006, 0.12, 0.05)))
+    floor = OrientedBox(np.array((0.6 - value / 2, 0.0, 0.06)), AXES, np.array((value / 2, 0.1, 0.01)))
+    joint = SeenJoint("drawer", "slide", AXIS, panel.centre, value, 0.17, panel, None, visible, (floor,))
+    body = OrientedBox(np.array((0.72, 0.0, 0.1)), np.eye(3), np.array((0.11, 0.12, 0.1)))
+    return [Furniture.of(SeenFixture("cabinet", "cabinet", (body,), (joint,)))]
+
+
+MUG = Thing("mug", "item", "mug", (0.52, 0.0, 0.11), (0.07, 0.07, 0.08))
+
+
+@pytest.fixture
+def contents():
+    """A mug was seen in the drawer, which was 0.15 m out."""
+    made = Contents()
+    assert made.update({"mug": MUG}, cabinet(0.15)) == {"mug": MUG}
+    assert made.hider("mug") == DRAWER
+    return made
+
+
+def test_it_moves_with_the_drawer_and_is_hidden_in_it(contents):
+    found = contents.update({}, cabinet(0.0))["mug"]
+    assert found.position == pytest.approx((0.67, 0.0, 0.11)) and not found.visible
+    stale = replace(MUG, visible=False)  # a tracker that thinks it is where it was
+    assert contents.update({"mug": stale}, cabinet(0.05))["mug"].position == pytest.approx((0.62, 0.0, 0.11))
+
+
+def test_it_is_gone_where_the_open_drawer_is_seen_without_it(contents):
+    looks = [contents.update({}, cabinet(0.15)) for _ in range(5)]
+    assert ["mug" in look for look in looks] == [True, True, True, True, False]
+    assert contents.hider("mug") == "" and contents.update({}, cabinet(0.0)) == {}
+
+
+def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):
+    for _ in range(10):
+        assert "mug" in contents.update({}, cabinet(0.15, visible=False))
+
+
+def test_what_is_seen_elsewhere_is_in_the_drawer_no_more(contents):
+    aside = replace(MUG, position=(0.4, 0.2, 0.04))
+    assert contents.update({"mug": aside}, cabinet(0.0)) == {"mug": aside}
+    assert contents.hider("mug") == "" and contents.update({}, cabinet(0.0)) == {}
+
+
+def test_without_the_cabinet_nobody_knows(contents):
+    assert contents.update({}, []) == {}
+    assert contents.hider("mug") == ""

@@ -1,0 +1,71 @@
+"""The kitchen as its cameras see it: furniture by its parts, things on and in it, and cameras that do not agree."""
+
+import numpy as np
+import pytest
+from doubles.kitchen_cameras import SeenKitchen
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture(scope="module")
+def kitchen():
+    """After three looks."""
+    made = SeenKitchen()
+    made.look(3)
+    return made
+
+
+def joints(result):
+    return {(f.name, j.name): j for f in result.fixtures for j in f.joints}
+
+
+def test_furniture_is_named_by_its_parts_and_no_piece_of_it_is_a_thing(kitchen):
+    result = kitchen.look()
+    assert {(f.name, f.class_name, f.visible) for f in result.fixtures} == {
+        (name, name, True) for name in ("cabinet", "cupboard", "stove", "shelf")
+    }
+    assert {key for key, joint in joints(result).items() if joint.visible} == {
+        ("cabinet", "top_drawer"),
+        ("cabinet", "bottom_drawer"),
+        ("cupboard", "door"),
+        ("stove", "knob"),
+    }
+    assert {o.name for o in result.objects if o.visible} == {"mug", "bowl", "can", "plate"}
+    assert not result.problems
+
+
+def test_a_drawer_is_measured_and_what_lies_in_it_stands_on_its_floor(kitchen):
+    kitchen.move(0, "top_drawer", 0.15)
+    body = kitchen.data.body("fixture_0_top_drawer")
+    result = kitchen.look(3)
+    drawer = joints(result)["cabinet", "top_drawer"]
+    assert drawer.value == pytest.approx(0.15, abs=0.004)
+    assert not joints(result)["cabinet", "bottom_drawer"].visible, "it is hidden, not gone"
+    floor = drawer.box[0].centre[2] + drawer.box[0].half[2]
+    inside = body.xpos + body.xmat.reshape(3, 3) @ (-0.05, 0.0, 0.0)
+    true = body.xpos[2] + 0.02  # the board of 12 mm, a gap of 2 and the drawer's own board of 6
+    assert floor == pytest.approx(true, abs=0.005)
+    kitchen.put(0, (*inside[:2], true))
+    mug = next(o for o in kitchen.look(8).objects if o.name == "mug")
+    assert mug.visible and mug.thing.position[:2] == pytest.approx(inside[:2], abs=0.006)
+    assert mug.thing.bottom == pytest.approx(true, abs=0.006)
+
+
+@pytest.mark.parametrize("off", [(0.03, 0.0, 0.0), (0.0, -0.03, 0.0), (0.0, 0.0, 0.03)])
+def test_a_camera_that_disagrees_is_said_and_left_out(off):
+    kitchen = SeenKitchen()
+    result = kitchen.look(3, off=off)
+    assert len(result.problems) == 1 and "camera left" in result.problems[0]
+    others = kitchen.look(3, cameras=("overhead", "right"))
+    assert {f.name: np.round(f.top, 2) for f in others.fixtures} == {
+        f.name: np.round(f.top, 2) for f in result.fixtures
+    }
+
+
+def test_a_door_is_seen_open_and_shut_again():
+    kitchen = SeenKitchen()
+    kitchen.look(3)
+    for value in (1.0, 0.0):
+        kitchen.move(1, "door", value)
+        door = joints(kitchen.look(3))["cupboard", "door"]
+        assert door.visible and door.value == pytest.approx(value, abs=0.035)

@@ -1,0 +1,293 @@
+"""Readings of a model: what covers a sentence, what is asked of a person, and which models read every sentence."""
+
+import json
+
+import pytest
+
+from benchmarks.sentence_set import world_of
+from planweave.cli import model_probe
+from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError
+from planweave.core.base.usage import Usage
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.question import AmbiguityError
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.llm.parsing import parse_reading
+from planweave.methods.interpret import interpret
+from planweave.methods.known_readers import known_readers, reads_rightly, record_reader
+from planweave.methods.planner import LanguagePlanner
+from planweave.methods.settings import PlannerSettings
+
+DOMAIN, BLOCKS = world_of("blocks")
+EMPTY = {
+    "kind": "task",
+    "before": [],
+    "goal": [],
+    "any_of": [],
+    "keep": [],
+    "choices": [],
+    "words": [],
+    "not_covered": [],
+}
+CHUCK = "chuck = in"
+
+
+def literals(*texts):
+    return set(map(Literal.parse, texts))
+
+
+def read(sentence, asked=None, **reply):
+    """A sentence as a model that reads every sentence has it, all of whose replies are alike."""
+    text = json.dumps({**EMPTY, **reply})
+
+    def ask(messages, schema):
+        if asked is not None:
+            asked.append(sentence)
+        assert {*schema["properties"]} == {*EMPTY}
+        return ChatReplies((ChatReply(text),) * 3, Usage(1, 10, 0, 5))
+
+    return interpret(DOMAIN, BLOCKS, sentence, ask, model_first=True)
+
+
+def test_what_the_grammar_does_not_read_is_read_by_the_model():
+    words = ["chuck onto = on", "red cube = red_cube", "blue one = blue_cube"]
+    got = read("chuck the red cube onto the blue one", goal=["on(red_cube, blue_cube)"], words=words)
+    assert (got.source, {*got.goal}) == ("model", literals("on(red_cube, blue_cube)"))
+    assert "a model read this" in got.understood and got.usage.requests == 1
+
+
+def test_order_number_and_what_is_kept_are_parts_of_a_reading():
+    got = read(
+        "visit the left tray with the red cube, afterwards the right tray",
+        goal=["in(red_cube, right_tray)"],
+        before=[["in(red_cube, left_tray)"]],
+        words=["visit = in", "afterwards = before"],
+    )
+    assert got.before == ((Literal.parse("in(red_cube, left_tray)"),),)
+    assert "first the red cube is in the left tray; in the end" in got.understood
+    two = {"number": 2, "of": [f"in({c}_cube, left_tray)" for c in ("green", "red", "blue")]}
+    got = read("chuck any two cubes in the left tray", any_of=[two], words=[CHUCK, "any two = any_of"])
+    assert len(got.goal) == 2 and "any 2 is asked for" in got.understood
+    got = read(
+        "chuck the red cube in the left tray without the blue cube leaving the table",
+        goal=["in(red_cube, left_tray)"],
+        keep=["at(blue_cube, table)"],
+        words=[CHUCK, "without leaving = keep", "table = table"],
+    )
+    assert {*got.keep} == literals("at(blue_cube, table)") and {*got.keep} < {*got.goal}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reply", "why"),
+    [
+        ("chuck the red cube in the left tray", {"goal": ["in(red_cube, left_tray)"]}, "'chuck' of the sentence"),
+        (
+            "chuck the red cube in the left tray at noon",
+            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
+            "'noon' of the sentence",
+        ),
+        (
+            "chuck the red cube in the left tray",
+            {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK, "red cube = blue_cube"]},
+            "which is not 'red'",
+        ),
+        (
+            "chuck the red cube in the left tray",
+            {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK]},
+            "'red' of the sentence",
+        ),
+        (
+            "chuck that cube in the left tray",
+            {"goal": ["in(red_cube, left_tray)", "in(blue_cube, left_tray)"], "words": [CHUCK]},
+            "one cube is named",
+        ),
+        (
+            "chuck the cubes in the left tray",
+            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
+            "several of cube are named",
+        ),
+        (
+            "don't chuck the red cube in the left tray",
+            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
+            "'not' of the sentence",
+        ),
+        (
+            "don't chuck the red cube in the left tray",
+            {"goal": ["in(red_cube, left_tray)"], "words": ["do not chuck = in"]},
+            "says 'not', and the reading does not",
+        ),
+        (
+            "chuck only the red cube in the left tray",
+            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK, "only = politeness"]},
+            "'only' is more than politeness",
+        ),
+        (
+            "chuck the red cube in the left tray",
+            {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK, "red = politeness"]},
+            "'red' is more than politeness",
+        ),
+        (
+            "chuck the red cube in the left tray and the banana",
+            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK, "banana = left out"]},
+            "'banana' is said to be 'left out'",
+        ),
+        ("chuck the red cube in the mug", {"goal": ["in(red_cube, mug)"], "words": [CHUCK]}, "unknown object 'mug'"),
+        ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "not covered: paint"),
+        ("chuck it all in", {"goal": ["in(red_cube, left_tray)"], "kind": "wish"}, "no kind of reading"),
+    ],
+)
+def test_a_reading_that_does_not_cover_the_sentence_moves_no_robot(sentence, reply, why):
+    asked = []
+    with pytest.raises(GoalError, match=why):
+        read(sentence, asked, **reply)
+    assert 1 <= len(asked) <= 2, "what cannot be accepted is asked for once more"
+
+
+def test_a_person_is_asked_where_a_reading_is_not_sure():
+    choices = [["in(red_cube, left_tray)"], ["in(blue_cube, left_tray)"]]
+    with pytest.raises(AmbiguityError) as unclear:
+        read("chuck some nice cube in the left tray", kind="unclear", choices=choices)
+    assert [{*c.goal} for c in unclear.value.question.choices] == [literals(*c) for c in choices]
+    with pytest.raises(AmbiguityError, match="no part of it says tenderly") as left:
+        read(
+            "chuck the red cube tenderly in the left tray",
+            goal=["in(red_cube, left_tray)"],
+            words=[CHUCK],
+            not_covered=["tenderly"],
+        )
+    assert len(left.value.question.choices) == 1
+
+
+def test_where_grammar_and_model_read_differently_a_person_is_asked():
+    sentence = "put the red cube in the left tray"
+    assert read(sentence, goal=["in(red_cube, left_tray)"]).source == "grammar"
+    with pytest.raises(AmbiguityError, match="grammar and model") as two:
+        read(sentence, goal=["in(red_cube, left_tray)", "at_base()"])
+    assert len(two.value.question.choices) == 2
+    with pytest.raises(AmbiguityError, match="found no such task"):
+        read(sentence, kind="cannot")
+    assert read(sentence, goal=["in(red_cube, right_tray)"]).source == "grammar", "that reading covers nothing"
+    with pytest.raises(AmbiguityError, match="could mean"):  # a model that picks one of several is not heard
+        read("put the cube in the left tray", goal=["in(red_cube, left_tray)"])
+
+
+def test_a_question_is_answered_from_the_world_and_never_obeyed():
+    sentence = "does the red cube happen to sit inside the left tray?"
+    reply = {"goal": ["in(red_cube, left_tray)"], "words": ["happen sit inside = in"]}
+    got = read(sentence, kind="question", **reply)
+    assert (got.goal, got.answer) == ((), "No, the red cube is not in the left tray")
+    with pytest.raises(GoalError, match="nothing is done for it"):
+        read(sentence, **reply)
+
+
+def test_a_model_that_is_down_leaves_the_grammar():
+    def ask(messages, schema):
+        raise ModelUnavailableError("nobody at home")
+
+    assert interpret(DOMAIN, BLOCKS, "put the red cube in the left tray", ask, model_first=True).source == "grammar"
+
+
+def test_another_language_is_read_by_a_model_that_can():
+    said = "把红色方块放进左边的托盘"
+    got = read(said, goal=["in(red_cube, left_tray)"], words=[f"{said} = in"])
+    assert {*got.goal} == literals("in(red_cube, left_tray)") and "no word of the sentence names" in got.understood
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"goal": ["in(a, b)"], "any_of": [{"number": 0, "of": []}]}',
+        '{"goal": ["in(a, b)"], "any_of": [1]}',
+        '{"goal": ["in(a, b)"], "before": 3}',
+        '{"goal": ["in(a, b)"], "keep": {"a": 1}}',
+        '{"kind": "task", "goal": ["in(a, b)"]} or {"kind": "question", "goal": ["in(a, b)"]}',
+        "I would put it there",
+    ],
+)
+def test_what_is_no_reading_is_not_read(text):
+    with pytest.raises(ParseError):
+        parse_reading(text)
+
+
+class Model:
+    """A model by its endpoint's name."""
+
+    model, capabilities = "m", Capabilities(True, True, True)
+
+    def __init__(self, endpoint, reply=""):
+        self.endpoint, self.reply, self.requests = endpoint, reply, []
+
+    def complete(self, request):
+        self.requests.append(request)
+        return ChatReplies((ChatReply(self.reply),), Usage(1))
+
+    def close(self):
+        pass
+
+
+def test_a_model_that_passed_the_reading_questions_reads_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    reply = json.dumps({**EMPTY, "goal": ["in(red_cube, left_tray)"]})
+
+    def asked(endpoint="http://x/v1", **settings):
+        model = Model(endpoint, reply)
+        LanguagePlanner(model, PlannerSettings(goal_votes=1, **settings)).interpret_goal(
+            "put the red cube in the left tray", BLOCKS
+        )
+        return len(model.requests)
+
+    assert (asked(), asked(reader="model"), asked("embedded", reader="model")) == (0, 1, 0)
+    record_reader("http://x/v1", "m", True)
+    assert (asked(), asked("http://other/v1"), asked(reader="grammar")) == (1, 0, 0)
+    record_reader("http://x/v1", "m", False)
+    assert asked() == 0
+    known_readers().write_text("no json")
+    assert not reads_rightly("http://x/v1", "m")
+
+
+def test_the_doctor_keeps_whether_all_reading_questions_were_answered_rightly(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    model = Model("http://x/v1", json.dumps({**EMPTY, "kind": "cannot"}))
+    answers = model_probe.Probe(model, {}).reading()
+    assert [a.state for a in answers] == ["wrong", "wrong", "wrong", "right"] and not reads_rightly("http://x/v1", "m")
+    right = iter(
+        [
+            {"kind": "unclear", "choices": [["in(red_cube, left_tray)"], ["in(red_cube_2, left_tray)"]]},
+            {
+                "goal": ["not in(red_cube, left_tray)", "in(banana, left_tray)"],
+                "words": ["whatever else = politeness", "may not lie in the end = not"],
+            },
+            {
+                "goal": ["on(red_cube, plate)"],
+                "before": [["in(red_cube, left_tray)"]],
+                "words": ["let pay visit first = before", "finish = on"],
+            },
+            {"kind": "cannot", "not_covered": ["paint"]},
+        ]
+    )
+    model.complete = lambda request: ChatReplies((ChatReply(json.dumps({**EMPTY, **next(right)})),), Usage(1))
+    answers = model_probe.Probe(model, {}).reading()
+    assert [a.state for a in answers] == ["right"] * 4, answers
+    assert reads_rightly("http://x/v1", "m")
+
+
+@pytest.mark.parametrize(
+    ("reply", "doubt"),
+    [
+        ({"adds": [], "loses": []}, ""),
+        ({"adds": [], "loses": ["the blue cube"]}, "loses: the blue cube"),
+        ({"adds": ["at once"], "loses": []}, "adds: at once"),
+        ("it is the same", "no comparison in the reply"),
+    ],
+)
+def test_a_reading_is_confirmed_on_request(reply, doubt):
+    model = Model("http://x/v1", reply if isinstance(reply, str) else json.dumps(reply))
+    planner = LanguagePlanner(model, PlannerSettings(confirm_reading=True, reader="grammar"))
+    if not doubt:
+        got = planner.interpret_goal("put the red cube in the left tray", BLOCKS)
+        assert (got.source, got.usage.requests) == ("grammar", 1)
+        said = model.requests[0].messages[-1]["content"]
+        assert "Understood: in the end the red cube is in the left tray" in said
+        return
+    with pytest.raises(AmbiguityError, match=doubt) as asked:
+        planner.interpret_goal("put the red cube in the left tray", BLOCKS)
+    assert [{*c.goal} for c in asked.value.question.choices] == [literals("in(red_cube, left_tray)")]

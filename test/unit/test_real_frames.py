@@ -1,0 +1,57 @@
+"""The metrics and the loader of the benchmark on real frames."""
+
+import numpy as np
+import pytest
+
+from benchmarks.real_frames import changed, decompressed, read_scene, scores, table_pose
+from planweave.core.base.errors import ConfigError
+
+
+def labels(*spans):
+    image = np.zeros((60, 80), int)
+    for number, (first, last) in enumerate(spans, 1):
+        image[10:50, first:last] = number
+    return image
+
+
+@pytest.mark.parametrize(
+    ("found", "overlap", "well"),
+    [
+        ([(10, 30), (40, 60)], 1.0, 1.0),
+        ([(10, 60)], 0.44, 0.0),  # both in one
+        ([(10, 20), (20, 30), (40, 60)], 0.75, 0.5),  # one cut in two
+        ([], 0.0, 0.0),
+    ],
+)
+def test_scores_of_right_and_wrong_cuts(found, overlap, well):
+    pytest.importorskip("scipy")
+    score = scores(labels(*found), labels((10, 30), (40, 60)))
+    assert score["overlap"] == pytest.approx(overlap, abs=0.01)
+    assert score["well"] == well
+
+
+def test_segments_without_their_like_are_counted():
+    assert changed(labels((10, 30), (40, 60)), labels((11, 30))) == (1, 2)
+
+
+def test_references_of_lzf_may_run_into_what_they_write():
+    assert decompressed(bytes([0, ord("a"), 0b11100000, 1, 0]), 11) == b"a" * 11
+    with pytest.raises(ValueError, match="before the beginning"):
+        decompressed(bytes([0b00100000, 5]), 3)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    path = tmp_path / "learn0.pcd"
+    path.write_bytes(b"VERSION 0.7\nFIELDS x y z\nDATA ascii\n")
+    with pytest.raises(ConfigError, match="not a scene of mOSD"):
+        read_scene(path)
+
+
+def test_the_table_gives_the_camera_s_pose():
+    rng = np.random.default_rng(0)
+    flat = np.column_stack((rng.uniform(-0.4, 0.4, (500, 2)), np.zeros(500)))
+    c, s = np.cos(0.7), np.sin(0.7)
+    turn = np.array([[1, 0, 0], [0, -s, -c], [0, c, -s]])  # looks down aslant
+    points = flat @ turn.T + (0, 0, 1.0)
+    assert table_pose(points).apply(points)[:, 2] == pytest.approx(0, abs=1e-6)
+    assert table_pose(points).translation[2] > 0.3

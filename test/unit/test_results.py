@@ -1,0 +1,54 @@
+"""Results as data: what runs of a benchmark leave, and the page that is made of it."""
+
+import json
+
+import pytest
+
+from benchmarks import results
+from planweave.core.base.errors import ConfigError
+
+
+def rows(value, met):
+    return [{"figure": "time of a frame", "value": value, "goal": "≤ 50 ms", "met": met}]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_the_page_in_the_documents_is_made_of_the_files():
+    assert results.PAGE.read_text(encoding="utf-8") == results.page()
+
+
+def test_runs_become_a_median_and_its_spread_and_a_miss_stands_first(folder):
+    results.keep("eyes", [rows("38 ms, 9.5 m", True), rows("1,061 ms, 9.5 m", False), rows("40 ms, 9.5 m", True)])
+    page = results.page(folder)
+    assert "| time of a frame | 40 [38, 1,061] ms, 9.5 m | ≤ 50 ms: **reached in 2 of 3** |" in page
+    misses, chapter = page.split("## Others")
+    assert "[eyes](#eyes)" in misses and '<a id="eyes">' in chapter and "3 runs" in chapter
+
+
+def test_a_file_says_where_it_was_measured_and_keeps_what_people_wrote(folder):
+    path = folder / "eyes.json"
+    path.write_text(json.dumps({"title": "Eyes", "chapter": "Camera", "notes": ["by hand"], "figures": []}))
+    results.keep("eyes", [rows("38 ms", True)])
+    kept = json.loads(path.read_text())
+    assert (kept["title"], kept["notes"]) == ("Eyes", ["by hand"])
+    assert kept["figures"] == [
+        {"figure": "time of a frame", "goal": "≤ 50 ms", "values": ["38 ms"], "met": [True]},
+    ]
+    assert {"machine", "commit", "versions", "date", "command"} <= kept.keys()
+
+
+def test_values_in_other_words_are_listed(folder):
+    results.keep("eyes", [rows("none", None), rows("2 of 3", None)])
+    assert "| none; 2 of 3 | ≤ 50 ms |" in results.page(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"figures": []}', '{"title": "x", "figures": 3}'])
+def test_a_file_that_is_none_is_named(folder, text):
+    (folder / "broken.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"broken\.json"):
+        results.page(folder)

@@ -1,0 +1,183 @@
+"""Things cut out of pictures whose truth is known to the millimetre: boxes by ray casting."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles.boxes_camera import looking, picture
+
+from planweave.perception.geometry import Intrinsics
+from planweave.perception.plane import Plane
+from planweave.perception.segmentation import find_segments
+
+LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
+RED, BLUE, GREY, WHITE = (200, 30, 30), (30, 40, 200), (90, 90, 90), (230, 230, 230)
+
+
+def box(x, y, z, size, colour=RED):
+    """A box of a size (3,) that stands at a height above a place."""
+    a, b, c = size
+    return (x - a / 2, y - b / 2, z), (x + a / 2, y + b / 2, z + c), colour
+
+
+def tray(x, y, size, height, colour=WHITE, thick=0.008):
+    """A floor and four walls around a place."""
+    h = size / 2
+    walls = [
+        ((x - h, y - h, 0), (x + h, y - h + thick, height), colour),
+        ((x - h, y + h - thick, 0), (x + h, y + h, height), colour),
+        ((x - h, y - h, 0), (x - h + thick, y + h, height), colour),
+        ((x + h - thick, y - h, 0), (x + h, y + h, height), colour),
+    ]
+    return [((x - h, y - h, 0), (x + h, y + h, thick), colour), *walls]
+
+
+def find(boxes, **where):
+    return find_segments([picture(boxes, **where)], LOW, HIGH).segments
+
+
+def extents(segment):
+    return segment.points.min(axis=0), segment.points.max(axis=0)
+
+
+CASES = {
+    "apart": ([box(0, -0.1, 0, (0.05, 0.05, 0.05)), box(0, 0.1, 0, (0.05, 0.05, 0.05), BLUE)], 2),
+    "on each other": ([box(0, 0, 0, (0.14, 0.14, 0.06)), box(0, 0, 0.06, (0.06, 0.06, 0.06))], 2),
+    "beside each other, not flush": ([box(0, -0.04, 0, (0.08, 0.08, 0.08)), box(0.03, 0.03, 0, (0.06, 0.06, 0.04))], 2),
+    "flush and of two plain colours": ([box(0, -0.03, 0, (0.06,) * 3), box(0, 0.03, 0, (0.06,) * 3, BLUE)], 2),
+    "flush and of one colour": ([box(0, -0.03, 0, (0.06,) * 3), box(0, 0.03, 0, (0.06,) * 3)], 1),
+    "a pattern that the surface encloses": (
+        [box(0, 0, 0, (0.1,) * 3), box(0, 0, 0.099, (0.05, 0.05, 0.0011), BLUE)],
+        1,
+    ),
+    "divided by what stands before it": (
+        [box(-0.1, 0, 0, (0.06, 0.3, 0.08)), box(0.08, 0, 0, (0.05, 0.05, 0.16), GREY)],
+        2,
+    ),
+    "a tray": (tray(0, 0, 0.2, 0.05), 1),
+    "a box": (tray(0, 0, 0.16, 0.1), 1),
+    "a thing in a tray": ([*tray(0, 0, 0.24, 0.05), box(0, 0, 0.008, (0.05,) * 3, RED)], 2),
+}
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2])
+def test_a_tray_of_thin_walls_is_one_thing_in_noisy_depth(turn):
+    rng = np.random.default_rng(turn)
+    view = picture(
+        [*tray(0, 0, 0.24, 0.03, thick=0.007), box(0, 0, 0.007, (0.05,) * 3, BLUE)], eye=(0.1, 0.05 * turn, 1.0)
+    )
+    noise = (1e-3 * view.depth**2 * rng.normal(size=view.depth.shape)).astype(np.float32)
+    cube, whole = find_segments([replace(view, depth=view.depth + noise)], LOW, HIGH).segments
+    assert np.ptp(whole.points, axis=0) == pytest.approx((0.24, 0.24, 0.03), abs=0.02)
+    assert np.ptp(cube.points, axis=0)[:2] == pytest.approx((0.05, 0.05), abs=0.015)
+
+
+def test_what_overhangs_in_a_tray_is_no_part_of_it():
+    """From above its foot is not seen: below its lower edge there is the tray's floor, as below a handle."""
+    post, ball = box(0, 0, 0.008, (0.02, 0.02, 0.03)), box(0, 0, 0.038, (0.06, 0.06, 0.03))
+    assert len(find([*tray(0, 0, 0.24, 0.05), post, ball], eye=(0.05, 0.0, 1.1))) == 2
+
+
+def test_the_ground_can_be_given():
+    (thing,) = find_segments([picture([box(0, 0, 0, (0.06,) * 3)])], LOW, HIGH, Plane(0.0, 0.0, 0.0, 1.0)).segments
+    assert extents(thing)[1][2] == pytest.approx(0.06, abs=0.005)
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+@pytest.mark.parametrize("eye", [(0.7, 0.0, 0.9), (0.05, 0.0, 1.1)], ids=["aslant", "from above"])
+def test_things_are_told_apart_and_kept_whole(case, eye):
+    boxes, count = CASES[case]
+    assert len(find(boxes, eye=eye)) == count
+
+
+def test_the_cubes_of_a_tower_are_told_apart_by_their_colours():
+    assert len(find([box(0, 0, k * 0.06, (0.06,) * 3, c) for k, c in enumerate((RED, BLUE, WHITE))])) == 3
+
+
+def test_the_points_of_a_thing_are_its_own():
+    low, high = extents(find([box(0, 0, 0, (0.1, 0.08, 0.12))])[0])
+    assert low == pytest.approx((-0.05, -0.04, 0.0), abs=0.01)
+    assert high == pytest.approx((0.05, 0.04, 0.12), abs=0.01)
+
+
+def test_what_hovers_beside_a_thing_is_its_part():
+    cabinet = box(-0.1, 0, 0, (0.2, 0.3, 0.25), WHITE)
+    posts = [((0.0, y - 0.01, 0.14), (0.03, y + 0.01, 0.16), GREY) for y in (-0.05, 0.05)]
+    handle = ((0.03, -0.06, 0.14), (0.045, 0.06, 0.16), GREY)
+    (thing,) = find([cabinet, *posts, handle], eye=(0.8, 0.1, 0.6))
+    assert len(thing.parts) == 1
+    assert thing.parts[0].points.mean(axis=0) == pytest.approx((0.04, 0.0, 0.15), abs=0.02)
+
+
+def sized(view, factor):
+    """The same view by a camera with so many times the pixels."""
+    i = view.intrinsics
+    large = Intrinsics(
+        i.fx * factor,
+        i.fy * factor,
+        (i.width * factor - 1) / 2,
+        (i.height * factor - 1) / 2,
+        i.width * factor,
+        i.height * factor,
+    )
+    return replace(
+        view,
+        rgb=view.rgb.repeat(factor, 0).repeat(factor, 1),
+        depth=view.depth.repeat(factor, 0).repeat(factor, 1),
+        intrinsics=large,
+    )
+
+
+SCENE = [*tray(0.1, -0.2, 0.2, 0.05), box(0, 0.1, 0, (0.12, 0.12, 0.06)), box(0, 0.1, 0.06, (0.05,) * 3, BLUE)]
+
+
+@pytest.mark.parametrize("factor", [2, 4, 6])
+def test_the_camera_s_resolution_does_not_matter(factor):
+    view = picture(SCENE)
+    large = sized(view, factor)
+    found, other = (find_segments([v], LOW, HIGH).segments for v in (view, large))
+    assert len(found) == len(other) == 3
+    for one, two in zip(found, other):
+        assert two.masks["front"].shape == large.depth.shape
+        assert np.mean(two.masks["front"]) == pytest.approx(np.mean(one.masks["front"]), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_of_depth_and_colour_does_not_matter(seed):
+    view, rng = picture(SCENE), np.random.default_rng(seed)
+    depth = view.depth + 1e-3 * view.depth**2 * rng.normal(size=view.depth.shape).astype(np.float32)
+    rgb = np.clip(view.rgb.astype(int) + rng.integers(-3, 4, view.rgb.shape), 0, 255).astype(np.uint8)
+    assert len(find_segments([replace(view, depth=depth, rgb=rgb)], LOW, HIGH).segments) == 3
+
+
+def test_the_same_picture_gives_the_same_things():
+    one, two = find(SCENE), find(SCENE)
+    assert all((a.masks["front"] == b.masks["front"]).all() for a, b in zip(one, two))
+
+
+def test_two_cameras_make_one_thing_of_what_both_see():
+    views = [picture(SCENE), picture(SCENE, eye=(-0.6, 0.3, 0.8), name="side")]
+    found = find_segments(views, LOW, HIGH).segments
+    assert len(found) == 3
+    assert all(s.masks["front"].any() and s.masks["side"].any() for s in found)
+
+
+def test_pixels_of_the_robot_are_no_thing():
+    view = picture([box(0, 0, 0, (0.1, 0.1, 0.1))])
+    hidden = view.points[..., 2] > 0.03
+    found = find_segments([replace(view, hidden=hidden)], LOW, HIGH).segments
+    assert not any((s.masks["front"] & hidden).any() for s in found)
+
+
+def test_a_slanted_ground_is_the_ground():
+    turn = looking((0.7, 0.0, 0.9), (0.0, 0.0, 0.0))
+    c, s = np.cos(0.02), np.sin(0.02)
+    tilt = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+    view = picture([box(0, 0, 0, (0.1, 0.1, 0.1))])
+    tilted = replace(view, camera_to_frame=type(turn)(tilt @ turn.rotation, tilt @ turn.translation))
+    assert len(find_segments([tilted], LOW, HIGH).segments) == 1
+
+
+def test_without_a_level_surface_it_says_so():
+    with pytest.raises(ValueError, match="no level surface"):
+        find_segments([picture([])], (5, 5, 5), (6, 6, 6))

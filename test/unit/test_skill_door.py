@@ -1,0 +1,123 @@
+"""The door for skills: which are found, which carry out an action, and a person who is one of them."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from doubles.scripted_arm import Bench
+
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.parameters import skill_lists
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.skills import BUILT_IN
+from planweave.bodies.arm.skills.door import SKILLS, make_lists
+from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Action
+
+RED = Thing("red_cube", "item", "cube", (0.45, 0.0, 0.025), (0.05,) * 3)
+BLUE = replace(RED, name="blue_cube", position=(0.45, 0.1, 0.025))
+PUSH, GRASP = Action("push_aside", ("red_cube",)), Action("grasp", ("red_cube",))
+
+
+@pytest.fixture(scope="module")
+def planning_scene():
+    return PlanningScene()
+
+
+@pytest.fixture
+def bench(planning_scene):
+    def make(**lists):
+        planning_scene.detach()
+        found = Bench(planning_scene, skills={name: tuple(row) for name, row in lists.items()})
+        found.world.show(RED, BLUE)
+        return found
+
+    return make
+
+
+def test_ours_come_through_the_door_and_carry_out_every_action_of_the_domains(bench):
+    assert set(BUILT_IN) < set(SKILLS)
+    skills = bench().skills
+    for domain in ("tabletop", "kitchen"):
+        for name in Domain.load(domain).actions:
+            (found,) = skills.able(Action(name, ("a", "b"))).values()
+            assert found.planned
+
+
+def test_the_listed_skills_are_tried_and_no_others(bench):
+    assert list(bench(push_aside=["person", "pushing"]).skills.able(PUSH)) == ["person", "pushing"]
+    assert list(bench(push_aside=["pushing", "grasping"]).skills.able(PUSH)) == ["pushing"]
+    assert list(bench(push_aside=["person"]).skills.able(GRASP)) == ["grasping"]
+
+
+def test_without_a_skill_nothing_moves(bench):
+    found = bench(push_aside=["grasping", "homing"])
+    outcome = found.body.execute(PUSH)
+    assert outcome.code is Code.INVALID_ACTION and not found.arm.sent
+    assert "skills.push_aside" in outcome.message and "grasping: it is for grasp" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "words"),
+    [
+        (["pusching"], UnknownNameError, "did you mean 'pushing'"),
+        (["pushing", "pushing"], ConfigError, "name it once"),
+        (["pushing:hard"], ConfigError, "takes nothing after a colon"),
+        (["person:soon"], ConfigError, "seconds from 1 to 3600"),
+    ],
+)
+def test_a_wrong_list_is_told_at_the_start(row, error, words):
+    with pytest.raises(error, match=words):
+        make_lists({"push_aside": row})
+
+
+def test_the_lists_are_parameters_by_action():
+    names = [row.name for row in skill_lists(Domain.load("kitchen").actions)]
+    assert {"skills.open", "skills.grasp"} <= set(names)
+    assert make_lists({name.removeprefix("skills."): [""] for name in names}) == {}
+
+
+def test_a_person_does_it_and_it_is_seen(bench):
+    found, phases = bench(push_aside=["person"]), []
+
+    def on_phase(phase, progress):
+        phases.append(phase)
+        if phase.startswith("please"):
+            found.world.shown["blue_cube"] = replace(BLUE, position=(0.6, 0.4, 0.025))
+
+    outcome = found.body.execute(PUSH, on_phase=on_phase)
+    assert outcome.code is Code.SUCCESS, outcome.message
+    assert any(phase.startswith("please push") for phase in phases)
+    assert not found.arm.grips
+
+
+def test_a_person_who_does_not_is_no_success_and_the_next_skill_is_tried(bench):
+    found = bench(push_aside=["person:1", "pushing"])
+    found.skills._lists["push_aside"]["person:1"].seconds = 0.01
+    outcome = found.body.execute(PUSH)
+    assert "person:1: a person was asked to" in outcome.message and found.arm.grips
+
+
+def test_a_person_is_not_asked_for_what_the_hand_must_do(bench):
+    with pytest.raises(SkillFailureError, match="of the arm itself"):
+        bench(grasp=["person"]).skills.able(GRASP)
+    without = Bench(PlanningScene(), domain=None, skills={"push_aside": ("person",)})
+    without.world.show(RED, BLUE)
+    with pytest.raises(SkillFailureError, match="not known"):
+        without.skills.able(PUSH)
+
+
+def test_the_door_costs_less_than_a_millisecond(bench):
+    skills = bench(push_aside=["person", "pushing"]).skills
+    begun = time.perf_counter()
+    for _ in range(200):
+        skills.able(GRASP)
+    assert (time.perf_counter() - begun) / 200 < 1e-3 * 20, "with room for a busy machine"
+
+
+def test_the_settings_list_nothing_by_default():
+    assert SkillSettings().skills == {}

@@ -1,0 +1,85 @@
+"""Tasks of several states in order, and what is to be kept meanwhile."""
+
+from doubles.scripted import ScriptedPlanner, SymbolicBody, tabletop
+
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.task import TaskState
+from planweave.methods import METHODS
+from planweave.tasks.task_manager import TaskManager
+
+WORLD = tabletop("a b: item; tray bowl: container; table: location", "at(a, table); at(b, table)")
+IN_TRAY, IN_BOWL = (Literal.parse("in(a, tray)"),), (Literal.parse("in(a, bowl)"),)
+
+
+class Reader(ScriptedPlanner):
+    """Reads every sentence as one task."""
+
+    def __init__(self, reading):
+        super().__init__(goal="in(a, tray)")
+        self.reading = reading
+
+    def interpret_goal(self, sentence, world, clarifications=(), task_id=""):
+        return self.reading
+
+
+def done(reading, body, **options):
+    manager = TaskManager(Reader(reading), body, lambda name: METHODS[name](), fallback="", **options)
+    try:
+        task = manager.submit("a task", "classical")
+        assert task.ended.wait(60.0)
+    finally:
+        manager.close()
+    return task
+
+
+def test_states_are_reached_in_their_order_and_each_is_verified():
+    body = SymbolicBody(WORLD)
+    task = done(Reading(IN_BOWL, "grammar", before=(IN_TRAY,)), body)
+    assert task.status.state is TaskState.SUCCEEDED
+    assert body.done == ["grab_and_putin(a, tray)", "grab_and_putin(a, bowl)"]
+    assert (task.status.before, task.status.reached, task.status.goal) == ((IN_TRAY,), 1, IN_BOWL)
+    assert (task.status.steps, task.status.executed) == (2, 2)
+    assert [e["goal"] for e in task.journal.events("step_reached")] == [["in(a, tray)"]]
+    assert [e["unmet"] for e in task.journal.events("checked")][-1] == []
+
+
+def test_what_comes_later_is_not_begun_where_a_state_was_not_reached():
+    body = SymbolicBody(WORLD, {"grab_and_putin(a, tray)": [(Code.NO_GRASP, "it fell")] * 9})
+    task = done(Reading(IN_BOWL, "grammar", before=(IN_TRAY,)), body)
+    assert task.status.state is TaskState.FAILED
+    assert "step 1 of 2 was not reached (the a is in the tray)" in task.status.message
+    assert task.status.reached == 0 and "grab_and_putin(a, bowl)" not in body.done
+
+
+def test_a_dry_run_plans_all_states():
+    body = SymbolicBody(WORLD)
+    manager = TaskManager(
+        Reader(Reading(IN_BOWL, "grammar", before=(IN_TRAY,))), body, lambda name: METHODS[name](), fallback=""
+    )
+    try:
+        task = manager.submit("a task", "classical", dry_run=True)
+        assert task.ended.wait(60.0)
+    finally:
+        manager.close()
+    assert task.status.state is TaskState.PLANNED and body.done == []
+    steps = ["grab_and_putin(a, tray)", "grab_and_putin(a, bowl)"]
+    assert [str(action) for action in task.status.plan] == steps
+
+
+def test_no_action_ends_what_is_to_be_kept():
+    keep = (Literal.parse("at(b, table)"),)
+    body = SymbolicBody(WORLD)
+    task = done(Reading((*IN_TRAY, *keep), "model", keep=keep), body)
+    assert task.status.state is TaskState.SUCCEEDED and task.status.keep == keep
+    wanted = (Literal.parse("in(b, tray)"),)
+    task = done(Reading(wanted, "model", keep=keep), SymbolicBody(WORLD))
+    assert task.status.state is TaskState.FAILED and "meanwhile: the b is at the table" in task.status.message
+
+
+def test_what_does_not_hold_cannot_be_kept():
+    body = SymbolicBody(WORLD)
+    task = done(Reading(IN_TRAY, "model", keep=(Literal.parse("in(b, bowl)"),)), body)
+    assert task.status.state is TaskState.FAILED and body.done == []
+    assert "the b is not in the bowl, so that it cannot be kept" in task.status.message
