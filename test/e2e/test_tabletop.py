@@ -20,8 +20,9 @@ def client_node():
     """A node that can run tasks and hears their status and the world; its action client is made before it is spun."""
     import rclpy
     from planweave_interfaces.action import RunTask
-    from planweave_interfaces.msg import TaskStatus, WorldState
+    from planweave_interfaces.msg import DetectedObjects, TaskStatus, WorldState
     from planweave_interfaces.srv import LoadScene
+    from sensor_msgs.msg import CameraInfo, JointState, TimeReference
     from std_srvs.srv import Trigger
 
     from planweave_ros.action_client import ThreadSafeActionClient
@@ -34,6 +35,13 @@ def client_node():
     node.statuses, node.worlds = [], []
     node.create_subscription(TaskStatus, "/task_status", node.statuses.append, 50)
     node.create_subscription(WorldState, "/world_state", node.worlds.append, LATCHED)
+    node.came = {"images": [], "notices of a still image": [], "joint states": [], "detections": []}
+    for kind, topic, came in zip(
+        (CameraInfo, TimeReference, JointState, DetectedObjects),
+        ("/camera/color/camera_info", "/camera/still", "/joint_states", "/perception/detected_objects"),
+        node.came.values(),
+    ):
+        node.create_subscription(kind, topic, came.append, 10)
     return node
 
 
@@ -116,14 +124,17 @@ def start_again(client, spin_until):
 
 def succeeds(client, spin_until, tries=3):
     """The task is done; repeated, as on a busy machine too few images come in the time of one look, which ends it as
-    not confirmed.
+    not confirmed. Where it never is, what came of the last look is said.
     """
     for _ in range(tries):
+        came = {name: len(messages) for name, messages in client.came.items()}
+        since = time.monotonic()
         result = run(client, spin_until)
         if result.success:
             return
         assert result.message, "a task that fails says why"
-    pytest.fail(result.message)
+        came = {name: len(messages) - came[name] for name, messages in client.came.items()}
+    pytest.fail(f"{result.message}; in the last {time.monotonic() - since:.0f} s came {came}")
 
 
 def wait_until_acting(client, result, spin_until):

@@ -24,12 +24,13 @@ class Client:
         from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
         from control_msgs.msg import SpeedScalingFactor
         from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
-        from rclpy.action import ActionClient
         from rclpy.qos import QoSProfile
         from rosgraph_msgs.msg import Clock
         from sensor_msgs.msg import CameraInfo, Image, JointState
         from std_srvs.srv import Trigger
         from trajectory_msgs.msg import JointTrajectory
+
+        from planweave_ros.action_client import ThreadSafeActionClient
 
         self.node, self.spin_until = node, spin_until
         self.joints, self.clocks, self.colours, self.depths, self.infos = [], [], [], [], []
@@ -44,8 +45,8 @@ class Client:
             node.create_subscription(kind, topic, store.append, qos)
         self.topic = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
         self.scaling = node.create_publisher(SpeedScalingFactor, "/fr3_arm_controller/speed_scaling_input", 10)
-        self.arm = ActionClient(node, FollowJointTrajectory, "/fr3_arm_controller/follow_joint_trajectory")
-        self.gripper = ActionClient(node, ParallelGripperCommand, "/fr3_gripper_controller/gripper_cmd")
+        self.arm = ThreadSafeActionClient(node, FollowJointTrajectory, "/fr3_arm_controller/follow_joint_trajectory")
+        self.gripper = ThreadSafeActionClient(node, ParallelGripperCommand, "/fr3_gripper_controller/gripper_cmd")
         self.feedback = []
         self.types = {"reset": Trigger, "load_scene": LoadScene, "record": RecordVideo, "intervene": Intervene}
         self.services = {name: node.create_client(kind, f"/simulation/{name}") for name, kind in self.types.items()}

@@ -202,6 +202,19 @@ def test_of_another_simulator_nothing_is_known_until_the_camera_shows_it(world, 
     assert not told[-1].silent and told[-1].by_name["a"].known is Known.SEEN and told[-1].stamp == 1.0
 
 
+def test_an_image_of_another_simulator_may_come_before_its_joint_states(world, told, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("planweave.bodies.arm.world_model.time", clock)
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 9.0)
+    clock.now += 100.0
+    world.check_silence()
+    assert told[-1].silent
+    world.on_detections([], 1.0)  # its tracker has confirmed nothing yet
+    assert told[-1].silent and world.wait_for_detections(0.0, 0.0) is None, "nothing of it is believed yet"
+    world.on_detections([cube("a", 0.6, 0.0)], 2.0)
+    assert not told[-1].silent and set(told[-1].by_name) & {"a", "b"} == {"a"} and told[-1].stamp == 2.0
+
+
 class Clock:
     """In place of the module `time`, for tests of what is overdue."""
 

@@ -33,6 +33,7 @@ from planweave.geometry.upright_shape import is_upright, quaternion_of
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
+_BACK = 1.0  # s by which the stamps of images go back where a clock started anew
 _LOOKS = 5  # images without any object in a row after which an empty table is believed
 _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centre point, beside half its height, m
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
@@ -155,13 +156,17 @@ class WorldModel:
     def on_detections(self, things: Iterable[Thing], stamp: float, furniture: Iterable[Furniture] = ()) -> None:
         """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it."""
         with self._changed:
+            if (
+                self._world.silent and stamp < self._seen_stamp - _BACK
+            ):  # ahead of the joint states that will tell the same
+                self.clock_restarted()
             self._due_since = time.monotonic()
             was_silent = self._world.silent
             self._world = replace(self._world, silent=False, heard=time.time())
             found = {t.name: t for t in things}
             self._empty = 0 if found else self._empty + 1
             # A tracker that was reset, or started again, names nothing in its first images.
-            unsure = self._things and 0 < self._empty < _LOOKS
+            unsure = (self._things or not self._looks) and 0 < self._empty < _LOOKS
             if self._moving or stamp < self._still_since or unsure:
                 if was_silent:
                     self._tell()
