@@ -294,7 +294,14 @@ def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
     if question is None:
         return QuestionMsg(at=-1)
     choices = [
-        ChoiceMsg(label=c.label, objects=list(c.objects), word=c.word, goal=literals_to_msg(c.goal))
+        ChoiceMsg(
+            label=c.label,
+            objects=list(c.objects),
+            word=c.word,
+            goal=literals_to_msg(c.goal),
+            before=[goal_step_to_msg(step) for step in c.before],
+            keep=literals_to_msg(c.keep),
+        )
         for c in question.choices
     ]
     return QuestionMsg(
@@ -310,7 +317,17 @@ def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
 
 def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
     """A question to a person; None where there is nothing to choose from."""
-    choices = tuple(Alternative(c.label, tuple(c.objects), c.word, literals_from_msg(c.goal)) for c in msg.choices)
+    choices = tuple(
+        Alternative(
+            c.label,
+            tuple(c.objects),
+            c.word,
+            literals_from_msg(c.goal),
+            tuple(literals_from_msg(step.literals) for step in c.before),
+            literals_from_msg(c.keep),
+        )
+        for c in msg.choices
+    )
     if not choices:
         return None
     return UserQuestion(msg.text, choices, msg.phrase, int(msg.at), msg.source, msg.id, time_from_msg(msg.deadline))

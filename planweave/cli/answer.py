@@ -97,7 +97,14 @@ def _none(said: str) -> str:
 def question_json(question: UserQuestion) -> dict[str, Any]:
     """A question as plain JSON values; deadline in s of system time."""
     choices = [
-        {"choice": number, "label": c.label, "objects": list(c.objects), "goal": [str(g) for g in c.goal]}
+        {
+            "choice": number,
+            "label": c.label,
+            "objects": list(c.objects),
+            "goal": [str(g) for g in c.goal],
+            "before": [[str(g) for g in step] for step in c.before],
+            "keep": [str(g) for g in c.keep],
+        }
         for number, c in enumerate(question.choices, 1)
     ]
     return {"id": question.id, "text": question.text, "choices": choices, "deadline": float(question.deadline)}

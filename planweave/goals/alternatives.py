@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from planweave.core.symbolic.domain import Domain, spoken
-from planweave.core.symbolic.world import Literal, World
+from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import Alternative, UserQuestion
+from planweave.core.workflow.reading import Reading
+from planweave.goals.paraphrase import understood
 
 MOST_CHOICES = 12
 """Choices of a question; what leaves more open is refused."""
@@ -37,13 +39,23 @@ def object_question(
 
 
 def which_reading(
-    domain: Domain, goals: Iterable[Sequence[Literal]], source: str = "grammar", unread: str = ""
+    domain: Domain, readings: Iterable[Reading], source: str = "grammar", unread: str = ""
 ) -> UserQuestion:
     """Which of several readings of a whole sentence is meant, or whether the only one is. source: who read them;
     unread: why the grammar did not read the sentence.
     """
-    read = list(goals)[:MOST_CHOICES]
-    choices = tuple(Alternative(" and ".join(map(domain.phrase, goal)), goal=tuple(goal)) for goal in read)
+    read = list(readings)[:MOST_CHOICES]
+    choices = tuple(
+        Alternative(
+            understood(domain, r.goal, (), r.before, r.keep)
+            if r.before or r.keep
+            else " and ".join(map(domain.phrase, r.goal)),
+            goal=r.goal,
+            before=r.before,
+            keep=r.keep,
+        )
+        for r in read
+    )
     text = "the sentence can be meant in several ways; which is it?" if len(read) > 1 else "is this what is meant?"
     return UserQuestion(f"{unread}; {text}" if unread else text, choices, source=source)
 

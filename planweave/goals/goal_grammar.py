@@ -91,7 +91,7 @@ def _agreed(domain: Domain, vocabulary: Vocabulary, words: Words, trees: Sequenc
     if len(readings) > 1:
         ways = " or: ".join(" and ".join(map(domain.phrase, r.goal)) for r in list(readings.values())[:3])
         message = f"the sentence can be meant in several ways ({ways}); say it in simpler ones"
-        raise AmbiguityError(message, which_reading(domain, [r.goal for r in readings.values()]))
+        raise AmbiguityError(message, which_reading(domain, readings.values()))
     if not readings:
         problem = next((p for p in problems if isinstance(p, GoalError)), problems[0])
         if isinstance(problem, AmbiguityError):
@@ -251,7 +251,9 @@ class Reader(ClauseGoals):
             for one in [g for g in self.goal if g.positive and g.predicate == before]:
                 if Literal(after, one.args) in self.goal:
                     rest = [g for g in self.goal if g != one]
-                    ends = [[*rest, Literal(str(self._notes["closes"]), one.args)], list(self.goal)]
+                    closed = (*rest, Literal(str(self._notes["closes"]), one.args))
+                    before = tuple(self.before)
+                    ends = [Reading(goal, "grammar", before=before) for goal in (closed, tuple(self.goal))]
                     message = (
                         f"whether {self._domain.phrase(one)} in the end as well is not clear; say how it should be"
                     )

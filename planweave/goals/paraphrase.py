@@ -10,9 +10,15 @@ from planweave.core.symbolic.world import Literal
 
 
 def understood(
-    domain: Domain, goal: Sequence[Literal], notes: Iterable[str] = (), before: Sequence[Sequence[Literal]] = ()
+    domain: Domain,
+    goal: Sequence[Literal],
+    notes: Iterable[str] = (),
+    before: Sequence[Sequence[Literal]] = (),
+    keep: Sequence[Literal] = (),
 ) -> str:
-    """The goal as phrases, grouped by place, with the states to be reached before and the choices and corrections."""
+    """The goal as phrases, grouped by place, with the states to be reached before, what is kept meanwhile, and the
+    choices and corrections.
+    """
     first = "".join(
         f"{word} {_phrases(domain, step)}; " for word, step in zip(("first", *["then"] * len(before)), before)
     )
@@ -24,7 +30,8 @@ def understood(
     if named & {"front_of", "behind"}:
         remarks.append(f"in front is nearer to the {seen_from}")
     told = f" ({'; '.join(dict.fromkeys(remarks))})" if remarks else ""
-    return f"{first}in the end {_phrases(domain, goal)}{told}"
+    kept = f"; meanwhile {domain.phrases(keep)}" if keep else ""
+    return f"{first}in the end {_phrases(domain, goal)}{kept}{told}"
 
 
 def _phrases(domain: Domain, goal: Sequence[Literal]) -> str:

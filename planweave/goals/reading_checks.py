@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 from planweave.core.base.errors import GoalError
@@ -50,9 +51,8 @@ def checked_reading(domain: Domain, world: World, sentence: str, written: Writte
         return Reading((), "model", answer=_answered(domain, world, goal))
     reading = Reading(tuple(sorted(goal)), "model", before=before, keep=written.keep)
     left = tuple(w for w in written.not_covered if {*_content(words_of(w)[0])})
-    said = understood(domain, reading.goal, notes, before)
-    kept = f"; meanwhile {domain.phrases(written.keep)}" if written.keep else ""
-    return Reading(reading.goal, "model", understood=said + kept, before=before, keep=written.keep, not_covered=left)
+    said = understood(domain, reading.goal, notes, before, written.keep)
+    return replace(reading, understood=said, not_covered=left)
 
 
 def _chosen(world: World, written: WrittenReading) -> tuple[list[Literal], list[str]]:

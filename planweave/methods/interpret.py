@@ -213,11 +213,7 @@ def _ask_whether(domain: Domain, reading: Reading, doubt: str) -> None:
 def _ask_which(domain: Domain, read: Sequence[Reading], doubt: str) -> None:
     """Raise AmbiguityError with readings to choose from; GoalError where one has more than a goal."""
     ways = " or: ".join(r.understood[:200] for r in read)
-    if any(r.before or r.keep for r in read):
-        raise GoalError(f"{doubt} ({ways}); say each state as a task of its own")
-    raise AmbiguityError(
-        f"{doubt} ({ways}); say it in other words", which_reading(domain, [r.goal for r in read], "model", doubt)
-    )
+    raise AmbiguityError(f"{doubt} ({ways}); say it in other words", which_reading(domain, read, "model", doubt))
 
 
 @dataclass(frozen=True)
@@ -314,13 +310,11 @@ def _agreed(
     if agreed and said.kind == "unclear" and said.choices:
         ways = " or: ".join(domain.phrases(goal) for goal in said.choices)
         message = f"the sentence can be meant in several ways ({ways[:400]}); say which{instead()}"
-        raise AmbiguityError(message, which_reading(domain, said.choices, "model"))
+        raise AmbiguityError(message, which_reading(domain, [Reading(g, "model") for g in said.choices], "model"))
     if tasks and not agreed:
         shown = "; or ".join(task.understood[:150] for task in tasks[:2])
         message = f"the model's replies disagree on the goal of the sentence ({shown}){instead()}"
-        if any(task.before or task.keep for task in tasks[:_READINGS]):
-            raise GoalError(message)
-        raise AmbiguityError(message, which_reading(domain, [t.goal for t in tasks[:_READINGS]], "model", unread))
+        raise AmbiguityError(message, which_reading(domain, tasks[:_READINGS], "model", unread))
     problem = "it says that none of the conditions and objects known here is asked for" if read.found else read.problem
     if said.left:
         problem += f"; not covered: {', '.join(said.left)}"

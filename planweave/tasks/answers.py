@@ -11,6 +11,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification, Reply, UserQuestion
+from planweave.core.workflow.reading import Reading
 from planweave.goals.answer_reading import read_answer
 from planweave.tasks.memory import Memory, alike, looks
 
@@ -20,15 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answers:
-    """sentence: said in place of the task's, "" for none; clarifications: of it; goal: of the reading that was chosen,
-    and source, who read it; number: of the questions that were answered; entries: their ids in the memory; recalled:
-    whether the memory answered one.
+    """sentence: said in place of the task's, "" for none; clarifications: of it; reading: the one that was chosen;
+    number: of the questions that were answered; entries: their ids in the memory; recalled: whether the memory answered
+    one.
     """
 
     sentence: str = ""
     clarifications: tuple[Clarification, ...] = ()
-    goal: tuple[Literal, ...] = ()
-    source: str = ""
+    reading: Reading | None = None
     number: int = 0
     entries: tuple[int, ...] = ()
     recalled: bool = False
@@ -41,7 +41,9 @@ class Answers:
         if event.get("sentence"):
             return replace(more, sentence=event["sentence"], clarifications=())
         if event.get("goal"):
-            return replace(more, goal=tuple(map(Literal.parse, event["goal"])), source=event["source"])
+            goal, keep = (tuple(map(Literal.parse, event.get(key, ()))) for key in ("goal", "keep"))
+            before = tuple(tuple(map(Literal.parse, step)) for step in event.get("before", ()))
+            return replace(more, reading=Reading(goal, event["source"], before=before, keep=keep))
         if event.get("outdated"):
             return more
         new = Clarification(event["phrase"], event["at"], tuple(event["meant"]))
@@ -108,7 +110,12 @@ def _record(task: Task, question: UserQuestion, reply: Reply, more: dict[str, An
         chosen = question.choices[reply.choice]
         event["choice"] = chosen.label
         if chosen.goal:
-            event |= {"goal": [str(literal) for literal in chosen.goal], "source": question.source}
+            event |= {
+                "goal": [str(literal) for literal in chosen.goal],
+                "before": [[str(literal) for literal in step] for step in chosen.before],
+                "keep": [str(literal) for literal in chosen.keep],
+                "source": question.source,
+            }
         else:
             meant = chosen.objects or (chosen.word,)
             event |= {"phrase": question.phrase, "at": question.at, "meant": list(meant)}

@@ -90,7 +90,8 @@ def looks(question: UserQuestion, world: World) -> tuple[Any, ...]:
     """Name, class, attributes and place of the things that each choice names, as JSON has them."""
     found = []
     for choice in question.choices:
-        names = [*choice.objects, *(name for literal in choice.goal for name in literal.args)]
+        literals = (*choice.goal, *(g for step in choice.before for g in step), *choice.keep)
+        names = [*choice.objects, *(name for literal in literals for name in literal.args)]
         things = [world.by_name[name] for name in names if name in world.by_name]
         found.append([[t.name, t.class_name, dict(t.attributes), list(t.position or ())] for t in things])
     return tuple(json.loads(json.dumps(found)))

@@ -224,13 +224,14 @@ class TaskRun:
         if goal := task.given_goal or task.known_goal:
             for literal in (*goal, *(g for step in task.known_steps for g in step)):
                 domain.check_literal(literal, world)
-            words = understood(domain, goal, (), task.known_steps) if task.known_steps else domain.phrases(goal)
+            words = understood(domain, goal, (), task.known_steps, task.known_keep)
             return Reading(goal, "given", understood=words, before=task.known_steps, keep=task.known_keep)
         self._set(task, phase="interpreting the goal")
         answers = task.answers
-        if answers.goal:
-            goal = checked_goal(domain, world, answers.goal)
-            return Reading(goal, answers.source, understood=understood(domain, goal, ("chosen by a person",)))
+        if chosen := answers.reading:
+            goal, *before = (checked_goal(domain, world, step) for step in (chosen.goal, *chosen.before))
+            words = understood(domain, goal, ("chosen by a person",), before, chosen.keep)
+            return replace(chosen, goal=goal, before=tuple(before), understood=words)
         sentence = answers.sentence or task.status.sentence
         read = self.planner.interpret_goal(
             sentence, world, clarifications=answers.clarifications, task_id=task.status.task_id

@@ -12,6 +12,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import Plan, PlanStep
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree
+from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.geometry.spatial import RELATIONS, derived
 
@@ -197,9 +198,16 @@ def test_usage_and_status(usage):
         elapsed=1.25,
         usage=usage,
         dry_run=True,
-        before=(literals("at(a, c)"), literals("on(a, c); not at(a, c)")),
+        before=(step := literals("at(a, c)"), literals("on(a, c); not at(a, c)")),
         reached=1,
         keep=literals("at(c, d)"),
+        question=UserQuestion(
+            "which?",
+            (Alternative("a", ("a",)), Alternative("b", goal=literals("at(a, c)"), before=(step,), keep=step)),
+            source="model",
+            id="abc",
+            deadline=12.5,
+        ),
     )
     assert convert.status_from_msg(convert.status_to_msg(status)) == status
 

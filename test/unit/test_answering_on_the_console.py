@@ -90,6 +90,8 @@ def test_the_task_that_waits_is_found_or_it_is_said_that_none_does():
         "label": "blue cube",
         "objects": ["blue_cube"],
         "goal": [],
+        "before": [],
+        "keep": [],
     }
 
 

@@ -14,7 +14,9 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.question import AmbiguityError, Clarification
+from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task import TaskState
+from planweave.goals.alternatives import which_reading
 from planweave.goals.answer_reading import read_answer
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.methods import METHODS
@@ -261,6 +263,26 @@ def test_a_task_asks_waits_and_does_what_was_chosen(watch):
     events = [e for e in task.journal.events() if e["event"] in ("asked", "answered")]
     assert [e["event"] for e in events] == ["asked", "answered"] * 2
     assert events[1]["person"] == "Ada" and events[3]["meant"] == ["red_cube"]
+
+
+@pytest.mark.parametrize("choice", [1, 2])
+def test_a_chosen_reading_is_followed_with_its_steps_and_what_it_keeps(watch, choice):
+    there = watch()
+    said = ("at(green_cube, table)", "on(banana, plate)", "in(banana, left_tray)")
+    kept, step, end = map(Literal.parse, said)
+    read = [Reading((end, kept), "model", before=((step,),), keep=(kept,)), Reading((end,), "model")]
+
+    def unclear(sentence, world, clarifications=(), task_id=""):
+        raise AmbiguityError("unclear", which_reading(DOMAIN, read, "model"))
+
+    there.manager._task_run.planner.interpret_goal = unclear
+    task = there.manager.submit("the banana by way of the plate")
+    question = there.asked().question
+    assert [(c.goal, c.before, c.keep) for c in question.choices] == [(r.goal, r.before, r.keep) for r in read]
+    there.manager.answer("", question.id, choice)
+    status = ended(task)
+    assert (status.state, status.goal_source) == (TaskState.SUCCEEDED, "model"), status.message
+    assert (status.before, status.keep, status.reached) == ((((step,),), (kept,), 1), ((), (), 0))[choice - 1]
 
 
 def test_a_dry_run_asks_as_well_and_moves_nothing(watch):

@@ -76,6 +76,18 @@ def test_order_number_and_what_is_kept_are_parts_of_a_reading():
     assert {*got.keep} == literals("at(blue_cube, table)") and {*got.keep} < {*got.goal}
 
 
+def test_readings_with_states_in_order_are_choices_as_well():
+    """Grammar and model read it otherwise: the person chooses between whole readings."""
+    with pytest.raises(AmbiguityError) as raised:
+        read(
+            "put the red cube in the left tray, then put the red cube in the right tray",
+            goal=["in(red_cube, right_tray)"],
+            words=["put = in", "then = in", "left tray = in"],
+        )
+    before = [c.before for c in raised.value.question.choices]
+    assert before == [((Literal.parse("in(red_cube, left_tray)"),),), ()]
+
+
 @pytest.mark.parametrize(
     ("sentence", "reply", "why"),
     [

@@ -25,13 +25,15 @@ MOST_QUESTIONS = 3
 @dataclass(frozen=True)
 class Alternative:
     """One choice of a question (Choice.msg): objects that a phrase may mean, a word that may have been meant, or the
-    goal of one reading of the whole sentence. label: the same in words.
+    one reading of the whole sentence (goal, before, keep as in `Reading`). label: the same in words.
     """
 
     label: str
     objects: tuple[str, ...] = ()
     word: str = ""
     goal: tuple[Literal, ...] = ()
+    before: tuple[tuple[Literal, ...], ...] = ()
+    keep: tuple[Literal, ...] = ()
 
 
 @dataclass(frozen=True)
