@@ -2,7 +2,7 @@
 
 A thing stays where pictures show its points, or hide them. One that the hand has carried is looked for where it was let
 go, by its shape and colours, then wherever the pictures show surfaces of its colours that belong to nothing else; what
-is not found is lost. Metres; the frame is that of `planweave.libero.truth`.
+is not found is lost. Metres; z is up.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import product
 import cv2
 import numpy as np
 
-from planweave.libero.seen_world import SeenThing
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
+from planweave.perception.seen_things import SeenThing
 
 _SAMPLE = 800  # points of a thing that are looked at
 _NEAR = 0.008  # m of depth by which a point and what a picture shows of it may differ
