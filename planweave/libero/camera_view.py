@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from planweave.libero.arm import ROBOT
 from planweave.libero.client import LiberoSimulator, Picture
 from planweave.libero.seen_furniture import SeenFurniture
 from planweave.libero.seen_world import TURNED, Seen, seen_world
-from planweave.perception.cloud import Projector
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.robot_filter import RobotState, robot_mask
@@ -98,11 +98,11 @@ def depth_view(picture: Picture, robot: Mapping[str, Sequence[float]]) -> DepthV
     focal = height / 2 / math.tan(math.radians(picture.fovy) / 2)
     intrinsics = Intrinsics(focal, focal, (width - 1) / 2, (height - 1) / 2, width, height)
     turn = picture.rotation @ np.diag([1.0, -1.0, -1.0])  # optical: y down, z along the view
-    projector = Projector(intrinsics, Pose(turn, picture.position - np.asarray(robot["base"], float)[:3]))
+    in_base = Pose(turn, picture.position - np.asarray(robot["base"], float)[:3])
     state = RobotState(tuple(robot["joints"]), sum(map(abs, robot["gripper"])), 0.0, load_robot(ROBOT))
-    hidden = robot_mask(projector.cloud(picture.depth), projector, state)
-    pose = Pose(TURNED @ turn, TURNED @ picture.position)
-    return DepthView(picture.camera, picture.rgb, picture.depth, intrinsics, pose, hidden)
+    view = DepthView(picture.camera, picture.rgb, picture.depth, intrinsics, in_base)
+    hidden = robot_mask(view, state)
+    return replace(view, camera_to_frame=Pose(TURNED @ turn, TURNED @ picture.position), hidden=hidden)
 
 
 def cut(views: Sequence[DepthView], base: np.ndarray) -> Segmentation:

@@ -27,8 +27,9 @@ from planweave.libero.geometry import Geometry, pose
 from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
+from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory, evidence
+from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing, resting
 
 Array = NDArray[np.float64]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from doubles.boxes_camera import picture
 
+from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory, evidence
+from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing
 from planweave.perception.vision_names import Named
 
