@@ -33,6 +33,7 @@ from planweave.perception.cameras.realsense import Stream
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopicsCamera, compressed_instead
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.decoding import FrameError
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
@@ -44,7 +45,6 @@ from planweave.perception.markers import Shape, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.robot_filter import RobotState
-from planweave.perception.side_views import SideView
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
 from planweave.robots import DEFAULT, load_robot
@@ -421,7 +421,7 @@ class PerceptionNode(ManagedNode):
                 self._frames.notify_all()
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
 
-    def _side_views(self, frame: Frame, robot: RobotState | None, way: Sequence[RobotState]) -> list[SideView] | None:
+    def _side_views(self, frame: Frame, robot: RobotState | None, way: Sequence[RobotState]) -> list[DepthView] | None:
         """What the further cameras show at the moment of a frame; what is wrong with the others is said. None while the
         robot moves.
         """
@@ -433,7 +433,8 @@ class PerceptionNode(ManagedNode):
         for problem in problems:
             self._say(problem)
         return [
-            SideView(each.name, its.depth, its.intrinsics, each.extrinsics.camera_to_base(robot)) for each, its in found
+            DepthView(each.name, its.rgb, its.depth, its.intrinsics, each.extrinsics.camera_to_base(robot))
+            for each, its in found
         ]
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:

@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
         raise CameraError(f"{options.source}: {error}") from None
     things = sorted(scene.detections, key=lambda thing: thing.position)
     named = [NamedObject(i, f"{i} {label(thing)}", thing, True) for i, thing in enumerate(things, 1)]
-    write_picture(options.out, annotate(frame.rgb, named, scene.projector))
+    write_picture(options.out, annotate(frame.rgb, named, scene.view.projector))
     where = robot.base if options.camera else "image"
     if options.json:
         found = {"success": True, "frame": where, "objects": list(map(row, things)), "picture": str(options.out)}

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.contents import Contents, joints_of
 from planweave.bodies.arm.furniture import Furniture, articulation_of, with_levels
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Solid, solid_of_cloud
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import WorldObject
 from planweave.geometry.joints import SeenFixture
-from planweave.libero.seen_world import TURNED, SeenThing
+from planweave.libero.seen_world import TURNED
 from planweave.perception.depth_views import DepthView
 from planweave.perception.fixtures import FixtureMemory
 from planweave.perception.geometry import Pose
+from planweave.perception.seen_things import SeenThing
 
 _AROUND = (0.2, -0.65, -0.05), (1.1, 0.65, 0.7)  # m in the base frame, above the ground, where furniture is looked for
 _OF = 0.02  # m around a part within which points are of it
@@ -28,14 +30,14 @@ class SeenFurniture:
     """Follows the furniture among named things from look to look.
 
     base: of the robot, (3,) m; ground: height of what carries all, m; both in LIBERO's frame. furniture: by the name of
-    the thing, in the robot's base frame; inside: drawers by the names of the things that lie in them.
+    the thing, in the robot's base frame; contents: what lies in its drawers.
     """
 
     def __init__(self, domain: Domain, base: np.ndarray, ground: float) -> None:
         self._domain, self._base, self._ground = domain, base, ground - float(base[2])
         self._memory, self._rest = FixtureMemory(), dict[str, Solid]()
         self.furniture: dict[str, Furniture] = {}
-        self.inside: dict[str, str] = {}
+        self.contents = Contents()
 
     def look(self, views: Sequence[DepthView], things: Sequence[SeenThing]) -> tuple[SeenThing, ...]:
         """Look at the furniture; returns the things, of which those in a drawer have moved with it."""
@@ -43,7 +45,6 @@ class SeenFurniture:
         points[:, 2] -= self._ground
         low, high = np.array(_AROUND[0]), np.array(_AROUND[1])
         self._memory.update(points[((points > low) & (points < high)).all(axis=1)])
-        carried: dict[str, np.ndarray] = {}
         for fixture in self._memory.fixtures:
             fixture = fixture.shifted(np.array((0.0, 0.0, self._ground)))
             thing = self._thing_at(fixture, things)
@@ -51,31 +52,32 @@ class SeenFurniture:
                 continue
             fixture = replace(fixture, name=thing.name, class_name=thing.named.class_name)
             fixture = replace(fixture, joints=with_levels(fixture, thing.named.drawers))
-            old, new = self.furniture.get(thing.name), Furniture.of(fixture)
-            self.furniture[thing.name] = new = replace(new, rest=self._rest_of(thing, fixture))
-            for name in new.joints.keys() & (old.joints.keys() if old is not None else set()):
-                assert old is not None
-                by = (new.joints[name].value - old.joints[name].value) * new.joints[name].axis
-                if new.joints[name].kind == "slide" and np.linalg.norm(by) > _MOVED:
-                    carried[name] = TURNED @ by
-        still = np.zeros(3)
-        moves = [(thing, carried.get(self.inside.get(thing.name, ""), still)) for thing in things]
-        return tuple(
-            thing if way is still else replace(thing.moved(Pose(np.eye(3), way)), visible=False) for thing, way in moves
-        )
+            self.furniture[thing.name] = replace(Furniture.of(fixture), rest=self._rest_of(thing, fixture))
+        carried = self.contents.carried({}, joints_of(self.furniture.values()))
+        moved = []
+        for thing in things:
+            if thing.name in carried:
+                by = TURNED @ (carried[thing.name].position - self._in_base(thing.middle))
+                thing = (
+                    replace(thing.moved(Pose(np.eye(3), by)), visible=False) if np.linalg.norm(by) > _MOVED else thing
+                )
+            moved.append(thing)
+        return tuple(moved)
 
     def find_contents(self, things: Sequence[SeenThing], held: str = "") -> None:
         """Find which seen things lie in open drawers; what is hidden lies where it did."""
-        rooms = self.rooms()
+        found = {}
         for thing in things:
-            item = self._domain.type_of_class(thing.named.class_name) == "item"
-            if item and not thing.visible and not thing.lost and thing.name != held:
-                continue
-            self.inside.pop(thing.name, None)
-            x, y, z = self._in_base(thing.middle).tolist()
-            around = next((r for r in rooms if r.covers(x, y) and r.bottom < z < r.top + _OF), None)
-            if around is not None and item and not thing.lost and thing.name != held:
-                self.inside[thing.name] = around.name
+            if thing.lost or thing.name == held:
+                self.contents.drop(thing.name)
+            elif self._domain.type_of_class(thing.named.class_name) == "item":
+                found[thing.name] = self._box(thing)
+        self.contents.find(found, self.furniture.values())
+
+    def _box(self, thing: SeenThing) -> Thing:
+        """The bounding box of a thing, in the robot's base frame."""
+        (x, y, z), (dx, dy, dz) = self._in_base(thing.middle).tolist(), np.ptp(thing.points, axis=0).tolist()
+        return Thing(thing.name, "item", thing.named.class_name, (x, y, z), (dx, dy, dz), visible=thing.visible)
 
     def rooms(self) -> list[Thing]:
         """The insides of open drawers, in the robot's base frame."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
@@ -18,64 +17,15 @@ from planweave.bodies.arm.solids import solid_of_cloud
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.libero.truth import at_centre, categories, completed, table_centre
-from planweave.perception.geometry import Pose
-from planweave.perception.vision_names import Named
+from planweave.perception.seen_things import SUNK, SeenThing, inward, outline
 
 if TYPE_CHECKING:
     from planweave.libero.seen_furniture import SeenFurniture
 
 TURNED = np.diag([-1.0, -1.0, 1.0])
 """From LIBERO's frame, and that of the robot's base, to the person's."""
-_REST = 0.03  # m between the lowest visible point of a thing and what it stands on
-_OVER = 0.03  # share of a thing's points above what it stands on
-_SUNK = 0.01  # m below a rim from which on a thing is inside
 _UNSURE = 0.01  # m by which the middles of two things may be wrong against each other, as they are seen
 _CENTRED = 0.03 - _UNSURE  # m between those of an item that was put on another and of that one; LIBERO wants 0.03
-
-
-@dataclass(frozen=True, eq=False)
-class SeenPart:
-    """A named part of a thing. points: (n, 3)."""
-
-    points: np.ndarray
-    named: Named
-
-
-@dataclass(frozen=True, eq=False)
-class SeenThing:
-    """A thing with its name. points, colours: (n, 3) each, m and 0 to 255; bottom: height of what it stands on, which
-    is `below` ("" for the ground); visible: the newest pictures show it; stamp: when they did last, s; was_put: the
-    robot has put it there; lost: nobody knows where it is.
-    """
-
-    name: str
-    points: np.ndarray
-    colours: np.ndarray
-    named: Named
-    bottom: float
-    parts: tuple[SeenPart, ...] = ()
-    below: str = ""
-    visible: bool = True
-    stamp: float = 0.0
-    was_put: bool = False
-    lost: bool = False
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Low and high corner, (3,)."""
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        low[2] = min(low[2], self.bottom)
-        return low, high
-
-    @property
-    def middle(self) -> np.ndarray:
-        """Centre of the points' extents, (3,)."""
-        return np.asarray((self.points.min(axis=0) + self.points.max(axis=0)) / 2)
-
-    def moved(self, pose: Pose) -> SeenThing:
-        """The same thing elsewhere."""
-        parts = tuple(replace(part, points=pose.apply(part.points)) for part in self.parts)
-        return replace(self, points=pose.apply(self.points), parts=parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,69 +51,6 @@ def solid_thing(domain: Domain, thing: SeenThing, base: np.ndarray) -> Thing:
     is_round = domain.is_round_class(kind)
     found = thing_of_solid(thing.name, domain.type_of_class(kind), kind, solid, round_class=is_round)
     return replace(found, visible=thing.visible)
-
-
-# ---- what stands on what ------------------------------------------------------------------------------------------
-
-
-def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tuple[SeenThing, ...]:
-    """The things with what each of them stands on; lifted: one that stands on nothing, and bears nothing."""
-    standing = [t for t in things if t.name != lifted and not t.lost]
-    found = {}
-    for thing in things:
-        below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
-        found[thing.name] = (
-            replace(thing, bottom=ground, below="")
-            if below is None
-            else replace(thing, bottom=below[1], below=below[0].name)
-        )
-    return tuple(found.values())
-
-
-def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
-    """What a thing rests on or in, and at which height; None for the ground."""
-    low = float(np.percentile(thing.points[:, 2], 1))
-    if low < thing.bottom + _SUNK:
-        return None
-    middle, outline = thing.middle[:2], _outline(thing.points)
-    best: tuple[float, float, SeenThing] | None = None
-    for other in things:
-        over = _share_over(thing.points[:, :2], _outline(other.points), middle)
-        if other is thing or other.name == thing.name or over < _OVER:
-            continue
-        near = _sample(other.points[other.points[:, 2] < low + _SUNK], 4000)
-        near = near[_inward(near[:, :2], outline) > -_REST]
-        height = float(np.percentile(near[:, 2], 98)) if len(near) else -math.inf
-        if low - height < _REST and (best is None or (height, over) > best[:2]):
-            best = height, over, other
-    return None if best is None else (best[2], best[0])
-
-
-def _share_over(points: np.ndarray, outline: np.ndarray, middle: np.ndarray) -> float:
-    """Share of points of the plane within an outline; 1 where their middle is."""
-    if _inward(middle[None], outline)[0] >= 0:
-        return 1.0
-    return float((_inward(_sample(points, 200), outline) > 0).mean())
-
-
-def _sample(points: np.ndarray, count: int) -> np.ndarray:
-    return points[:: max(1, len(points) // count)]
-
-
-def _outline(points: np.ndarray) -> np.ndarray:
-    """Corners (n, 2) of the convex hull of points seen from above."""
-    return np.asarray(cv2.convexHull(points[:, :2].astype(np.float32))[:, 0], float)
-
-
-def _inward(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
-    """How far points (n, 2) are inside of a convex outline, m; negative outside."""
-    edges = np.roll(outline, -1, axis=0) - outline
-    lengths = np.linalg.norm(edges, axis=1)
-    normals = np.stack((-edges[:, 1], edges[:, 0]), axis=1) / np.maximum(lengths, 1e-9)[:, None]
-    if ((outline.mean(axis=0) - outline) * normals).sum() < 0:  # clockwise
-        normals = -normals
-    distances = xy @ normals.T - (outline * normals).sum(axis=1)
-    return np.asarray(distances[:, lengths > 1e-9].min(axis=1, initial=np.inf))
 
 
 # ---- the world ----------------------------------------------------------------------------------------------------
@@ -204,7 +91,7 @@ def seen_world(
     for thing in things:
         if domain.type_of_class(thing.named.class_name) == "item" and thing.below and thing.name != lifted:
             placed.add(thing.name)
-            room = furniture.inside.get(thing.name) if furniture is not None else None
+            room = furniture.contents.hider(thing.name) if furniture is not None else ""
             relation = Literal("in", (thing.name, room)) if room else _relation(domain, thing, by_name[thing.below])
             facts |= {relation} if relation else set()
     placed |= {lifted, *(thing.name for thing in things if thing.lost)}
@@ -240,9 +127,9 @@ def _relation(domain: Domain, thing: SeenThing, below: SeenThing) -> Literal | N
     """How a thing rests on or in another; None where the robot has put it there, and it may not be as LIBERO means."""
     margin = _UNSURE if thing.was_put else 0.0
     hollow = "holds_things" in _can(below.named.class_name)
-    sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - _SUNK
+    sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - SUNK
     if hollow and sunk:
-        inside = _inward(thing.middle[None, :2], _outline(below.points))[0] > margin
+        inside = inward(thing.middle[None, :2], outline(below.points))[0] > margin
         return Literal("in", (thing.name, below.name)) if inside or not thing.was_put else None
     apart = math.dist(thing.middle[:2], below.middle[:2])
     if thing.was_put and domain.type_of_class(below.named.class_name) == "item" and apart > _CENTRED:

@@ -24,11 +24,13 @@ from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CameraView
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.geometry import Geometry, pose
-from planweave.libero.scene_memory import SceneMemory, evidence
-from planweave.libero.seen_world import TURNED, SeenThing, resting, seen_world, solid_thing
+from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
+from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
+from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.seen_things import SeenThing, resting
 
 Array = NDArray[np.float64]
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m

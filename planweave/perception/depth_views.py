@@ -9,17 +9,19 @@ Convexity, CVPR 2014: things are convex, and touch in concave creases).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cv2
 import numpy as np
 
-from planweave.perception.geometry import Intrinsics, Pose
+from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector
 
 DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
 NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with distance^2
 STEP = 0.005  # m along the ray that parts two surfaces
+_COARSE = 200.0  # pixels: diagonal of a small copy
 _SMOOTH = 0.006  # 1/m: steps of inverse depth below this are smoothed
 _STEP_ARM, _SLOPE_ARM = 2, 5  # pixels over which a step is measured, and the slope around it
 _STEEP = 1.5  # share of the fall of a steep surface over the step's pixels that is no step
@@ -29,7 +31,7 @@ _ARM = 0.014  # m from the middle of a crease to either side of it
 _CREASE = math.tan(math.radians(24.0))  # of the angle between the two sides of a concave crease
 _REACH = 3  # pixels over which a slope is measured
 _LEVEL = 0.94  # upward part of the normal of a level surface: within 20 degrees
-_SLICED = ("smooth", "valid", "inverse", "range", "upward")  # what a part of a picture need not compute again
+_SLICED = ("smooth", "valid", "inverse", "range", "points", "upward")  # what a part of a picture need not compute again
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
@@ -93,6 +95,31 @@ class DepthView:
         window.__dict__.update(known)
         return window
 
+    def hiding(self, mask: np.ndarray) -> DepthView:
+        """The same picture without further pixels (h, w) bool."""
+        hidden = replace(self, hidden=mask if self.hidden is None else self.hidden | mask)
+        hidden.__dict__.update(
+            (name, value) for name in ("smooth", "points") if (value := self.__dict__.get(name)) is not None
+        )
+        if "inverse" in self.__dict__:
+            hidden.__dict__["inverse"] = np.where(mask, np.float32(0), self.inverse)
+        return hidden
+
+    @cached_property
+    def coarse(self) -> DepthView:
+        """A small copy that tells the ground, and where things stand out of it."""
+        return self.scaled(_COARSE)
+
+    @property
+    def projector(self) -> Projector:
+        """From points of the frame to pixels."""
+        return Projector(self.intrinsics, self.camera_to_frame)
+
+    @property
+    def pixel(self) -> float:
+        """Side of a pixel on the table z = 0 below the camera, metres."""
+        return max(float(self.camera_to_frame.translation[2]), 0.1) / self.intrinsics.fx
+
     @cached_property
     def smooth(self) -> np.ndarray:
         """Depth without isolated pixels and small holes, metres."""
@@ -117,15 +144,29 @@ class DepthView:
 
     @cached_property
     def points(self) -> np.ndarray:
-        """(h, w, 3) float32, metres in the frame."""
-        x, y = self._rays
+        """(h, w, 3) float32, metres in the frame; of `valid` pixels."""
+        x, y = self.rays
         turn, move = self.camera_to_frame.rotation, self.camera_to_frame.translation
         z = self.range
         planes = [z * np.float32(r[2]) + (z * y) * np.float32(r[1]) + (z * x) * np.float32(r[0]) for r in turn]
-        return np.dstack([p + np.float32(t) for p, t in zip(planes, move)])
+        return np.stack([p + np.float32(t) for p, t in zip(planes, move)]).transpose(
+            1, 2, 0
+        )  # x, y, z are planes of their own
+
+    def heights(self, plane: Plane) -> np.ndarray:
+        """Heights above a plane, (h, w) float32, metres."""
+        x, y, z = self.points.transpose(2, 0, 1)
+        return np.asarray(z - np.float32(plane.a) * x - np.float32(plane.b) * y - np.float32(plane.c))
+
+    def inside(self, low: Sequence[float], high: Sequence[float]) -> np.ndarray:
+        """(h, w) bool: valid pixels with points between two corners, metres."""
+        found = self.valid.copy()
+        for p, least, most in zip(self.points.transpose(2, 0, 1), low, high):
+            found &= (p > np.float32(least)) & (p < np.float32(most))
+        return found
 
     @cached_property
-    def _rays(self) -> tuple[np.ndarray, np.ndarray]:
+    def rays(self) -> tuple[np.ndarray, np.ndarray]:
         """x / z of every column (w,), and y / z of every row (h, 1)."""
         i = self.intrinsics
         x, y = (np.arange(i.width) - i.cx) / i.fx, (np.arange(i.height) - i.cy) / i.fy
@@ -134,7 +175,7 @@ class DepthView:
     @cached_property
     def upward(self) -> np.ndarray:
         """Upward part of the unit normals towards the camera (h, w) float32."""
-        x, y = self._rays
+        x, y = self.rays
         i, w, r = self.intrinsics, self.inverse, _REACH
         dx, dy = np.zeros_like(w), np.zeros_like(w)
         dx[:, r:-r] = (w[:, 2 * r :] - w[:, : -2 * r]) * np.float32(i.fx / (2 * r))

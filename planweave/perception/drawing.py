@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection
+from planweave.perception.geometry import Projector
 from planweave.perception.perceiver import NamedObject
 
 _FONT = cv2.FONT_HERSHEY_SIMPLEX

@@ -53,6 +53,47 @@ class Intrinsics:
         return cls(k[0], k[4], k[2], k[5], width, height)
 
 
+@dataclass(frozen=True)
+class Plane:
+    """The plane z = a x + b y + c, metres."""
+
+    a: float
+    b: float
+    c: float
+
+    @property
+    def tilt(self) -> float:
+        """Angle to the horizontal, rad."""
+        return math.atan(math.hypot(self.a, self.b))
+
+    def height_at(self, x: float, y: float) -> float:
+        """The plane's z at a point."""
+        return self.a * x + self.b * y + self.c
+
+
+LEVEL = Plane(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Projector:
+    """Where points of a frame are in a camera's image."""
+
+    intrinsics: Intrinsics
+    camera_to_frame: Pose
+
+    def pixels(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Image columns and rows (float) of points (n, 3), NaN behind the camera."""
+        columns, rows, _ = self.pixels_and_depth(points)
+        return columns, rows
+
+    def pixels_and_depth(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Image columns, rows and depths along the view (m) of points (n, 3), NaN behind the camera."""
+        x, y, z = self.camera_to_frame.inverse().apply(np.asarray(points, dtype=np.float64)).T
+        depth = np.where(z > 1e-3, z, np.nan)
+        i = self.intrinsics
+        return x / depth * i.fx + i.cx, y / depth * i.fy + i.cy, depth
+
+
 def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
     """Rotation matrix (3, 3) of a quaternion, which need not be normalised; raises ValueError for zero."""
     norm = math.sqrt(x * x + y * y + z * z + w * w)

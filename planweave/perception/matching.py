@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, footprint_points
+from planweave.perception.evidence import evidence
 from planweave.perception.geometry import wrap_yaw
-from planweave.perception.pipeline import Scene
 
 LEVEL = 0.012  # m: heights that differ by less are one
 _PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
@@ -88,21 +89,10 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
     )
 
 
-def place_is_empty(thing: Detection, scene: Scene) -> bool:
-    """Whether the camera observes that an object is gone: its centre is in view, unoccluded, and the surface is below
-    its top.
-    """
-    places = footprint_points(thing, 0.6)
+def place_is_empty(thing: Detection, view: DepthView) -> bool:
+    """Whether the camera observes that an object is gone: its place is in view, and looked through."""
     level = thing.bottom + 0.6 * thing.size[2]
-    columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))
-    height, width = scene.height.shape
-    with np.errstate(invalid="ignore"):
-        inside = (columns >= 0) & (columns <= width - 1) & (rows >= 0) & (rows <= height - 1)
-    if inside.sum() < 0.7 * len(places):
-        return False
-    r, c = np.round(rows[inside]).astype(int), np.round(columns[inside]).astype(int)
-    clear = scene.cloud.valid[r, c] & ~scene.robot[r, c]
-    if clear.sum() < 0.7 * inside.sum():
-        return False
-    low = scene.height[r, c][clear] < level - min(0.008, 0.3 * thing.size[2])
-    return bool(low.mean() > 0.7)
+    places = footprint_points(thing, 0.6)
+    points = np.column_stack((places, np.full(len(places), level)))
+    found = evidence(points, [view], beyond=min(0.008, 0.3 * thing.size[2]))
+    return found.known > 0.6 * len(points) and found.through > 0.7 * found.known

@@ -11,16 +11,14 @@ from planweave.core.base.memory import give_back_memory
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import SeenFixture
 from planweave.perception.calibration import Extrinsics
-from planweave.perception.cloud import Projector
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.fixtures import FixtureMemory
-from planweave.perception.geometry import Intrinsics
+from planweave.perception.geometry import Intrinsics, Plane, Projector
 from planweave.perception.pipeline import Pipeline, PipelineLimits
-from planweave.perception.plane import Plane
 from planweave.perception.robot_filter import RobotState, hand_pose
-from planweave.perception.side_views import SideView
 from planweave.perception.tracking import Rules, Tracker
 from planweave.perception.vocabulary import Vocabulary
 
@@ -67,7 +65,7 @@ class _Input:
     robot: RobotState | None
     names: tuple[str, ...]
     extrinsics: Extrinsics
-    sides: tuple[SideView, ...] | None = ()
+    sides: tuple[DepthView, ...] | None = ()
 
     def equals(self, other: _Input) -> bool:
         """Whether the inputs are equal; pixels are compared last."""
@@ -148,7 +146,7 @@ class Perceiver:
         intrinsics: Intrinsics,
         robot: RobotState | None,
         way: Sequence[RobotState] = (),
-        sides: Sequence[SideView] | None = (),
+        sides: Sequence[DepthView] | None = (),
     ) -> Perceived:
         """Process one frame; arguments as in Pipeline.run. way: robot states since the last frame, oldest first.
 
@@ -180,7 +178,7 @@ class Perceiver:
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         perceived = Perceived(
-            stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector, scene.fixtures, scene.problems
+            stamp, objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures, scene.problems
         )
         self._last = frame, perceived
         return perceived

@@ -10,8 +10,7 @@ import numpy as np
 
 from planweave.perception.colours import other_surface
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import outline
-from planweave.perception.plane import Plane
+from planweave.perception.geometry import Plane, outline
 from planweave.perception.surface_pieces import Borders
 
 VOXEL = 0.006  # m: cameras that show the same place agree within this

@@ -1,4 +1,4 @@
-"""Processing of one frame: point cloud, table plane, robot filter, segments, detector, supports. Stateless."""
+"""Processing of one frame: table plane, robot filter, segments, detector, supports. Stateless."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ import numpy as np
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import SeenFixture
 from planweave.perception.calibration import Extrinsics
-from planweave.perception.cloud import Cloud, Projector
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
 from planweave.perception.fixtures import FixtureMemory, cut_out
-from planweave.perception.geometry import Intrinsics, Pose
+from planweave.perception.geometry import LEVEL, Intrinsics, Plane
 from planweave.perception.object_classes import ObjectClasses
-from planweave.perception.plane import Plane, fit_table
 from planweave.perception.regions import find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.segmentation import LOW, find_segments
-from planweave.perception.side_views import SideView, points_above, side_points
+from planweave.perception.side_views import find_table, inside_table, points_above, side_points
 from planweave.perception.supports import lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
-_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
 _HIGHEST = 1.0  # m above the table up to which things are looked for
 
 
@@ -51,24 +48,22 @@ class PipelineLimits:
 class Scene:
     """The result of one frame.
 
-    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: objects
-    before naming and support assignment, with their pixels. fixtures: furniture, where it is looked for; problems: of
-    further cameras.
+    view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
+    of view. measured: objects before naming and support assignment, with their pixels. fixtures: furniture, where it is
+    looked for; problems: of further cameras.
     """
 
     detections: tuple[Detection, ...]
-    cloud: Cloud
-    height: np.ndarray
-    robot: np.ndarray
+    view: DepthView
+    occluded_pixels: int
     plane: Plane | None
-    projector: Projector
     measured: tuple[Measured, ...] = ()
     fixtures: tuple[SeenFixture, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 class Pipeline:
-    """Frames to scenes for one camera; caches the rays of the last camera geometry."""
+    """Frames to scenes for one camera."""
 
     def __init__(
         self,
@@ -82,7 +77,6 @@ class Pipeline:
         self._classes = ObjectClasses.of(self._domain)
         self.extrinsics, self.settings = extrinsics, settings or PipelineLimits()
         self._detect = detector
-        self._projectors: dict[str, Projector] = {}  # by camera, for as long as it stays where it is
 
     def run(
         self,
@@ -92,7 +86,7 @@ class Pipeline:
         robot: RobotState | None,
         remembered: Iterable[Detection] = (),
         names: Sequence[str] = (),
-        sides: Sequence[SideView] | None = (),
+        sides: Sequence[DepthView] | None = (),
         furniture: FixtureMemory | None = None,
     ) -> Scene:
         """The objects of one frame.
@@ -114,13 +108,11 @@ class Pipeline:
             raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
         if int(rgb[::4, ::4].max()) < 12:
             raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
-        pose = self.extrinsics.camera_to_base(robot)
-        projector = self._projector("", intrinsics, pose)
-        cloud = projector.cloud(depth)
-        table = self.settings.table
-        mask = robot_mask(cloud, projector, robot) if robot else np.zeros(shape, dtype=bool)
-        seen = Cloud(cloud.x, cloud.y, cloud.z, cloud.valid & ~mask, cloud.pixel) if robot else cloud
-        plane = fit_table(seen, table)
+        pose, table = self.extrinsics.camera_to_base(robot), self.settings.table
+        view = DepthView("camera", rgb, depth, intrinsics, pose)
+        mask = robot_mask(view, robot) if robot else np.zeros(shape, dtype=bool)
+        view = view.hiding(mask)
+        plane = find_table(view, table)
         if plane is None and mask.mean() < 0.5:
             raise FrameError(
                 f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image "
@@ -129,10 +121,8 @@ class Pipeline:
             )
         if plane is not None:
             self._check(plane)
-            height = cloud.z - (np.float32(plane.a) * cloud.x + np.float32(plane.b) * cloud.y + np.float32(plane.c))
-        else:
-            height = cloud.z
-        hidden = mask
+        height = view.heights(plane or LEVEL)
+        free = view
         fixtures: tuple[SeenFixture, ...] = ()
         problems: list[str] = []
         ground: np.ndarray | None = None
@@ -140,56 +130,44 @@ class Pipeline:
             if sides is None:
                 fixtures = furniture.unseen()
             else:
-                points, problems = self._side_points(sides, robot, (seen, projector, mask))
-                fixtures = furniture.update(np.concatenate([points_above(seen, plane, table), *points])[::_EVERY])
-            high = np.nonzero(cloud.within(table) & (height > LOW))
-            mine, below = cut_out(furniture.suspected, np.column_stack((cloud.x[high], cloud.y[high], height[high])))
-            hidden = mask.copy()
-            hidden[high] |= mine
+                points, problems = self._side_points(sides, robot, view)
+                fixtures = furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
+            high = np.nonzero(inside_table(view, table) & (height > LOW))
+            mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
+            pieces = np.zeros(shape, bool)
+            pieces[high] = mine
+            free = view.hiding(pieces)
             ground = np.zeros(shape, np.float32)
             ground[high] = below
             height = height - ground
-        view = DepthView("camera", rgb, depth, intrinsics, pose, hidden)
-        steep = view.upward < _STEEP  # of the whole image, of which find_segments takes its part
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
-        segments = find_segments([view], *box, plane or Plane(0.0, 0.0, 0.0, 0.0)).segments
-        regions = find_regions([s.masks[view.name] for s in segments], rgb, cloud, height, steep, mask)
-        measured = measure(regions, cloud.pixel, self._classes)
-        named = self._detect(View(rgb, measured, names, cloud.pixel))
+        segments = find_segments([free], *box, plane or LEVEL).segments
+        regions = find_regions([s.masks[view.name] for s in segments], view, height, mask)
+        measured = measure(regions, view.pixel, self._classes)
+        named = self._detect(View(rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
             named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
         found = rest_on_supports(named, self._classes, remembered)
         if ground is not None:
-            height = height + ground
-            found = lifted(found, ground, projector)
+            found = lifted(found, ground, view.projector)
         return Scene(
             tuple(found),
-            cloud,
-            height,
-            mask,
+            view,
+            int(mask.sum()),
             plane,
-            projector,
             tuple(measured),
             fixtures,
             tuple(problems),
         )
 
-    def _projector(self, camera: str, intrinsics: Intrinsics, pose: Pose) -> Projector:
-        """That of a camera, whose rays are computed anew only where it has moved; "": the first one."""
-        last = self._projectors.get(camera)
-        if last is None or last.intrinsics != intrinsics or not last.camera_to_base.is_near(pose):
-            last = self._projectors[camera] = Projector(intrinsics, pose)
-        return last
-
     def _side_points(
-        self, sides: Sequence[SideView], robot: RobotState | None, first: tuple[Cloud, Projector, np.ndarray]
+        self, sides: Sequence[DepthView], robot: RobotState | None, first: DepthView
     ) -> tuple[list[np.ndarray], list[str]]:
         """Points of each further camera that agrees with the first one, and what is wrong with the others."""
         found, problems = [], []
         for view in sides:
-            projector = self._projector(view.name, view.intrinsics, view.camera_to_base)
             try:
-                found.append(side_points(view, projector, robot, self.settings.table, self._check, first))
+                found.append(side_points(view, robot, self.settings.table, self._check, first))
             except FrameError as error:
                 problems.append(str(error))
         return found, problems

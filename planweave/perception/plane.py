@@ -1,71 +1,35 @@
-"""The table plane by RANSAC (Fischler and Bolles 1981), validated against the known pose of the table."""
+"""The table, or whatever level surface carries the things that cameras see."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
-from planweave.perception.cloud import Cloud
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import Plane
+
+_BIN = 0.004  # m of the histogram of heights
+_FEWEST = 60  # pixels of ground
+_SEARCH = (0.05, 0.02, 0.01, 0.006, 0.004)  # m from the plane within which it is fitted, one after the other
 
 
-@dataclass(frozen=True)
-class Plane:
-    """The plane z = a x + b y + c in the base frame, metres. support: inlier ratio of the tested points."""
-
-    a: float
-    b: float
-    c: float
-    support: float
-
-    @property
-    def tilt(self) -> float:
-        """Angle to the horizontal, rad."""
-        return math.atan(math.hypot(self.a, self.b))
-
-    def height_at(self, x: float, y: float) -> float:
-        """The plane's z at a point."""
-        return self.a * x + self.b * y + self.c
-
-
-def fit_table(
-    cloud: Cloud,
-    region: tuple[float, float, float, float],
-    *,
-    search: float = 0.10,
-    tolerance: float = 0.006,
-    seed: int = 0,
-) -> Plane | None:
-    """The plane with most inliers near the expected table top z = 0, or None where too few points are available.
-
-    region: x_min, x_max, y_min, y_max of the table, metres. search: largest distance of the table from z = 0, metres.
-    """
-    step = 4
-    x, y, z = (a[::step, ::step] for a in (cloud.x, cloud.y, cloud.z))
-    near = cloud.valid[::step, ::step] & (np.abs(z) < search)
-    near &= (x > region[0]) & (x < region[1]) & (y > region[2]) & (y < region[3])
-    points = np.column_stack((x[near], y[near], z[near])).astype(np.float64)
-    if len(points) < 200:
-        return None
-    rng = np.random.default_rng(seed)
-    chosen = points[rng.integers(len(points), size=min(len(points), 1500))]
-    triples = chosen[rng.integers(len(chosen), size=(60, 3))]
-    normals = np.cross(triples[:, 1] - triples[:, 0], triples[:, 2] - triples[:, 0])
-    lengths = np.linalg.norm(normals, axis=1)
-    upright = (lengths > 1e-4) & (np.abs(normals[:, 2]) > 0.9 * lengths)
-    if not upright.any():
-        return None
-    normals, origins = normals[upright], triples[upright, 0]
-    slopes = -normals[:, :2] / normals[:, 2:]
-    offsets = origins[:, 2] - (slopes * origins[:, :2]).sum(axis=1)
-    error = np.abs(chosen[:, 2] - slopes @ chosen[:, :2].T - offsets[:, None])
-    best = int(np.argmax((error < tolerance).sum(axis=1)))
-    a, b, c = slopes[best, 0], slopes[best, 1], offsets[best]
-    for narrow in (tolerance, tolerance / 2):  # the second time without trays' floors, a few millimetres up
-        inlier = np.abs(points[:, 2] - points[:, 0] * a - points[:, 1] * b - c) < narrow
-        if inlier.sum() < 50:
-            return None
-        system = np.column_stack((points[inlier, :2], np.ones(int(inlier.sum()))))
-        (a, b, c), *_ = np.linalg.lstsq(system, points[inlier, 2], rcond=None)
-    return Plane(float(a), float(b), float(c), float(inlier.mean()))
+def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence[float]) -> Plane:
+    """The largest level surface in the views between two corners, metres; raises ValueError where none is seen."""
+    small = [view.coarse for view in views]
+    level = [view.level & view.inside(low, high) for view in small]
+    points = np.concatenate([view.points[chosen] for view, chosen in zip(small, level)]).astype(float)
+    areas = np.concatenate([view.areas[chosen] for view, chosen in zip(small, level)])
+    if len(points) < _FEWEST:
+        raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
+    lowest = points[:, 2].min()
+    sums = np.bincount(((points[:, 2] - lowest) / _BIN).astype(int), areas)
+    plane = 0.0, 0.0, lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN
+    system = np.column_stack((points[:, :2], np.ones(len(points))))
+    for near in _SEARCH:  # the last times without trays' floors, a few millimetres up
+        on = np.abs(points[:, 2] - system @ plane) < near
+        if on.sum() < _FEWEST:
+            raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
+        plane, *_ = np.linalg.lstsq(system[on], points[on, 2], rcond=None)
+    a, b, c = plane
+    return Plane(float(a), float(b), float(c))

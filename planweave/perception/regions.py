@@ -9,12 +9,13 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from planweave.perception.cloud import Cloud
+from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Outline, outline, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 from planweave.perception.splitting import split
 
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
+_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
 _CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
 _LOWEST = 0.065  # m: sides of a thing no higher than this are small
 _NARROWEST, _WIDEST = 0.028, 0.085  # m: of a top; the cap of a bottle is narrower, and its sides are the bottle's
@@ -84,19 +85,12 @@ class Region:
         return self.area(~self.steep)
 
 
-def find_regions(
-    masks: Sequence[np.ndarray],
-    rgb: np.ndarray,
-    cloud: Cloud,
-    height: np.ndarray,
-    steep: np.ndarray,
-    robot: np.ndarray,
-) -> list[Region]:
+def find_regions(masks: Sequence[np.ndarray], view: DepthView, height: np.ndarray, robot: np.ndarray) -> list[Region]:
     """The regions of the segments with these masks (h, w) bool of an image, highest first.
 
-    rgb: (h, w, 3) uint8; cloud, height (h, w; m above the table), steep, robot (h, w; bool: pixels on sides, and such
-    as show it): of the image. Robot and image's border make regions cut. What is seen of that which carries a
-    higher top, and no top of its own, is no region but `sides` of the one above.
+    height: (h, w) m above what is below; robot: (h, w) bool, pixels that show it. Robot and image's border make regions
+    cut. What is seen of that which carries a higher top, and no top of its own, is no region but `sides` of the one
+    above.
     """
     edge = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
     inner = edge[_BORDER:-_BORDER, _BORDER:-_BORDER].copy()
@@ -105,14 +99,14 @@ def find_regions(
     found = []
     for mask in masks:
         seen = cv2.findNonZero(mask.view(np.uint8)).reshape(-1, 2)
-        columns, rows = seen[cloud.valid[seen[:, 1], seen[:, 0]]].T
-        points = np.column_stack((cloud.x[rows, columns], cloud.y[rows, columns], height[rows, columns]))
-        pixels = rows, columns, points, rgb[rows, columns], steep[rows, columns]
-        for region in split(Region(*pixels, bool(edge[rows, columns].sum() >= _CUT)), cloud.pixel):
-            if len(region.rows) * cloud.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
+        columns, rows = seen[view.valid[seen[:, 1], seen[:, 0]]].T
+        points = np.column_stack((view.points[rows, columns, :2], height[rows, columns]))
+        pixels = rows, columns, points, view.rgb[rows, columns], view.upward[rows, columns] < _STEEP
+        for region in split(Region(*pixels, bool(edge[rows, columns].sum() >= _CUT)), view.pixel):
+            if len(region.rows) * view.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
                 region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
                 found.append(region)
-    return _with_sides(sorted(found, key=lambda region: -region.top), cloud.pixel)
+    return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)
 
 
 def _with_sides(regions: Sequence[Region], pixel: float) -> list[Region]:

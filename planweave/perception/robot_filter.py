@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from planweave.perception.cloud import Cloud, Projector
+from planweave.perception.depth_views import DepthView
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.chain import link_frames
 
@@ -65,25 +65,27 @@ def capsules(state: RobotState) -> list[tuple[np.ndarray, np.ndarray, float]]:
     return [(f[:3, :3] @ a + f[:3, 3], f[:3, :3] @ b + f[:3, 3], r) for f, a, b, r in rows]
 
 
-def robot_mask(cloud: Cloud, projector: Projector, state: RobotState, grow: int = 3) -> np.ndarray:
+def robot_mask(view: DepthView, state: RobotState, grow: int = 3) -> np.ndarray:
     """True where a pixel shows the robot, (height, width) bool, dilated by some pixels against mixed edges.
 
-    A point belongs to the robot when it is inside a capsule. Tested on every second row and column, and only where the
-    capsule can be in the image.
+    view: in the frame of the robot's base. A point belongs to the robot when it is inside a capsule. Tested on every
+    second row and column, and only where the capsule can be in the image.
     """
-    height, width = cloud.z.shape
+    height, width = view.depth.shape
     small = np.zeros(((height + 1) // 2, (width + 1) // 2), dtype=np.uint8)
-    x, y, z = cloud.x[::2, ::2], cloud.y[::2, ::2], cloud.z[::2, ::2]
-    focal = projector.intrinsics.fx
+    z = view.smooth[::2, ::2]
+    x, y = (z * ray for ray in (view.rays[0][::2], view.rays[1][::2]))
+    focal, base_to_camera = view.intrinsics.fx, view.camera_to_frame.inverse()
     for start, end, radius in capsules(state):
         ends = np.array([start, end])
-        depth = projector.camera_to_base.inverse().apply(ends)[:, 2]
+        start, end = base_to_camera.apply(ends)
+        depth = np.array([start[2], end[2]])
         if depth.max() <= 0.02:
             continue
         if depth.min() <= radius + 0.05:
             rows, columns = slice(None), slice(None)
         else:
-            u, v = projector.pixels(ends)
+            u, v = view.projector.pixels(ends)
             reach = focal * radius / (depth - radius) + 3
             rows = _span(v, reach, height)
             columns = _span(u, reach, width)
@@ -98,7 +100,7 @@ def robot_mask(cloud: Cloud, projector: Projector, state: RobotState, grow: int 
     if not small.any():
         return np.zeros((height, width), dtype=bool)
     full = cv2.resize(small, (small.shape[1] * 2, small.shape[0] * 2), interpolation=cv2.INTER_NEAREST)[:height, :width]
-    full = np.where(cloud.valid, full, np.uint8(0))
+    full = np.where(view.valid, full, np.uint8(0))
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * grow + 1, 2 * grow + 1))
     return cv2.dilate(full, kernel).astype(bool)
 

@@ -14,17 +14,16 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import NOISE, DepthView
+from planweave.perception.geometry import Plane
 from planweave.perception.piece_groups import SURE, PieceGroups
-from planweave.perception.plane import Plane
+from planweave.perception.plane import find_ground
 from planweave.perception.surface_pieces import find_borders, find_pieces
 
 LEAST_HEIGHT = 0.009  # m that a thing stands out of the ground
 LEAST_AREA = 2.5e-4  # m^2 across the view that is seen of a thing
 LOW = 0.003  # m above the ground up to which a pixel is the ground's
-_BIN = 0.004  # m of the histogram of heights
-_COARSE, _MARGIN = 200.0, 3  # pixels: diagonal of the picture that tells the ground, and a margin around things
-_FEWEST = 60  # pixels of ground in it
-_SEARCH = (0.02, 0.01, 0.006)  # m from the ground within which it is fitted, one after the other
+_BELOW = 0.02  # m below the ground down to which pixels are looked at
+_MARGIN = 3  # pixels of a small picture around things
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +55,14 @@ def find_segments(
 
     ground: what carries them all; by default what `find_ground` finds, which raises ValueError where there is none.
     """
-    box = np.asarray(low, float), np.asarray(high, float)
-    coarse = [view.scaled(_COARSE) for view in views]
-    inside = [_inside(view, *box) for view in coarse]
-    middle = (box[0][:2] + box[1][:2]) / 2
-    if ground is None:
-        ground, middle = find_ground(coarse, inside)
+    ground = find_ground(views, low, high) if ground is None else ground
     labels, borders, parts, count = [], [], [], 0
-    for view, small, within in zip(views, coarse, inside):
-        part, rows, columns = _window(view.scaled(), within & (_heights(small, ground) > LOW), small.depth.shape)
-        heights = _heights(part, ground)
-        pieces = find_pieces(part, _inside(part, *box) & (heights > -_SEARCH[0]), heights < _ground_limit(part))
+    for view in views:
+        small = view.coarse
+        high_there = small.inside(low, high) & (small.heights(ground) > LOW)
+        part, rows, columns = _window(view.scaled(), high_there, small.depth.shape)
+        heights = part.heights(ground)
+        pieces = find_pieces(part, part.inside(low, high) & (heights > -_BELOW), heights < _ground_limit(part))
         pieces[pieces > 0] += count
         count = max(count, int(pieces.max(initial=0)))
         borders.append(find_borders(part, pieces))
@@ -74,7 +70,8 @@ def find_segments(
         parts.append(part)
     groups = PieceGroups(parts, [label.pieces for label in labels], borders, ground)
     groups.join()
-    return Segmentation(float(ground.height_at(*middle)), tuple(_segments(views, labels, groups)))
+    x, y = ((a + b) / 2 for a, b in zip(low[:2], high[:2]))
+    return Segmentation(float(ground.height_at(x, y)), tuple(_segments(views, labels, groups)))
 
 
 @dataclass(frozen=True)
@@ -94,24 +91,6 @@ class _Labels:
         return np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_NEAREST) > 0 if size != scaled else mask > 0)
 
 
-def find_ground(views: Sequence[DepthView], inside: Sequence[np.ndarray]) -> tuple[Plane, np.ndarray]:
-    """The largest level surface in the views and its middle, metres; raises ValueError where none is seen."""
-    level = [view.level & within for view, within in zip(views, inside)]
-    points = np.concatenate([view.points[chosen] for view, chosen in zip(views, level)]).astype(float)
-    areas = np.concatenate([view.areas[chosen] for view, chosen in zip(views, level)])
-    if len(points) < _FEWEST:
-        raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
-    lowest = points[:, 2].min()
-    sums = np.bincount(((points[:, 2] - lowest) / _BIN).astype(int), areas)
-    height = lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN
-    a = b = 0.0
-    for near in _SEARCH:
-        on = np.abs(points[:, 2] - a * points[:, 0] - b * points[:, 1] - height) < near
-        system = np.column_stack((points[on, :2], np.ones(on.sum())))
-        (a, b, height), *_ = np.linalg.lstsq(system, points[on, 2], rcond=None)
-    return Plane(float(a), float(b), float(height), float(on.mean())), points[on, :2].mean(axis=0)
-
-
 def _window(view: DepthView, high: np.ndarray, shape: tuple[int, ...]) -> tuple[DepthView, slice, slice]:
     """The part of a picture in which things stand out, by a coarser one of that shape, and its rows and columns."""
     x, y, w, h = cv2.boundingRect(cv2.morphologyEx(high.astype(np.uint8), cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)))
@@ -124,22 +103,9 @@ def _window(view: DepthView, high: np.ndarray, shape: tuple[int, ...]) -> tuple[
     return view.window(rows, columns), rows, columns
 
 
-def _heights(view: DepthView, ground: Plane) -> np.ndarray:
-    """Heights above the ground, (h, w), metres."""
-    p = view.points
-    return np.asarray(p[..., 2] - np.float32(ground.a) * p[..., 0] - np.float32(ground.b) * p[..., 1] - ground.c)
-
-
 def _ground_limit(view: DepthView) -> np.ndarray:
     """Heights up to which pixels are the ground's, (h, w), metres."""
     return np.maximum(np.float32(LOW), np.float32(NOISE) * view.range**2)
-
-
-def _inside(view: DepthView, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    p, found = view.points, view.valid.copy()
-    for axis in range(3):
-        found &= (p[..., axis] > low[axis]) & (p[..., axis] < high[axis])
-    return found
 
 
 def _segments(views: Sequence[DepthView], labels: Sequence[_Labels], groups: PieceGroups) -> list[Segment]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection
+from planweave.perception.geometry import Projector
 from planweave.perception.object_classes import ObjectClasses
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it

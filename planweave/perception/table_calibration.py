@@ -17,9 +17,9 @@ import numpy as np
 
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.perception.cameras.frame import Frame
-from planweave.perception.cloud import Projector
 from planweave.perception.decoding import FrameError
-from planweave.perception.geometry import Intrinsics, Outline, Pose, outline, wrap_yaw
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import Intrinsics, Outline, Pose, Projector, outline, wrap_yaw
 
 TAG_FAMILIES = {
     name.removeprefix("DICT_").lower(): number for name, number in vars(cv2.aruco).items() if name.startswith("DICT_")
@@ -176,17 +176,18 @@ def by_cubes(
 
 def _cubes(frame: Frame, levelled: Pose) -> tuple[list[Outline], list[str]]:
     """Outlines of the tops of the cubes on the table, in the levelled frame; sizes of what else stands there."""
-    cloud = Projector(frame.intrinsics, levelled).cloud(frame.depth)
-    above = cloud.valid & (cloud.z > _LOWEST) & (cloud.z < _HIGHEST)
+    view = DepthView("", frame.rgb, frame.depth, frame.intrinsics, levelled)
+    x, y, z = view.points.transpose(2, 0, 1)
+    above = view.valid & (z > _LOWEST) & (z < _HIGHEST)
     count, parts = cv2.connectedComponents(above.astype(np.uint8))
     cubes, others = [], []
     for number in range(1, count):
         part = parts == number
         if part.sum() < _LEAST_PIXELS:
             continue
-        height = float(np.percentile(cloud.z[part], 90))
-        top = part & (np.abs(cloud.z - height) < _LEVEL)
-        shape = outline(np.column_stack((cloud.x[top], cloud.y[top])), cloud.pixel / 2)
+        height = float(np.percentile(z[part], 90))
+        top = part & (np.abs(z - height) < _LEVEL)
+        shape = outline(np.column_stack((x[top], y[top])), view.pixel / 2)
         sides = (shape.long, shape.short, height)
         if max(sides) < _CUBIC * min(sides) and shape.fill > 0.88:
             cubes.append(shape)
@@ -198,15 +199,15 @@ def _cubes(frame: Frame, levelled: Pose) -> tuple[list[Outline], list[str]]:
 def _seen(frame: Frame, at: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Points in the camera's frame (N, 3), and the indices of those near a place of the image."""
     camera, step = frame.intrinsics, max(1, frame.intrinsics.width // 160)
-    cloud = Projector(camera, Pose(np.eye(3), np.zeros(3))).cloud(frame.depth)
+    view = DepthView("", frame.rgb, frame.depth, camera, Pose(np.eye(3), np.zeros(3)))
     v, u = np.mgrid[0 : camera.height : step, 0 : camera.width : step]
     near = np.hypot(u - at[0] * camera.width, v - at[1] * camera.height) < camera.width / 5
-    good = cloud.valid[::step, ::step]
+    good = view.valid[::step, ::step]
     if good.mean() < 0.2 or (good & near).sum() < 30:
         raise FrameError(
             f"{good.mean():.0%} of the image has depth: check the depth stream, its exposure and the emitter"
         )
-    points = np.stack([axis[::step, ::step][good] for axis in (cloud.x, cloud.y, cloud.z)], axis=-1)
+    points = view.points[::step, ::step][good]
     return points.astype(np.float64), np.flatnonzero(near[good])
 
 

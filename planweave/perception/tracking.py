@@ -285,7 +285,7 @@ class Tracker:
         others = any(t.whole and collide(t.last, track.last) for t in self._tracks) or any(
             not d.cut and track.clashes(d) and collide(d, track.last) for d in free
         )
-        left = others or (track.grip is None and place_is_empty(track.last, scene))
+        left = others or (track.grip is None and place_is_empty(track.last, scene.view))
         return _Way.LEFT if left else _Way.HIDDEN
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
@@ -337,7 +337,7 @@ class Tracker:
         if not track.name:
             track.missing += 1
             return
-        empty = place_is_empty(track.last, scene)
+        empty = place_is_empty(track.last, scene.view)
         if track.grip is not None and not empty:
             track.missing = track.glimpsed = 0.0
         elif not track.held:
@@ -467,7 +467,7 @@ class Tracker:
     def _everything_changed(self, scene: Scene) -> bool:
         """Whether the scene was replaced: the places of most known objects are empty at once."""
         named = [t for t in self._tracks if t.name and not t.held]
-        empty = sum(not t.matched and place_is_empty(t.last, scene) for t in named)
+        empty = sum(not t.matched and place_is_empty(t.last, scene.view) for t in named)
         return empty >= 3 and 2 * empty > len(named)
 
     def _name_anew(self) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.perceiver import Perceiver
-from planweave.perception.side_views import SideView
 from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
 from planweave.simulation.mujoco_model import build_model, camera_name, fixture_body, object_body
 from planweave.simulation.scene import load_scene, parse_scene
@@ -67,7 +67,7 @@ class SeenKitchen:
             if name == "left":
                 pose = type(pose)(pose.rotation, pose.translation + off)
             if k:
-                sides.append(SideView(name, frame.depth, intrinsics, pose))
+                sides.append(DepthView(name, frame.rgb, frame.depth, intrinsics, pose))
             else:
                 first = intrinsics
         frame = frames["overhead"]

@@ -122,18 +122,20 @@ def start_again(client, spin_until):
     wait_until_seen(client, since, spin_until)
 
 
-def succeeds(client, spin_until, tries=3):
-    """The task is done; repeated, as on a busy machine too few images come in the time of one look, which ends it as
+def succeeds(client, spin_until):
+    """The task is done; repeated for two minutes: on a busy machine too few images come in one look, which ends it as
     not confirmed. Where it never is, what came of the last look is said.
     """
-    for _ in range(tries):
-        came = {name: len(messages) for name, messages in client.came.items()}
-        since = time.monotonic()
+    end = time.monotonic() + 20 * PATIENCE
+    while True:
+        before, since = {name: len(messages) for name, messages in client.came.items()}, time.monotonic()
         result = run(client, spin_until)
         if result.success:
             return
         assert result.message, "a task that fails says why"
-        came = {name: len(messages) - came[name] for name, messages in client.came.items()}
+        if time.monotonic() > end:
+            break
+    came = {name: len(messages) - before[name] for name, messages in client.came.items()}
     pytest.fail(f"{result.message}; in the last {time.monotonic() - since:.0f} s came {came}")
 
 

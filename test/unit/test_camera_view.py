@@ -13,9 +13,11 @@ import pytest
 
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.libero.camera_view import _things, classes, cut, depth_view, see
+from planweave.libero.camera_view import classes, cut, depth_view, see
 from planweave.libero.client import Picture
-from planweave.libero.seen_world import SeenThing, seen_world
+from planweave.libero.seen_world import seen_world
+from planweave.perception.seen_things import SeenThing
+from planweave.perception.seen_things import named_things as named_segments
 from planweave.perception.segmentation import Segment, Segmentation, find_segments
 from planweave.perception.vision_names import UNKNOWN, Named
 
@@ -171,7 +173,7 @@ def named_things(*rows):
     clouds = [box(low, high) for _, low, high, _ in rows]
     segments = [Segment(c, np.full(c.shape, 90), empty, row[3]) for c, row in zip(clouds, rows)]
     shown = [(segment, -1) for segment in segments]
-    found = _things(Segmentation(0.0, tuple(segments)), shown, [Named(row[0]) for row in rows])
+    found = named_segments(Segmentation(0.0, tuple(segments)), shown, [Named(row[0]) for row in rows])
     return {thing.name: len(thing.points) / len(clouds[0]) for thing in found}
 
 

@@ -12,7 +12,6 @@ from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
-from planweave.perception.cloud import Projector
 from planweave.perception.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
 from planweave.perception.decoding import (
     FrameError,
@@ -22,6 +21,7 @@ from planweave.perception.decoding import (
     decode_compressed_depth,
     decode_depth,
 )
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import (
     Intrinsics,
@@ -35,8 +35,8 @@ from planweave.perception.geometry import (
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import UNKNOWN, ObjectClasses
-from planweave.perception.plane import fit_table
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
+from planweave.perception.side_views import find_table
 from planweave.perception.supports import rest_on_supports
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec
@@ -49,8 +49,9 @@ INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 
 
-def a_cloud(depth):
-    return Projector(INTRINSICS, EXTRINSICS.camera_to_base()).cloud(depth)
+def a_view(depth):
+    rgb = np.zeros((*depth.shape, 3), np.uint8)
+    return DepthView("camera", rgb, depth, INTRINSICS, EXTRINSICS.camera_to_base())
 
 
 # geometry
@@ -164,10 +165,9 @@ def test_unusable_camera_info_is_refused(k):
 
 
 def test_pixels_and_points_are_inverse():
-    projector = Projector(INTRINSICS, EXTRINSICS.camera_to_base())
-    cloud = projector.cloud(np.full((480, 640), 1.0, dtype=np.float32))
-    points = np.array([[cloud.x[r, c], cloud.y[r, c], cloud.z[r, c]] for r, c in ((10, 20), (240, 320), (470, 600))])
-    columns, rows = projector.pixels(points)
+    view = a_view(np.full((480, 640), 1.0, dtype=np.float32))
+    projector = view.projector
+    columns, rows = projector.pixels(view.points[[10, 240, 470], [20, 320, 600]])
     assert columns == pytest.approx([20, 320, 600], abs=1e-2)
     assert rows == pytest.approx([10, 240, 470], abs=1e-2)
     assert np.isnan(projector.pixels(np.array([[0.5, 0.0, 3.0]]))[0]).all(), "behind the camera"
@@ -181,13 +181,13 @@ def test_the_table_is_found_through_noise_things_and_holes():
     depth = np.full((480, 640), 1.055, dtype=np.float32) + rng.normal(0, 0.003, (480, 640)).astype(np.float32)
     depth[100:250, 100:300] -= 0.06
     depth[300:400, :] = 0
-    plane = fit_table(a_cloud(depth), (0.12, 1.0, -0.7, 0.7))
+    plane = find_table(a_view(depth), (0.12, 1.0, -0.7, 0.7))
     assert plane.height_at(0.5, 0.0) == pytest.approx(-0.005, abs=0.0007)
     assert plane.tilt < 0.003
 
 
 def test_no_plane_where_no_table_is():
-    assert fit_table(a_cloud(np.full((480, 640), 2.0, dtype=np.float32)), (0.12, 1.0, -0.7, 0.7)) is None
+    assert find_table(a_view(np.full((480, 640), 2.0, dtype=np.float32)), (0.12, 1.0, -0.7, 0.7)) is None
 
 
 # colours
@@ -370,10 +370,9 @@ def test_capsules_cover_every_vertex_that_is_seen_of_the_robot(robot, width):
 
 def test_the_table_beside_the_robot_is_not_robot():
     depth = np.full((480, 640), 1.05, dtype=np.float32)
-    projector = Projector(INTRINSICS, EXTRINSICS.camera_to_base())
-    cloud = projector.cloud(depth)
-    mask = robot_mask(cloud, projector, RobotState(FR3.home, 0.08, 0.0))
-    assert not mask[cloud.x > 0.25].any()
+    view = a_view(depth)
+    mask = robot_mask(view, RobotState(FR3.home, 0.08, 0.0))
+    assert not mask[view.points[..., 0] > 0.25].any()
 
 
 # cameras

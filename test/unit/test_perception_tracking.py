@@ -7,7 +7,7 @@ import pytest
 
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
-from planweave.perception.cloud import Projector
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Scene
@@ -15,9 +15,15 @@ from planweave.perception.robot_filter import Hand
 from planweave.perception.tracking import Rules, Track, Tracker
 
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
-PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), EXTRINSICS.camera_to_base())
+INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 DOWN = np.diag([1.0, -1.0, -1.0])
-CLOUD = PROJECTOR.cloud(np.full((480, 640), 1.05, dtype=np.float32))
+TABLE = DepthView(
+    "camera",
+    np.zeros((480, 640, 3), np.uint8),
+    np.full((480, 640), 1.05, dtype=np.float32),
+    INTRINSICS,
+    EXTRINSICS.camera_to_base(),
+)
 
 
 def cube(x, y, colour="red", z=0.025, **changes):
@@ -29,15 +35,15 @@ def cube(x, y, colour="red", z=0.025, **changes):
 
 def over(detections=(), covered=None):
     """A scene with the table's height everywhere but at the detections; covered: x, y, radius hidden by the robot."""
-    height = np.zeros((480, 640), dtype=np.float32)
+    depth, points = TABLE.depth.copy(), TABLE.points
     for d in detections:
-        near = (abs(CLOUD.x - d.position[0]) < d.size[0] / 2) & (abs(CLOUD.y - d.position[1]) < d.size[1] / 2)
-        height[near] = d.top
+        half = np.array(d.size[:2]) / 2
+        depth[(abs(points[..., :2] - d.position[:2]) < half).all(axis=-1)] = 1.05 - d.top
     robot = np.zeros((480, 640), dtype=bool)
     if covered:
         x, y, radius = covered
-        robot = np.hypot(CLOUD.x - x, CLOUD.y - y) < radius
-    return Scene(tuple(detections), CLOUD, height, robot, None, PROJECTOR)
+        robot = np.hypot(points[..., 0] - x, points[..., 1] - y) < radius
+    return Scene(tuple(detections), replace(TABLE, depth=depth, hidden=robot), int(robot.sum()), None)
 
 
 class Table:

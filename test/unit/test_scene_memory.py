@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from doubles.boxes_camera import picture
 
-from planweave.libero.scene_memory import SceneMemory, evidence
-from planweave.libero.seen_world import SeenThing
+from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
+from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.seen_things import SeenThing
 from planweave.perception.vision_names import Named
 
 RED, BLUE, GREEN = (200, 40, 40), (40, 60, 200), (40, 180, 60)

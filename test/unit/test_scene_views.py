@@ -9,10 +9,9 @@ import pytest
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.changes import ChangeDetector, Changes
-from planweave.perception.cloud import Projector
 from planweave.perception.detection import Detection
 from planweave.perception.drawing import annotate
-from planweave.perception.geometry import Intrinsics
+from planweave.perception.geometry import Intrinsics, Projector
 from planweave.perception.markers import shapes
 from planweave.perception.perceiver import NamedObject
 
@@ -170,7 +169,7 @@ def test_what_is_behind_a_camera_on_its_side_is_left_out():
 def test_small_and_large_images_can_be_drawn_on(size):
     height, width = size
     projector = Projector(
-        Intrinsics(0.68 * width, 0.68 * width, width / 2, height / 2, width, height), PROJECTOR.camera_to_base
+        Intrinsics(0.68 * width, 0.68 * width, width / 2, height / 2, width, height), PROJECTOR.camera_to_frame
     )
     picture = annotate(np.zeros((*size, 3), np.uint8), [seen("a"), seen("b", 0.5, 0.01, number=2)], projector)
     assert picture.shape == (*size, 3) and picture.any()

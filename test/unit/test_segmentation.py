@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from doubles.boxes_camera import looking, picture
 
-from planweave.perception.geometry import Intrinsics
-from planweave.perception.plane import Plane
+from planweave.perception.geometry import LEVEL, Intrinsics
 from planweave.perception.segmentation import find_segments
 
 LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
@@ -79,7 +78,7 @@ def test_what_overhangs_in_a_tray_is_no_part_of_it():
 
 
 def test_the_ground_can_be_given():
-    (thing,) = find_segments([picture([box(0, 0, 0, (0.06,) * 3)])], LOW, HIGH, Plane(0.0, 0.0, 0.0, 1.0)).segments
+    (thing,) = find_segments([picture([box(0, 0, 0, (0.06,) * 3)])], LOW, HIGH, LEVEL).segments
     assert extents(thing)[1][2] == pytest.approx(0.06, abs=0.005)
 
 

@@ -46,7 +46,7 @@ def shot():
 @pytest.fixture(scope="module")
 def view(shot):
     scene = pipeline(None).run(shot.rgb, shot.depth, intrinsics_of(CAMERA), shot.robot)
-    return View(shot.rgb, scene.measured, NAMES, scene.cloud.pixel)
+    return View(shot.rgb, scene.measured, NAMES, scene.view.pixel)
 
 
 def pipeline(detector):

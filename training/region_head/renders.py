@@ -76,7 +76,7 @@ class Studio:
                     scene = self.pipeline.run(frame.rgb, frame.depth, intrinsics, None)
                 except FrameError:
                     continue
-                yield Shot(frame.rgb, scene.cloud.pixel, _match(scene.measured, places))
+                yield Shot(frame.rgb, scene.view.pixel, _match(scene.measured, places))
         finally:
             eye.close()
 

@@ -44,40 +44,54 @@ class Contents:
         return inside.part if inside is not None else ""
 
     def update(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, Thing]:
-        """The things of a look, with those that lie hidden in drawers at the places to which these have taken them."""
+        """The things of a look, with those that lie hidden in drawers at the places to which these have taken them.
+
+        What should be in view in an open drawer, and is not, is gone after some looks.
+        """
+        joints = self.find(things, furniture)
+        found = {**things, **self.carried(things, joints)}
+        for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
+            inside.looks = inside.looks + 1 if _in_view(found[name], joints[inside.part]) else 0
+            if inside.looks >= _LOOKS:
+                self.drop(name)
+                found.pop(name)
+        return found
+
+    def find(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
+        """Find which of the things that are seen lie in drawers; returns the furniture's joints by their names."""
         furniture = list(furniture)
         rooms = [room for each in furniture for room in each.rooms()]
-        joints = {name: joint for each in furniture for name, joint in each.joints.items()}
-        found = dict(things)
+        joints = joints_of(furniture)
         for name, thing in things.items():
             if not thing.visible:
                 continue
+            self.drop(name)
             around = next((r for r in rooms if r.covers(*thing.position[:2]) and r.bottom - _SUNK < thing.bottom), None)
             if around is not None and thing.bottom < around.top:
                 self._inside[name] = _Inside(around.name, joints[around.name].value, thing)
-            else:
-                self.drop(name)
-        for name, inside in list(self._inside.items()):
-            if name in things and things[name].visible:
-                continue
+        return joints
+
+    def carried(self, things: Mapping[str, Thing], joints: Mapping[str, SeenJoint]) -> dict[str, Thing]:
+        """What lies in drawers and is not seen, where these have taken it; what was in unknown ones is dropped."""
+        found = {}
+        for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
             joint = joints.get(inside.part)
-            moved = _carried(inside, joint) if joint is not None else None
-            if moved is None or joint is None:
+            if joint is None:
                 self.drop(name)
                 continue
-            inside.looks = inside.looks + 1 if _in_view(moved, joint) else 0
-            if inside.looks >= _LOOKS:
-                self.drop(name)
-                found.pop(name, None)
-            else:
-                found[name] = moved
+            by = (joint.value - inside.value) * joint.axis
+            x, y, z = (float(a + b) for a, b in zip(inside.thing.position, by))
+            found[name] = replace(inside.thing, position=(x, y, z), visible=False, inferred=True)
         return found
 
 
-def _carried(inside: _Inside, joint: SeenJoint) -> Thing:
-    by = (joint.value - inside.value) * joint.axis
-    x, y, z = (float(a + b) for a, b in zip(inside.thing.position, by))
-    return replace(inside.thing, position=(x, y, z), visible=False, inferred=True)
+def joints_of(furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
+    """The joints of pieces of furniture by the names of their parts."""
+    return {name: joint for each in furniture for name, joint in each.joints.items()}
+
+
+def _is_seen(name: str, things: Mapping[str, Thing]) -> bool:
+    return name in things and things[name].visible
 
 
 def _in_view(thing: Thing, joint: SeenJoint) -> bool:

@@ -2,28 +2,24 @@
 
 A thing stays where pictures show its points, or hide them. One that the hand has carried is looked for where it was let
 go, by its shape and colours, then wherever the pictures show surfaces of its colours that belong to nothing else; what
-is not found is lost. Metres; the frame is that of `planweave.libero.truth`.
+is not found is lost. Metres; z is up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import cv2
 import numpy as np
 
-from planweave.libero.seen_world import SeenThing
 from planweave.perception.depth_views import DepthView
+from planweave.perception.evidence import LEAST, evidence
 from planweave.perception.geometry import Pose
+from planweave.perception.seen_things import SeenThing
 
 _SAMPLE = 800  # points of a thing that are looked at
-_NEAR = 0.008  # m of depth by which a point and what a picture shows of it may differ
-_BEYOND = 0.02  # m by which a picture looks through where something stood
-_SHADE = 45.0  # mean difference of three colour channels, of one point in two pictures
-_LEAST = 20  # points that must be seen for a thing to be seen
-_THERE, _GONE = 0.3, 0.6  # share of points that speak against a thing: at most where it stands, at least where it left
 _ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
 _FALL = 0.16  # m that a thing may fall when it is let go
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
@@ -36,57 +32,6 @@ _ROLLED = 0.15  # m from where a thing was let go within which it is looked for 
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How many of a thing's points pictures show where they should be; through how many they look; at how many they
-    show another colour; and how many lie a little before what they show. Hidden ones do not count.
-    """
-
-    seen: int
-    through: int
-    other: int
-    unsure: int
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the thing is seen."""
-        against = self.through + self.other
-        return self.seen >= max(_LEAST, self.unsure) and against <= _THERE * (self.seen + against)
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether what is behind it is seen in its place."""
-        return self.through >= max(_LEAST, _GONE * (self.seen + self.through + self.other + self.unsure))
-
-
-def evidence(points: np.ndarray, views: Iterable[DepthView], colours: np.ndarray | None = None) -> Evidence:
-    """What pictures say of points (n, 3) being there; colours: (n, 3) of theirs, where these must agree."""
-    seen = through = other = unsure = 0
-    for view in views:
-        i, pose = view.intrinsics, view.camera_to_frame.inverse()
-        local = pose.apply(points)
-        ahead = local[:, 2] > 0.05
-        u = np.full(len(points), -1)
-        v = u.copy()
-        u[ahead] = np.rint(local[ahead, 0] / local[ahead, 2] * i.fx + i.cx).astype(int)
-        v[ahead] = np.rint(local[ahead, 1] / local[ahead, 2] * i.fy + i.cy).astype(int)
-        inside = ahead & (u >= 0) & (v >= 0) & (u < i.width) & (v < i.height)
-        u, v, depth = u[inside], v[inside], local[inside, 2]
-        known = view.valid[v, u]
-        u, v, depth = u[known], v[known], depth[known]
-        apart = view.smooth[v, u] - depth
-        near = np.abs(apart) < _NEAR
-        if colours is not None:
-            given = colours[inside][known].astype(float)
-            differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE
-            other += int((near & differs).sum())
-            near &= ~differs
-        seen += int(near.sum())
-        through += int((apart > _BEYOND).sum())
-        unsure += int(((apart >= _NEAR) & (apart <= _BEYOND)).sum())
-    return Evidence(seen, through, other, unsure)
 
 
 class SceneMemory:
@@ -126,8 +71,8 @@ class SceneMemory:
         found = evidence(_sample(thing.points), views)
         if found.is_there:
             return replace(thing, visible=True, stamp=stamp)
-        if found.through < _LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
-            return replace(thing, visible=found.seen >= _LEAST)
+        if found.through < LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
+            return replace(thing, visible=found.seen >= LEAST)
         moved = self._by_shape(thing, views) or self._by_colour(thing, views, thing.middle)
         if moved is not None:
             return replace(moved, visible=True, stamp=stamp)
@@ -177,7 +122,7 @@ class SceneMemory:
             if other.name == thing.name or other.lost:
                 continue
             within = ((other.points[:, :2] > low) & (other.points[:, :2] < high)).all(axis=1)
-            if within.sum() > _LEAST:
+            if within.sum() > LEAST:
                 floor = max(floor, float(np.percentile(other.points[within, 2], 5)))
         return floor
 

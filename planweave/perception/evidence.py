@@ -1,0 +1,78 @@
+"""What pictures say of points being where they are thought to be: shown, hidden, or looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planweave.perception.depth_views import DepthView
+
+LEAST = 20
+"""Points that must be seen for a thing to be seen."""
+_NEAR = 0.008  # m of depth by which a point and what a picture shows of it may differ
+_BEYOND = 0.02  # m by which a picture looks through where something stood
+_SHADE = 45.0  # mean difference of three colour channels, of one point in two pictures
+_THERE, _GONE = 0.3, 0.6  # share of points that speak against a thing: at most where it stands, at least where it left
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many of a thing's points pictures show where they should be; through how many they look; at how many they
+    show another colour; how many lie a little before what they show; and before how many something else is seen. Pixels
+    without depth, or of the robot, do not count.
+    """
+
+    seen: int
+    through: int
+    other: int
+    unsure: int
+    hidden: int
+
+    @property
+    def known(self) -> int:
+        """Points at whose pixels something is seen."""
+        return self.seen + self.through + self.other + self.unsure + self.hidden
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the thing is seen."""
+        against = self.through + self.other
+        return self.seen >= max(LEAST, self.unsure) and against <= _THERE * (self.seen + against)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what is behind it is seen in its place."""
+        return self.through >= max(LEAST, _GONE * (self.known - self.hidden))
+
+
+def evidence(
+    points: np.ndarray, views: Iterable[DepthView], colours: np.ndarray | None = None, beyond: float = _BEYOND
+) -> Evidence:
+    """What pictures say of points (n, 3) being there.
+
+    colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through.
+    """
+    seen = through = other = unsure = hidden = 0
+    for view in views:
+        columns, rows, depth = view.projector.pixels_and_depth(points)
+        height, width = view.depth.shape
+        with np.errstate(invalid="ignore"):
+            u, v = np.rint(columns), np.rint(rows)
+            inside = (u >= 0) & (v >= 0) & (u < width) & (v < height)
+        u, v = u[inside].astype(int), v[inside].astype(int)
+        known = view.valid[v, u]
+        u, v = u[known], v[known]
+        apart = view.smooth[v, u] - depth[inside][known]
+        near = np.abs(apart) < min(_NEAR, beyond)
+        if colours is not None:
+            given = colours[inside][known].astype(float)
+            differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE
+            other += int((near & differs).sum())
+            near &= ~differs
+        seen += int(near.sum())
+        through += int((apart > beyond).sum())
+        hidden += int((apart <= -min(_NEAR, beyond)).sum())
+        unsure += int(((apart >= _NEAR) & (apart <= beyond)).sum())
+    return Evidence(seen, through, other, unsure, hidden)

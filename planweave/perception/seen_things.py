@@ -1,0 +1,210 @@
+"""Things in pictures with their names and points, and what each of them stands on. Metres; z is up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+
+from planweave.perception.colours import colour_word, patch_colour
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import Pose
+from planweave.perception.segmentation import Segment, Segmentation
+from planweave.perception.vision_names import Marked, Named
+
+_REST = 0.03  # m between the lowest visible point of a thing and what it stands on
+_OVER = 0.03  # share of a thing's points above what it stands on
+SUNK = 0.01  # m below a rim from which on a thing is inside
+_UNKNOWN = "object"
+_LARGE = 0.15  # m from which on a thing's parts are named, too
+_LEAST_MASK = 30  # pixels of a mark
+_SAME = 0.02  # m between what two cameras show of one thing
+_SLIVER, _EDGE, _WITHIN = 0.15, 0.006, 0.9  # share of a thing's area, m beyond it, and share of points that are not
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPart:
+    """A named part of a thing. points: (n, 3)."""
+
+    points: np.ndarray
+    named: Named
+
+
+@dataclass(frozen=True, eq=False)
+class SeenThing:
+    """A thing with its name. points, colours: (n, 3) each, m and 0 to 255; bottom: height of what it stands on, which
+    is `below` ("" for the ground); visible: the newest pictures show it; stamp: when they did last, s; was_put: the
+    robot has put it there; lost: nobody knows where it is.
+    """
+
+    name: str
+    points: np.ndarray
+    colours: np.ndarray
+    named: Named
+    bottom: float
+    parts: tuple[SeenPart, ...] = ()
+    below: str = ""
+    visible: bool = True
+    stamp: float = 0.0
+    was_put: bool = False
+    lost: bool = False
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Low and high corner, (3,)."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        low[2] = min(low[2], self.bottom)
+        return low, high
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Centre of the points' extents, (3,)."""
+        return np.asarray((self.points.min(axis=0) + self.points.max(axis=0)) / 2)
+
+    def moved(self, pose: Pose) -> SeenThing:
+        """The same thing elsewhere."""
+        parts = tuple(replace(part, points=pose.apply(part.points)) for part in self.parts)
+        return replace(self, points=pose.apply(self.points), parts=parts)
+
+
+# ---- what stands on what ------------------------------------------------------------------------------------------
+
+
+def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tuple[SeenThing, ...]:
+    """The things with what each of them stands on; lifted: one that stands on nothing, and bears nothing."""
+    standing = [t for t in things if t.name != lifted and not t.lost]
+    found = {}
+    for thing in things:
+        below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
+        found[thing.name] = (
+            replace(thing, bottom=ground, below="")
+            if below is None
+            else replace(thing, bottom=below[1], below=below[0].name)
+        )
+    return tuple(found.values())
+
+
+def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
+    """What a thing rests on or in, and at which height; None for the ground."""
+    low = float(np.percentile(thing.points[:, 2], 1))
+    if low < thing.bottom + SUNK:
+        return None
+    middle, around = thing.middle[:2], outline(thing.points)
+    best: tuple[float, float, SeenThing] | None = None
+    for other in things:
+        over = _share_over(thing.points[:, :2], outline(other.points), middle)
+        if other is thing or other.name == thing.name or over < _OVER:
+            continue
+        near = _sample(other.points[other.points[:, 2] < low + SUNK], 4000)
+        near = near[inward(near[:, :2], around) > -_REST]
+        height = float(np.percentile(near[:, 2], 98)) if len(near) else -math.inf
+        if low - height < _REST and (best is None or (height, over) > best[:2]):
+            best = height, over, other
+    return None if best is None else (best[2], best[0])
+
+
+def _share_over(points: np.ndarray, outline: np.ndarray, middle: np.ndarray) -> float:
+    """Share of points of the plane within an outline; 1 where their middle is."""
+    if inward(middle[None], outline)[0] >= 0:
+        return 1.0
+    return float((inward(_sample(points, 200), outline) > 0).mean())
+
+
+def _sample(points: np.ndarray, count: int) -> np.ndarray:
+    return points[:: max(1, len(points) // count)]
+
+
+def outline(points: np.ndarray) -> np.ndarray:
+    """Corners (n, 2) of the convex hull of points seen from above."""
+    return np.asarray(cv2.convexHull(points[:, :2].astype(np.float32))[:, 0], float)
+
+
+def inward(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """How far points (n, 2) are inside of a convex outline, m; negative outside."""
+    edges = np.roll(outline, -1, axis=0) - outline
+    lengths = np.linalg.norm(edges, axis=1)
+    normals = np.stack((-edges[:, 1], edges[:, 0]), axis=1) / np.maximum(lengths, 1e-9)[:, None]
+    if ((outline.mean(axis=0) - outline) * normals).sum() < 0:  # clockwise
+        normals = -normals
+    distances = xy @ normals.T - (outline * normals).sum(axis=1)
+    return np.asarray(distances[:, lengths > 1e-9].min(axis=1, initial=np.inf))
+
+
+# ---- segments to things ---------------------------------------------------------------------------------------------
+
+
+def shown_segments(segments: Sequence[Segment]) -> Iterator[tuple[Segment, int]]:
+    """Segments to be named, each with the index of the one that it is a part of, or -1."""
+    count = 0
+    for segment in segments:
+        whole = count
+        yield segment, -1
+        count += 1
+        if np.ptp(segment.points, axis=0).max() > _LARGE:
+            for part in segment.parts:
+                yield part, whole
+                count += 1
+
+
+def marked_segment(segment: Segment, views: Sequence[DepthView]) -> Marked:
+    masks = [mask if (mask := segment.masks[view.name]).sum() >= _LEAST_MASK else None for view in views]
+    low, high = segment.points.min(axis=0), segment.points.max(axis=0)
+    x, y, z = (low + high) / 2
+    dx, dy, dz = high - low
+    return Marked(masks, (float(x), float(y), float(z)), (float(dx), float(dy), float(dz)), segment.colours)
+
+
+def named_things(
+    segmentation: Segmentation, shown: Sequence[tuple[Segment, int]], answers: Sequence[Named]
+) -> list[SeenThing]:
+    """Named things; what the answers call a part of another is given to it, what they call nothing is left out."""
+    segments = [segment for segment, _ in shown]
+    of = [named.part_of - 1 if named.part_of else -1 for named in answers]
+    wholes = [k for k, (_, whole) in enumerate(shown) if whole < 0 and not answers[k].is_nothing and of[k] < 0]
+    owners = {k: k for k in wholes}
+    for one, two in ((a, b) for a in wholes for b in wholes if a < b):
+        if owners[two] == two and _is_other_side(segments[one], segments[two], answers[one], answers[two]):
+            owners[two] = owners[one]
+    for one, two in ((a, b) for a in wholes for b in wholes if a != b and owners[a] == a and owners[b] == b):
+        alike = answers[one].class_name == answers[two].class_name != ""
+        if alike and _is_sliver(segments[two], segments[one]):
+            owners.update((k, one) for k in wholes if owners[k] == two)
+    for k, (_, whole) in enumerate(shown):
+        if k not in owners and not answers[k].is_nothing:
+            owners[k] = owners.get(whole if whole >= 0 else of[k], -1)
+    counts: dict[str, int] = {}
+    found = []
+    for k in sorted({owners[k] for k in wholes}, key=lambda k: (-segments[k].points[:, 1].mean(), k)):
+        kind = answers[k].class_name or _UNKNOWN
+        counts[kind] = counts.get(kind, 0) + 1
+        mine = [j for j, owner in owners.items() if owner == k]
+        points, colours = (np.concatenate([getattr(segments[j], of) for j in mine]) for of in ("points", "colours"))
+        parts = tuple(SeenPart(segments[j].points, answers[j]) for j in mine if j not in wholes)
+        colour = answers[k].colour or colour_word(*patch_colour(segments[k].colours))
+        named = Named(kind, colour, 0, answers[k].drawers, answers[k].state)
+        found.append(SeenThing(f"{kind}_{counts[kind]}", points, colours, named, segmentation.ground, parts))
+    return found
+
+
+def _is_sliver(one: Segment, whole: Segment) -> bool:
+    """Whether a segment is a small piece of a much larger one of its name: within its outline and its heights."""
+    if one.area > _SLIVER * whole.area:
+        return False
+    low, high = whole.points[:, 2].min() - _EDGE, whole.points[:, 2].max() + _EDGE
+    inside = inward(one.points[::4, :2], outline(whole.points)) > -_EDGE
+    heights = one.points[::4, 2]
+    return bool((inside & (heights > low) & (heights < high)).mean() > _WITHIN)
+
+
+def _is_other_side(one: Segment, two: Segment, first: Named, second: Named) -> bool:
+    """Whether two segments of one name are one thing, of which different cameras show different sides."""
+    if first.class_name != second.class_name or not first.class_name:
+        return False
+    if any(one.masks[view].any() and two.masks[view].any() for view in one.masks):
+        return False
+    low = np.maximum(one.points.min(axis=0), two.points.min(axis=0))
+    high = np.minimum(one.points.max(axis=0), two.points.max(axis=0))
+    return bool((low - high < _SAME).all())
