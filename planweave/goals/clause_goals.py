@@ -54,10 +54,8 @@ class ClauseGoals(ClauseObjects):
                 )
 
         def why(name: str) -> str:
-            if name in others:
-                return f"{spoken(name)} cannot be put beside, on or in itself"
-            if found := self.not_carried(name):
-                return found
+            if (found := self.not_carried(name)) or name in others:
+                return found  # the place itself is left out below, and yet is the left one of the bowls
             try:
                 self._placed(name, place.word, others)
             except GoalError as error:
@@ -83,6 +81,8 @@ class ClauseGoals(ClauseObjects):
             yield Literal(near, (things[0], others[0]))
         if away and clause.kind is not Kind.WISH:
             yield from self._let_go(things)
+        if clause.kind is Kind.STACK:  # "stack the bowl on the plate and place them in the tray"
+            self._last = [*things, *(n for n in others if not self.not_carried(n))]
         self._place = others
 
     def _check_none(self, things: Sequence[NounPhrase], negated: bool) -> None:
@@ -191,6 +191,7 @@ class ClauseGoals(ClauseObjects):
             if why := self._not_fitting(Literal("on", (upper, lower))):
                 raise GoalError(f"{spoken(upper)} cannot be stacked on {spoken(lower)}: {why}")
             yield Literal("on", (upper, lower))
+        self._last = [n for n in tower if not self.not_carried(n)]
         self._place = others
 
     def _standing_first(self, things: list[str]) -> list[str]:
@@ -244,14 +245,27 @@ class ClauseGoals(ClauseObjects):
                 g.args[1] for g in filled if g.args[:1] == (thing,) and len(g.args) == 2 and g.predicate in self._at
             ]
             for place in clause.places:
-                machine = self._place_names(place)
-                yield self._made(filled, thing, place, machine)
+                where = self._means(place) if place.word == "with" else place
+                if where is not None:
+                    machine = self._place_names(where)
+                    yield self._made(filled, thing, where, machine)
             if machine:
                 self._note_machine(filled, thing, machine[0])
                 self._place = machine
             yield from filled
         if clause.second:
             self._place = [others["{y}"]]
+
+    def _means(self, place: Place) -> Place | None:
+        """Where something is done that is done by a machine; None for a switch, which is left to the robot."""
+        (tool,) = self.names.resolve(place.things[0], several=False)
+        if self._holds_things(tool, ""):
+            return replace(place, word="in")
+        states = [p.name for p in self._domain.predicates.values() if p.goal and len(p.parameters) == 1]
+        if not self.not_carried(tool) or any(not self._not_fitting(Literal(p, (tool,))) for p in states):
+            raise NotCoveredError(f"what is done with the {spoken(tool)} is not said")
+        self.names.notes.append(f"whether by the {spoken(tool)} is left to the robot")
+        return None
 
     def _made(self, filled: Sequence[Literal], thing: str, place: Place, machine: Sequence[str]) -> Literal:
         """ "heat it in the microwave": that it is there; raises GoalError where that place makes nothing so."""

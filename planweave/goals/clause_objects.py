@@ -161,6 +161,8 @@ class ClauseObjects:
     def _place_names(self, place: Place) -> list[str]:
         """Objects that a place refers to: one, two for "between"."""
         word = tuple(place.word.split())
+        if not place.things:
+            raise GoalError(f"{place.word!r} says no place, and how far is not said; say where it is to be in the end")
         if word in self._lexicon.unknown:
             known = {*self._lexicon.relations.values(), *self._lexicon.between.values()} - {"", "in_room"}
             said = ", ".join(sorted(n.replace("_", " ") for n in known & {*self._at, *self._stands}))
@@ -208,9 +210,11 @@ class ClauseObjects:
         if phrase.pronoun == "them":
             if len(self._last) < 2 or (phrase.number and len(self._last) != phrase.number):
                 raise GoalError(f"{phrase.text!r} means several things, and {', '.join(self._last)} was named last")
-            return list(self._last)
+            on = {g.args[0] for g in self.goal if g.positive and g.predicate == "on" and {*g.args} <= {*self._last}}
+            return [n for n in self._last if n not in on]  # what is to stand on one of them comes along
         every = list(dict.fromkeys([*self._last, *self._place, *(g.args[0] for g in self.goal if len(g.args) == 1)]))
-        could = [n for n in every if not why(n)]
+        wholes = [f.args[1] for f in self._world.by_predicate.get(self._lexicon.parts, ()) if f.args[0] in every]
+        could = [n for n in every if not why(n)] or [n for n in dict.fromkeys(wholes) if not why(n)]
         could = [n for n in could if n in prefer] or could
         if len(could) > 1:
             which = f"{phrase.text!r} could mean {' or '.join(map(spoken, could))}; say which"
@@ -225,8 +229,11 @@ class ClauseObjects:
         """Objects of a clause."""
         source = self._source(clause.source) if clause.source else ""
         found: list[str] = []
+        pronoun = any(t.pronoun for t in clause.things)
 
         def reason(name: str) -> str:
+            if pronoun and name in without:
+                return f"{spoken(name)} cannot be put beside, on or in itself"
             if source and not self.facts_at(name, source):
                 return f"{spoken(name)} is not known to be in, on or at {spoken(source)}"
             return why(name)

@@ -51,6 +51,11 @@ class Parser(PhraseParser):
             for place, end in self._plain(after):
                 yield Clause(Kind.EMPTY, verb, (place,)), end
         yield from self._stacks(at)
+        for _, after in self._verbs(at, self._en["means"]):  # "press the button to turn on the light"
+            for thing, middle in self._plain(after):
+                for clause, end in self._patterns(middle + 1) if self._word(middle) == "to" else ():
+                    if clause.things and not clause.places:
+                        yield replace(clause, places=(Place("with", (thing,)),)), end
         for verb, after in self._verbs(at, self._en["keep"]):
             for things, middle in self.things_at(after):
                 yield from self._states(Clause(Kind.WISH, verb, things), middle)
@@ -137,6 +142,8 @@ class Parser(PhraseParser):
                 yield from self._excepting(clause, end)
                 for place, after in self.places_at(end) if things else ():
                     yield replace(clause, places=(place,)), after
+                if self._word(end) == "with" and things:
+                    yield from ((replace(clause, places=(Place("with", (t,)),)), e) for t, e in self._plain(end + 1))
                 if length := self._is("from", end) if things else 0:
                     yield from ((replace(clause, source=s), after) for s, after in self._plain(end + length))
 
@@ -161,6 +168,10 @@ class Parser(PhraseParser):
         for source, after in sources:
             inside = self._is("in_alone", after) or (self._is("in_last", after) if self._is_end(after + 1) else 0)
             alone: Found = [(Place("in", (_IT,)), after + inside)] if inside else []
+            far = self._is("degrees", after)
+            if length := self._is("directions", after + far):
+                end = after + far + length
+                alone.append((Place(" ".join(self._words[after:end]), ()), end))
             for place, end in [*alone, *self.places_at(after)]:
                 yield from self._excepting(replace(clause, source=source, places=(place,)), end)
 

@@ -146,7 +146,7 @@ class NounPhrases(Descriptions):
             if found and elided and head != noun and elided != found:
                 raise GoalError(f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which")
             if found:
-                found = self.parts_alone(phrase, found)
+                found = self.parts_alone(phrase, found, why)
                 self._check_kind(phrase, found, words, noun, why)
                 return self.of_no_other_colour(phrase, found, words), noun
             if not elided:
@@ -343,7 +343,7 @@ class NounPhrases(Descriptions):
         if not fitting and phrase.exceptions:
             raise GoalError(f"{phrase.text!r}: nothing that can be meant is left besides what is left out")
         if not fitting:
-            reasons = [why(n) or f"{n} is the place itself" for n in found]
+            reasons = [why(n) or f"{spoken(n)} cannot be put beside, on or in itself" for n in found]
             raise GoalError(f"{phrase.text!r}: {reasons[0]}")
         if phrase.quantity is Quantity.EXACTLY and len(fitting if broad else pool) != phrase.number:
             pool = fitting if broad else pool

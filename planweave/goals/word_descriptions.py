@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,12 +90,20 @@ class Descriptions:
         rest = [w for w in words if w not in told]
         return not rest or "_".join(rest) in self._rooms(thing)
 
-    def parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
-        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called one, too."""
-        if phrase.is_one and not phrase.superlative:
-            return found
-        part_of = (self.domain.extra.get("goals") or {}).get("parts", "")
+    def parts_alone(self, phrase: NounPhrase, found: list[str], why: Callable[[str], str]) -> list[str]:
+        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called one, too; beside
+        a drawer a cabinet without drawers is none.
+        """
+        part_of = self.lexicon.parts
         wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
+        if phrase.is_one and not phrase.superlative:
+            noun = self.singular(phrase.words[-1])
+            called = [n for n in found if noun in (n, self.world.by_name[n].class_name.rsplit("_", 1)[-1])]
+            return (
+                [n for n in found if n in called or n in wholes]
+                if part_of and any(not why(n) for n in called)
+                else found
+            )
         return [n for n in found if n not in wholes]
 
     def of_no_other_colour(self, phrase: NounPhrase, found: list[str], words: Sequence[str]) -> list[str]:

@@ -271,6 +271,18 @@ def test_everything_that_shall_be_off_is_everything_with_a_switch():
             {"in(green_cube, left_tray)", "on(pear, plate)"},
         ),
         ("counter", "turn on the stove and keep it on", {"turned_on(flat_stove_1)"}),
+        (
+            "blocks",
+            "stack the red cube on the blue cube and put them in the left tray",
+            {"on(red_cube, blue_cube)", "in(blue_cube, left_tray)"},
+        ),
+        (
+            "counter",
+            "close the top drawer of the cabinet and put the bowl on top of it",
+            {"closed(wooden_cabinet_1_top_drawer)", "on(akita_black_bowl_1, wooden_cabinet_1)"},
+        ),
+        ("flat", "use the microwave to heat the salmon", {"inside(salmon_49, microwave_41)", "heated(salmon_49)"}),
+        ("flat", "heat the salmon with the microwave", {"inside(salmon_49, microwave_41)", "heated(salmon_49)"}),
     ],
 )
 def test_what_an_earlier_order_does_not_change_is_read(world, text, goal):
@@ -392,11 +404,33 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
         ("blocks", "stelle den roten wuerfel in die linke schale", "only English is read"),
         ("blocks", "stelle den grünen würfel hin", "only English is read"),
         ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
+        ("blocks", "push the red cube a bit to the right", "says no place"),
+        ("blocks", "put the purple cylinder upright", "says no place"),
+        ("flat", "use the sofa to heat the salmon", "nothing is heated in or on sofa"),
+        ("flat", "use the light switch 17 to turn on the light switch 17", "what is done with"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_with_the_sentence(world, text, why):
     with pytest.raises(GoalError, match=why):
         read(*world_of(world), text)
+
+
+def test_beside_a_drawer_a_cabinet_without_drawers_is_none_and_a_button_is_left_to_the_robot():
+    kitchen = Domain.load("kitchen")
+    things = "cabinet: fixture; drawer, button: part; light: fixture; block: item"
+    facts = [
+        "holds_things(cabinet)",
+        "holds_things(drawer)",
+        "can_open(drawer)",
+        "can_turn(light)",
+        "turned_off(light)",
+    ]
+    world = kitchen.world(things, facts=facts)
+    assert goal_of(kitchen, world, "put the block in the drawer") == {Literal.parse("in(block, drawer)")}
+    pressed = read(kitchen, world, "press the button to turn on the light")
+    assert pressed.goal == (Literal.parse("turned_on(light)"),) and "left to the robot" in pressed.understood
+    with pytest.raises(GoalError):
+        read(kitchen, world, "press the block to turn on the light")
 
 
 def test_a_knob_or_handle_brings_about_what_is_not_so_yet():
