@@ -196,13 +196,18 @@ class _Coverage:
         for (noun, plural), times in said.items():
             if (noun, not plural) in said or noun in english()["mass"]:
                 continue
-            here = [n for n in self._objects if noun in self._names.heads[n]]
+            here = [n for n in self._objects if noun in self._names.heads[n] and n not in self._called_things()]
             there = [n for n in self._world.by_name if noun in self._names.heads[n]]
             times += self._words.count("one")
             if not plural and not several and len(here) > times and self._only_by(noun, here):
                 raise GoalError(f"one {noun} is named, and the reading has {', '.join(here)}")
             if plural and not fewer and len(here) == 1 < len(there):
                 raise GoalError(f"several of {noun} are named, and the reading has {here[0]} only")
+
+    def _called_things(self) -> set[str]:
+        """Objects that "the object at its left" became."""
+        things = {w for key in ("one", "things") for w in english()[key]} & {*self._words}
+        return {meant for said, meant in self._written.words if not things.isdisjoint(words_of(said)[0])}
 
     def _only_by(self, noun: str, names: list[str]) -> bool:
         """Whether no other word of the sentence names one of these objects."""

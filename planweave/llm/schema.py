@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
-from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.reading import READING_KINDS
 
 MAX_GROUND = 400  # calls listed one by one; beyond that a pattern says how they are written
@@ -27,11 +27,6 @@ def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) 
         if s.name not in without
         for args in _arguments(domain, s, world)
     ]
-
-
-def ground_goals(domain: Domain, world: World) -> list[Literal]:
-    """All positive literals allowed in a goal, with distinct arguments of the right types."""
-    return [Literal(p.name, args) for p in goal_predicates(domain) for args in _arguments(domain, p, world)]
 
 
 def goal_predicates(domain: Domain) -> list[Predicate]:
@@ -54,16 +49,13 @@ def step_schema(domain: Domain, world: World, end: str, without: Collection[str]
     return _object({"action": _call(domain, schemas, world, end)})
 
 
-def reading_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
-    """Schema of a reading (`planweave.llm.parsing.WrittenReading`). The literals of the goal are in the form of
-    `plan_schema`, also after "not "; the others are texts, which bound the schema's size.
+def reading_schema(domain: Domain, *, max_literals: int) -> dict[str, Any]:
+    """Schema of a reading (`planweave.llm.parsing.WrittenReading`). The goal's literals have any arguments: all objects
+    would bury the prompt, which lists them. The other literals are texts.
     """
-    literal = _call(domain, goal_predicates(domain), world)
-    if "enum" in literal:
-        literal = literal | {"enum": [*literal["enum"], *(f"not {one}" for one in literal["enum"])]}
-    elif "pattern" in literal:
-        literal = literal | {"pattern": literal["pattern"].replace("^(", "^(not )?(", 1)}
     text = {"type": "string"}
+    names = "|".join(p.name for p in goal_predicates(domain))
+    literal = text | {"pattern": rf"^(not )?({names})\([^()]*\)$"}
     texts = {"type": "array", "items": text, "maxItems": max_literals}
     lists = {"type": "array", "items": texts, "maxItems": _MAX_PARTS}
     number = {"type": "integer", "minimum": 1, "maximum": max_literals}
@@ -71,7 +63,7 @@ def reading_schema(domain: Domain, world: World, *, max_literals: int) -> dict[s
         {
             "kind": {"type": "string", "enum": list(READING_KINDS)},
             "before": lists,
-            "goal": {"type": "array", "items": literal, "minItems": 0, "maxItems": max_literals},
+            "goal": {"type": "array", "items": literal, "maxItems": max_literals},
             "any_of": {"type": "array", "items": _object({"number": number, "of": texts}), "maxItems": _MAX_PARTS},
             "keep": texts,
             "choices": lists,

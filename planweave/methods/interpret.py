@@ -1,7 +1,7 @@
 """Reading of a sentence as goal literals, or of a question: by the controlled English where it applies, else by
 the model.
 
-The model samples several replies at once, constrained to literals over the known objects; a reading is accepted only if
+The model samples several replies at once, constrained to the domain's predicates; a reading is accepted only if
 it covers every content word of the sentence and enough replies agree on it, since a wrong goal makes the robot do the
 wrong thing.
 """
@@ -196,13 +196,22 @@ def _both(domain: Domain, by_grammar: Reading, read: Readings, agreement: float)
     if said is None:
         return by_grammar
     other = said.reading
-    if {*other.goal} == {*by_grammar.goal} and (other.before, other.keep) == (by_grammar.before, by_grammar.keep):
+    same = _without_near(domain, other.goal) == _without_near(domain, by_grammar.goal)
+    if same and (other.before, other.keep) == (by_grammar.before, by_grammar.keep):
         return by_grammar
-    agreed = votes > agreement * len(read.replies.replies) and bool(other.goal) and said.kind == "task"
-    if agreed:
-        _ask_which(domain, [by_grammar, other], "grammar and model read the sentence differently")
+    if votes > agreement * len(read.replies.replies):
+        others = [Reading(goal, "model") for goal in said.choices if {*goal} != {*by_grammar.goal}]
+        if others := [other] if other.goal and said.kind == "task" else others:
+            _ask_which(domain, [by_grammar, *others], "grammar and model read the sentence differently")
     _ask_whether(domain, by_grammar, "the model found no such task in the sentence")
     return by_grammar
+
+
+def _without_near(domain: Domain, goal: Sequence[Literal]) -> set[Literal]:
+    """A goal without what the grammar adds to "to the left of" and the like: that it is near."""
+    notes = domain.extra.get("goals") or {}
+    beside = {g.args for g in goal if g.predicate in notes.get("beside", ()) and g.predicate != notes.get("put_beside")}
+    return {g for g in goal if not (g.positive and g.predicate == notes.get("put_beside") and g.args in beside)}
 
 
 def _ask_whether(domain: Domain, reading: Reading, doubt: str) -> None:
@@ -212,7 +221,7 @@ def _ask_whether(domain: Domain, reading: Reading, doubt: str) -> None:
 
 def _ask_which(domain: Domain, read: Sequence[Reading], doubt: str) -> None:
     """Raise AmbiguityError with readings to choose from; GoalError where one has more than a goal."""
-    ways = " or: ".join(r.understood[:200] for r in read)
+    ways = " or: ".join(r.understood[:200] or domain.phrases(r.goal) for r in read)
     raise AmbiguityError(f"{doubt} ({ways}); say it in other words", which_reading(domain, read, "model", doubt))
 
 
@@ -245,7 +254,7 @@ class Readings:
 def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World | None = None) -> Readings:
     """Ask a model what a sentence means, once more where no reply can be read; raises ModelError."""
     seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
-    schema = reading_schema(sayable, seen, max_literals=MAX_LITERALS)
+    schema = reading_schema(sayable, max_literals=MAX_LITERALS)
 
     def read(reply: ChatReply) -> Said:
         written = parse_reading(whole(reply))  # one without its end may lack a condition
@@ -317,6 +326,6 @@ def _agreed(
         raise AmbiguityError(message, which_reading(domain, tasks[:_READINGS], "model", unread))
     problem = "it says that none of the conditions and objects known here is asked for" if read.found else read.problem
     if said.left:
-        problem += f"; not covered: {', '.join(said.left)}"
+        problem = f"nothing known here says {', '.join(map(repr, said.left))}"
     message = f"the model found no goal that can hold in the sentence ({problem[:300]}){instead()}"
     raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)

@@ -140,8 +140,14 @@ def _rows(domain: Domain, world: World) -> list[str]:
             kinds.setdefault(thing.class_name.rsplit("_", 1)[-1], []).append((x, -y, thing.name))
     lines = []
     for kind, of in kinds.items() if seen_from else ():
-        across, ahead = (", ".join(row[-1] for row in sorted(of, key=key)) for key in (lambda r: r[1], lambda r: r[0]))
-        lines += [f"- each {kind} from left to right: {across}; from front to back: {ahead}"] if len(of) > 1 else []
+        rows = []
+        for way, along in (
+            ("from left to right", sorted((across, name) for _, across, name in of)),
+            ("from front to back", sorted((ahead, name) for ahead, _, name in of)),
+        ):
+            spread = 100 * (along[-1][0] - along[0][0])
+            rows.append(f"{way}, over {spread:.0f} cm: {', '.join(name for _, name in along)}")
+        lines += [f"- each {kind} {'; '.join(rows)}"] if len(of) > 1 else []
     return [f"How they stand, left and front being the {seen_from}'s:", *lines] if lines else []
 
 

@@ -31,7 +31,7 @@ from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.names import Mender, SpellingSimilarity
 from planweave.llm.parsing import parse_plan
-from planweave.llm.schema import MAX_GROUND, choice_schema, ground_actions, plan_schema, reading_schema, step_schema
+from planweave.llm.schema import MAX_GROUND, choice_schema, ground_actions, plan_schema, step_schema
 from planweave.methods import prompting
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
@@ -155,7 +155,6 @@ def test_a_plan_has_one_form_in_examples_prompt_and_schema_however_many_objects_
     assert '{"plan": ["action(object)", ...]}' in text(prompting.sample_messages(DOMAIN, many, "x"))
     for world in (few, many):
         assert plan_schema(DOMAIN, world, max_steps=7)["properties"]["plan"]["items"]["type"] == "string"
-        assert reading_schema(DOMAIN, world, max_literals=3)["properties"]["goal"]["items"]["type"] == "string"
     schema = plan_schema(DOMAIN, many, max_steps=7)["properties"]["plan"]
     assert schema["maxItems"] == 7 and len(schema["items"]["pattern"]) < 5000
     step = step_schema(DOMAIN, many, "end")["properties"]["action"]["pattern"]

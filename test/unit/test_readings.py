@@ -76,6 +76,30 @@ def test_order_number_and_what_is_kept_are_parts_of_a_reading():
     assert {*got.keep} == literals("at(blue_cube, table)") and {*got.keep} < {*got.goal}
 
 
+def test_where_the_model_finds_it_unclear_its_choices_are_asked_beside_the_grammars():
+    one, other = ["in(red_cube, left_tray)"], ["in(red_cube, right_tray)"]
+    with pytest.raises(AmbiguityError) as raised:
+        read("put the red cube in the left tray", kind="unclear", choices=[one, other])
+    assert [{*c.goal} for c in raised.value.question.choices] == [literals(*one), literals(*other)]
+
+
+def test_the_object_may_be_a_thing_of_a_kind_that_is_named_once():
+    got = read(
+        "put the red cube in the left tray, afterwards the object that was behind it",
+        goal=["in(red_cube, left_tray)", "in(blue_cube, left_tray)"],
+        words=["object behind it = blue_cube", "afterwards = before", "put in = in"],
+        before=[["in(red_cube, left_tray)"]],
+    )
+    assert {*got.goal} == literals("in(red_cube, left_tray)", "in(blue_cube, left_tray)")
+
+
+def test_near_is_the_grammars_and_no_difference():
+    sentence, words = "put the red cube to the left of the blue cube", ["put to the left of = left_of"]
+    got = read(sentence, goal=["left_of(red_cube, blue_cube)"], words=words)
+    near = literals("left_of(red_cube, blue_cube)", "near(red_cube, blue_cube)")
+    assert (got.source, {*got.goal}) == ("grammar", near)
+
+
 def test_readings_with_states_in_order_are_choices_as_well():
     """Grammar and model read it otherwise: the person chooses between whole readings."""
     with pytest.raises(AmbiguityError) as raised:
@@ -143,7 +167,7 @@ def test_readings_with_states_in_order_are_choices_as_well():
             "'banana' is said to be 'left out'",
         ),
         ("chuck the red cube in the mug", {"goal": ["in(red_cube, mug)"], "words": [CHUCK]}, "unknown object 'mug'"),
-        ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "not covered: paint"),
+        ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "nothing known here says 'paint'"),
         ("chuck it all in", {"goal": ["in(red_cube, left_tray)"], "kind": "wish"}, "no kind of reading"),
     ],
 )
