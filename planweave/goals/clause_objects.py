@@ -155,7 +155,7 @@ class ClauseObjects:
         named = self._lexicon.relations.get(tuple(place.word.split()), "")
         noun = self.names.singular(phrase.words[-1]) if phrase.words else ""
         called = [n for n, heads in self.names.heads.items() if noun in heads]
-        named = named if any(self._holds_things(n, named) for n in called) else ""
+        named = named if not called or any(self._holds_things(n, named) for n in called) else ""
         return lambda n: "" if self._holds_things(n, named) else f"nothing can be put {place.word} {spoken(n)}"
 
     def _place_names(self, place: Place) -> list[str]:

@@ -200,7 +200,8 @@ class NounPhrases(Descriptions):
         close = set(close_names(kind, self.known_nouns))
         near = alike or [n for n in self.world.by_name if close & self.heads[n]]
         offered = near or (list(self.world.by_name) if len(self.world.by_name) <= _FEW else [])
-        fitting = [[n] for n in offered if not why(n)] if phrase.is_one and not self.is_mass(phrase) else []
+        offered = [n for n in offered if n not in self.claimed and not why(n)]  # not what is named otherwise
+        fitting = [[n] for n in offered] if phrase.is_one and not self.is_mass(phrase) else []
         return self.unclear(message, phrase, fitting, f'nothing here is called "{phrase.text}"; what is meant?')
 
     def _at_places(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:

@@ -212,6 +212,8 @@ def drawer_beside_a_cabinet():
         (two_boxes, "put the box on the desk", 1),
         (two_boxes, "put the phone in the box and then put the box on the desk", 1),
         (drawer_beside_a_cabinet, "put the cube on top of the drawer", 1),
+        (lambda: world_of("blocks"), "put the red cube in the qwertz", 2),
+        (lambda: world_of("blocks"), "put the red cube next to the violet cube", 3),
     ],
 )
 def test_words_for_one_thing_or_one_end_are_asked_about_where_others_could_be_meant(world, text, choices):
