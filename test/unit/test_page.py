@@ -2,9 +2,12 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import viser
+from doubles.fake_openai import unused_port
 
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.core.base.errors import ConfigError
@@ -18,6 +21,7 @@ from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments
+from planweave.page.panel import Panel
 from planweave.page.question_view import cut_out, question_html
 from planweave.page.robot_view import RobotView
 from planweave.page.world_view import OTHER, WorldView
@@ -216,6 +220,30 @@ def test_a_question_is_shown_with_a_picture_of_each_choice_that_is_seen():
     assert "Click on it in the scene" in html
     reading = UserQuestion("which is it?", (Alternative("this", goal=(Literal("holding", ("a",)),)),))
     assert "Click" not in question_html(reading, {})
+
+
+def test_the_question_of_a_task_that_others_pass_stays_to_be_answered():
+    answered = []
+    door = SimpleNamespace(answer=lambda *said: answered.append(said) or "understood")
+    server = viser.ViserServer(host="127.0.0.1", port=unused_port(), verbose=False)
+    try:
+        ghost = SimpleNamespace(status=lambda status: None)
+        panel = Panel(
+            server, door, (), Moments(), lambda _: None, lambda: ghost, lambda: World(""), Domain.load("tabletop")
+        )
+        asked = [UserQuestion(f"which {n}?", (Alternative("a", ("a",)), Alternative("b", ("b",))), id=n) for n in "xy"]
+        for question in asked:
+            panel.status(TaskStatus(question.id, "s", "classical", TaskState.AWAITING_ANSWER, question=question))
+        panel.status(TaskStatus("z", "t", "classical", TaskState.RUNNING))
+        panel.question._choose(2)
+        assert answered == [("", "x", 2, "")]
+        panel.status(TaskStatus("x", "s", "classical", TaskState.RUNNING))
+        panel.question._choose(1)
+        panel.status(TaskStatus("y", "s", "classical", TaskState.CANCELED))
+        panel.question._choose(1)
+        assert answered[1:] == [("", "y", 1, "")]
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(
