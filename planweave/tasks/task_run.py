@@ -224,7 +224,8 @@ class TaskRun:
         if goal := task.given_goal or task.known_goal:
             for literal in (*goal, *(g for step in task.known_steps for g in step)):
                 domain.check_literal(literal, world)
-            words = understood(domain, goal, (), task.known_steps, task.known_keep)
+            more = task.known_steps, task.known_keep
+            words = understood(domain, goal, (), *more) if any(more) else domain.phrases(goal)
             return Reading(goal, "given", understood=words, before=task.known_steps, keep=task.known_keep)
         self._set(task, phase="interpreting the goal")
         answers = task.answers

@@ -77,7 +77,8 @@ def killed(manage, body, sentence="put a in the tray", method="tree_planner", **
         first = manager.submit(sentence, method, request_id="one").status.task_id
         second = manager.submit("the other", method, goal=literals("on(b, plate)")).status.task_id
         assert body.dead.wait(30.0)
-        manager._worker.join(30.0)
+        for thread in manager._threads:
+            thread.join(30.0)
     finally:
         threading.excepthook = hook
     return first, second
