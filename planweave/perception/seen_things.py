@@ -12,13 +12,13 @@ import numpy as np
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
+from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
-_UNKNOWN = "object"
 _LARGE = 0.15  # m from which on a thing's parts are named, too
 _LEAST_MASK = 30  # pixels of a mark
 _SAME = 0.02  # m between what two cameras show of one thing
@@ -178,7 +178,7 @@ def named_things(
     counts: dict[str, int] = {}
     found = []
     for k in sorted({owners[k] for k in wholes}, key=lambda k: (-segments[k].points[:, 1].mean(), k)):
-        kind = answers[k].class_name or _UNKNOWN
+        kind = answers[k].class_name or UNKNOWN
         counts[kind] = counts.get(kind, 0) + 1
         mine = [j for j, owner in owners.items() if owner == k]
         points, colours = (np.concatenate([getattr(segments[j], of) for j in mine]) for of in ("points", "colours"))
