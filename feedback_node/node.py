@@ -80,6 +80,7 @@ PARAMETERS = [
         0.0,
         86_400.0,
     ),
+    Parameter("pass_while_asking", True, "tasks go on while one before them waits for a person's answer"),
     Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
@@ -142,6 +143,7 @@ class FeedbackNode(GuardedNode):
             approval_tolerance=values["approval_tolerance"],
             pause_timeout=values["pause_timeout"],
             answer_timeout=values["answer_timeout"],
+            pass_while_asking=values["pass_while_asking"],
             look_seconds=values["confirm_timeout"],
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
@@ -233,9 +235,13 @@ class FeedbackNode(GuardedNode):
             return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
         if going_on is not None and going_on.state is TaskState.PAUSED:
             return Report(Level.WARN, f"{going_on.task_id} is {going_on.message}: planweave resume", values)
-        if going_on is not None and going_on.question is not None:
-            asked = f"{going_on.question.text} (planweave answer)"
-            return Report(Level.WARN, f"{going_on.task_id} waits for a person's answer: {asked}", values)
+        asked = [
+            f"{status.task_id} waits for a person's answer: {status.question.text} (planweave answer)"
+            for task in tasks
+            if (status := task.snapshot()).question is not None
+        ]
+        if asked:
+            return Report(Level.WARN, "; ".join(asked), values)
         if waiting >= self._settings["max_queue"]:
             return Report(Level.WARN, f"the queue is full: {waiting} tasks wait", values)
         what = f"{going_on.task_id} runs: {going_on.phase}" if going_on else "no task runs"

@@ -77,7 +77,10 @@ def waiting_question(client: Client, task_id: str = "") -> tuple[TaskStatus, Use
     if not waiting:
         of = f" of {task_id}" if task_id else ""
         raise GoalError(f"no question{of} waits for an answer; planweave status says what runs")
-    return waiting[-1]
+    if len(waiting) > 1:
+        which = "; ".join(f"{status.task_id}: {question.text}" for status, question in waiting)
+        raise GoalError(f"{len(waiting)} tasks wait for an answer; name one (--task): {which}")
+    return waiting[0]
 
 
 def send(client: Client, task_id: str, question_id: str, said: str) -> str:

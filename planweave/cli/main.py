@@ -82,7 +82,7 @@ def parser(verb: str | None = None) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; the exit code: 0 done, 1 not achieved, 2 wrong usage, 3 not confirmed, 130 interrupted."""
+    """Run one verb; the exit code: 0 done, 1 not achieved, 2 wrong usage, 3 not confirmed, 4 not clear, 130 stopped."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in arguments if word in VERBS), None)
     options = parser(verb).parse_args(arguments)

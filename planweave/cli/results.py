@@ -10,6 +10,7 @@ from planweave.cli.answer import question_json
 from planweave.core.base.errors import GoalError, ParseError
 from planweave.core.symbolic.world import Literal
 from planweave.core.trees.rows import as_json
+from planweave.core.workflow.question import AmbiguityError
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.workflow.task import TaskStatus
 
@@ -103,6 +104,7 @@ def result_json(result: TaskResult) -> dict[str, Any]:
     return {
         "success": result.success,
         "message": result.message,
+        **({"code": AmbiguityError.code} if result.status.question else {}),
         **{key: value for key, value in status_json(result.status).items() if key != "message"},
         "tree": as_json(result.rows),
         "record": result.record,

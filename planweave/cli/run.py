@@ -3,7 +3,8 @@
 Uses the running system of this machine; without one, a system is started and stopped again. Prints the interpreted goal
 before anything moves. The exit code is 0 only where the goal was observed to hold at the end, a question was answered,
 or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold but was not
-observed (state "not_confirmed"), 1 where it was not reached.
+observed (state "not_confirmed"), 4 where it is not clear what is meant and there is no terminal to ask at (the question
+and its choices are in --json, with the code "ambiguous"), 1 where it was not reached.
 
 examples:
   planweave run "put the red cube in the left tray"
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from planweave_ros.client import Client
 
 JOINS = False
-NOT_CONFIRMED = 3  # the exit code for it
+NOT_CONFIRMED, NOT_CLEAR = 3, 4  # the exit codes for it
 DISCOVERY = 10.0  # seconds at most to look for a system that runs already: Fast DDS announces itself every 3 s
 _PREVIEW = 10.0  # seconds to wait for the motions of a dry run's plan
 RULES_WORLD = 1.0  # seconds to wait for the world, whose domain's rules are told
@@ -153,6 +154,8 @@ def main(options: argparse.Namespace) -> int:
             lacking = "; ".join(checked["lacking"]) or "done, by its own check"
             console.print(f"  task   {options.task}: {lacking}", highlight=False, markup=False)
     as_asked = result.status.state in (TaskState.ANSWERED, TaskState.PLANNED)
+    if result.status.question is not None:
+        return NOT_CLEAR
     return 0 if success or as_asked else NOT_CONFIRMED if result.status.state is TaskState.NOT_CONFIRMED else 1
 
 

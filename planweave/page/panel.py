@@ -75,6 +75,7 @@ class Panel:
         self._server, self._door, self._domain = server, door, domain
         self._lock = threading.Lock()
         self._newest: TaskStatus | None = None
+        self._asked: dict[str, UserQuestion] = {}  # by the task that waits for the answer
         self._trees: dict[str, tuple[TreeRow, ...]] = {}
         gui = server.gui
         gui.set_panel_label("Planweave")
@@ -128,6 +129,10 @@ class Panel:
     def status(self, status: TaskStatus) -> None:
         """Show the newest state of a task; a task that waits for another does not hide it."""
         with self._lock:
+            self._asked.pop(status.task_id, None)
+            if status.question is not None:
+                self._asked[status.task_id] = status.question
+            self.question.show(next(iter(self._asked.values()), None))
             newest = self._newest
             another = newest is None or newest.task_id != status.task_id
             not_begun = status.state is TaskState.QUEUED or (status.state is TaskState.PAUSED and not status.elapsed)
@@ -143,7 +148,6 @@ class Panel:
         self._pausing.show(status)
         self._editor.show(status)
         self.ghost.status(status)
-        self.question.show(status.question)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
         """Show the tree of a task, if it is the newest."""
@@ -192,8 +196,7 @@ class Panel:
         return said
 
     def _answer_question(self, question: UserQuestion, choice: int, text: str) -> None:
-        task_id = self._newest.task_id if self._newest else ""
-        self._do(lambda: self._door.answer(task_id, question.id, choice, text))
+        self._do(lambda: self._door.answer("", question.id, choice, text))
 
     def _take_example(self) -> None:
         if self._example.value != "–":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification, Reply, UserQuestion
 from planweave.goals.answer_reading import read_answer
-from planweave.tasks.memory import Memory
+from planweave.tasks.memory import Memory, alike, looks
 
 if TYPE_CHECKING:
     from planweave.tasks.task import Task
@@ -41,6 +42,8 @@ class Answers:
             return replace(more, sentence=event["sentence"], clarifications=())
         if event.get("goal"):
             return replace(more, goal=tuple(map(Literal.parse, event["goal"])), source=event["source"])
+        if event.get("outdated"):
+            return more
         new = Clarification(event["phrase"], event["at"], tuple(event["meant"]))
         kept = tuple(c for c in self.clarifications if (c.at, c.text) != (new.at, new.text))
         return replace(more, clarifications=(*kept, new))
@@ -56,22 +59,24 @@ def ask(
     error: AmbiguityError,
     domain: Domain,
     observe: Callable[[], World],
-    changed: Callable[[], None],
+    meanwhile: AbstractContextManager[None],
     memory: Memory,
 ) -> None:
     """Ask a person what the sentence of a task means, wait for the answer, and record it in the task and in the memory;
-    what a person has answered before is not asked again.
+    what a person has answered before is not asked again. A choice of things that have changed since it was shown counts
+    as a question, and is not taken.
 
     Raises the error where nobody is asked, GoalError after the last question that a task may ask, and CanceledError
     where no answer comes in time or the task is cancelled meanwhile. observe: gives the newest world, in which words
-    are read; changed: called when the question begins to wait, and when it ends.
+    are read; meanwhile: entered once the question can be answered, left with the answer.
     """
     if task.inquiry is None:
         raise error
     if task.answers.number >= MOST_QUESTIONS:
         raise GoalError(f"after {MOST_QUESTIONS} answers it is still not clear what is meant: {error}; say it anew")
     sentence = task.answers.sentence or task.status.sentence
-    known = memory.recall(sentence, error.question, observe())
+    world = observe()
+    known = memory.recall(sentence, error.question, world)
     if known is not None:
         entry, index = known
         found = Reply(index, person=entry.person)
@@ -84,10 +89,12 @@ def ask(
         task.answers.number + 1,
         lambda text: read_answer(domain, observe(), error.question, text),
         task.canceled,
-        lambda _: changed(),
+        meanwhile,
     )
-    more = {}
-    if reply.choice is not None:
+    more: dict[str, Any] = {}
+    if reply.choice is not None and not alike(looks(question, world), looks(question, observe())):
+        more["outdated"] = True
+    elif reply.choice is not None:
         more["entry"] = memory.learn(sentence, question, reply.choice, reply.person, observe())
     _record(task, question, reply, more)
 

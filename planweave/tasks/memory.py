@@ -48,10 +48,10 @@ class Memory:
 
     def recall(self, sentence: str, question: UserQuestion, world: World) -> tuple[Remembered, int] | None:
         """The entry that answers a question, and the index of its choice; None where a person must be asked."""
-        labels, looks = tuple(c.label for c in question.choices), _looks(question, world)
+        labels, now = tuple(c.label for c in question.choices), looks(question, world)
         for entry in reversed(self.entries()):
             same = (entry.sentence, entry.question, entry.choices) == (_words(sentence), question.text, labels)
-            if same and _alike(entry.looks, looks):
+            if same and alike(entry.looks, now):
                 return entry, labels.index(entry.choice)
         return None
 
@@ -59,8 +59,8 @@ class Memory:
         """Remember what a person chose; the entry's id. Raises StorageError."""
         labels = tuple(c.label for c in question.choices)
         number = max(self._kept, default=0) + 1
-        looks = _looks(question, world)
-        entry = Remembered(number, _words(sentence), question.text, labels[index], labels, looks, person, time.time())
+        now = looks(question, world)
+        entry = Remembered(number, _words(sentence), question.text, labels[index], labels, now, person, time.time())
         if self._store is not None:
             self._store.keep_answer(number, json.dumps(asdict(entry)))
         self._kept[number] = entry
@@ -86,7 +86,7 @@ def _words(sentence: str) -> str:
     return " ".join(sentence.casefold().split()).strip(" .!?")
 
 
-def _looks(question: UserQuestion, world: World) -> tuple[Any, ...]:
+def looks(question: UserQuestion, world: World) -> tuple[Any, ...]:
     """Name, class, attributes and place of the things that each choice names, as JSON has them."""
     found = []
     for choice in question.choices:
@@ -96,7 +96,7 @@ def _looks(question: UserQuestion, world: World) -> tuple[Any, ...]:
     return tuple(json.loads(json.dumps(found)))
 
 
-def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+def alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     """Whether things look as they did; those that are told apart by their place alone must be where they were.
     Of a body that knows no places the names tell them apart.
     """

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,14 +44,15 @@ log = logging.getLogger(__name__)
 
 
 class TaskManager:
-    """Accepts tasks at any time and runs one at a time in its own thread.
+    """Accepts tasks at any time and runs one at a time in a thread.
 
     approval_timeout: seconds that a person has to approve a plan before it moves anything, 0 where no approval is
     required; approval_tolerance: m that a thing may move until a plan that names it is approved anew. answer_timeout:
     seconds that a person has to answer what an unclear sentence means, 0 where nobody is asked and the sentence is
-    refused. pause_timeout: seconds after which a paused task is cancelled. kept_tasks: number of ended tasks that
-    remain available. on_change(task): called at every change; on_end(task): at the end. store: keeps tasks and their
-    records, for `take_up` in a later process. run_options: those of TaskRun.
+    refused; pass_while_asking: whether the tasks after one that waits for an answer go on meanwhile. pause_timeout:
+    seconds after which a paused task is cancelled. kept_tasks: number of ended tasks that remain available.
+    on_change(task): called at every change; on_end(task): at the end. store: keeps tasks and their records, for
+    `take_up` in a later process. run_options: those of TaskRun.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class TaskManager:
         approved_alone: Collection[str] = (),
         approval_tolerance: float = MOVED,
         answer_timeout: float = 0.0,
+        pass_while_asking: bool = True,
         pause_timeout: float = 3600.0,
         on_change: Callable[[Task], None] = lambda task: None,
         on_end: Callable[[Task], None] = lambda task: None,
@@ -76,12 +78,14 @@ class TaskManager:
     ):
         body = CompletedBody(body, run_options.get("load_domain", Domain.load))
         self.memory = Memory(store)
-        self._task_run = TaskRun(planner, body, make, on_change, self._end, memory=self.memory, **run_options)
+        self._task_run = TaskRun(
+            planner, body, make, on_change, self._end, self._set_aside, memory=self.memory, **run_options
+        )
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
         self._approval_tolerance = approval_tolerance
-        self._answer_timeout = answer_timeout
+        self._answer_timeout, self._pass_while_asking = answer_timeout, pass_while_asking
         self._pause_timeout = pause_timeout
         self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
@@ -92,8 +96,8 @@ class TaskManager:
         self._changed = threading.Condition()
         self._closed = False
         self._numbers = itertools.count(store.last_number() + 1 if store else 1)
-        self._worker = threading.Thread(target=self._work, name="tasks", daemon=True)
-        self._worker.start()
+        self._threads: list[threading.Thread] = []
+        self._begin_work()
 
     def submit(
         self,
@@ -245,7 +249,7 @@ class TaskManager:
                 self._queue.remove(task)
         task.canceled.cancel(reason)
         if queued:
-            self._end(task, TaskState.CANCELED, queued_reason)
+            self._end(task, TaskState.CANCELED, queued_reason if task.started is None else reason)
 
     def pause(self, task_id: str = "", by: str = "", reason: str = "") -> Task:
         """Pause a task (the running one where no id is given): its body stops and holds, and nothing moves before
@@ -313,9 +317,12 @@ class TaskManager:
         return task
 
     def _going_on(self, task_id: str, none: str) -> Task:
-        """A task that has not ended; the running one where no id is given. Raises GoalError or UnknownNameError."""
+        """A task that has not ended; where no id is given the running one, or the only one that waits for an answer.
+        Raises GoalError or UnknownNameError.
+        """
         with self._changed:
-            task = self._tasks.get(task_id) if task_id else self._running
+            alone = asking[0] if len(asking := self._asking()) == 1 else None
+            task = self._tasks.get(task_id) if task_id else self._running or alone
             if task is None:
                 raise UnknownNameError("task", task_id, self._tasks) if task_id else GoalError(none)
             if task.status.state.ended:
@@ -339,12 +346,15 @@ class TaskManager:
         return task
 
     def answer(self, task_id: str, question_id: str, choice: int = 0, text: str = "", person: str = "") -> str:
-        """Answer the question that a task (the running one where no id is given) waits with; raises GoalError.
+        """Answer the question that a task (where no id is given, the one that asks it) waits with; raises GoalError.
 
         choice: number of a choice, from 1; 0: `text` is the answer (planweave.core.workflow.question). Returns what was
         chosen.
         """
         text, person = plain(text, "answer"), plain(person, "name of who answers", MAX_APPROVER)
+        with self._changed:
+            asking = {q.id: t.status.task_id for t in self._asking() if t.inquiry and (q := t.inquiry.shown)}
+        task_id = task_id or asking.get(question_id) or next(iter(asking.values()), "")
         task = self._going_on(task_id, "no task is running, so no question waits for an answer")
         if task.inquiry is None:
             raise GoalError("no task asks anything here: feedback_node's parameter answer_timeout is 0")
@@ -413,14 +423,23 @@ class TaskManager:
             running = self._running
             self._changed.notify_all()
         for task in waiting:
+            task.canceled.cancel("the node was shut down")
             self._end(task, TaskState.CANCELED, "the node was shut down")
         if running:
             running.canceled.cancel("the node was shut down")
-        self._worker.join(seconds)
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
         if running:
             self._end(running, TaskState.CANCELED, "the node was shut down")
 
+    def _begin_work(self) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(threading.Thread(target=self._work, name="tasks", daemon=True))
+        self._threads[-1].start()
+
     def _work(self) -> None:
+        """Run one task after the other, until another thread does."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._next() or self._closed)
@@ -429,15 +448,60 @@ class TaskManager:
                     return
                 self._queue.remove(task)
                 self._running = task
+                if task.started is not None:  # its own thread goes on
+                    self._changed.notify_all()
+                    return
             try:
                 self._task_run.run(task)
             finally:
                 with self._changed:
-                    self._running = None
+                    again = self._running is task
+                    self._running = None if again else self._running
+            if not again:
+                return
 
     def _next(self) -> Task | None:
-        """The first task of the queue that is not paused; one that a process that is gone had begun keeps its turn."""
-        return next((task for task in self._queue if task.moved_before or not task.pause.is_set), None)
+        """The first task of the queue that is not paused and waits for no answer; one that a process that is gone had
+        begun keeps its turn.
+        """
+        asking = self._asking()
+        free = (task for task in self._queue if task not in asking and (task.moved_before or not task.pause.is_set))
+        return next(free, None)
+
+    def _asking(self) -> list[Task]:
+        """The tasks that wait for an answer, oldest first."""
+        return [task for task in self._tasks.values() if task.inquiry is not None and task.inquiry.waiting]
+
+    @contextlib.contextmanager
+    def _set_aside(self, task: Task) -> Iterator[None]:
+        """While a person is asked, the robot is the next task's; the answered one has it again before all that have not
+        begun. Raises CanceledError where it is cancelled before that.
+        """
+        self._on_change(task)
+        if self._pass_while_asking:
+            with self._changed:
+                self._queue.insert(sum(t.started is not None for t in self._queue), task)
+                self._running = None
+                self._begin_work()
+        try:
+            yield
+            with task.canceled.calling(self._wake), self._changed:
+                self._changed.notify_all()
+                if self._running not in (None, task):
+                    task.status = replace(task.status, state=TaskState.QUEUED, phase="waiting for the robot")
+                    self._on_change(task)
+                self._changed.wait_for(lambda: self._running is task or task.canceled.is_set)
+            task.canceled.check()
+            task.status = replace(task.status, state=TaskState.RUNNING, phase="looking")
+        finally:
+            with self._changed:
+                if task in self._queue:
+                    self._queue.remove(task)
+        self._on_change(task)
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def _end(self, task: Task, state: TaskState, message: str) -> None:
         with self._changed:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from planweave.core.base.errors import (
@@ -53,8 +54,8 @@ class TaskRun:
     make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
     the goal, "" for none. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns once the
     body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. changed(task): called at
-    every change; end(task, state, message): ends it. namespace: of the body, for service names in messages.
-    load_domain: returns a world's domain.
+    every change; end(task, state, message): ends it; set_aside(task): what it waits in for an answer.
+    namespace: of the body, for service names in messages. load_domain: returns a world's domain.
     """
 
     planner: Planner
@@ -62,6 +63,7 @@ class TaskRun:
     make: Callable[[str], Method]
     changed: Callable[[Task], None]
     end: Callable[[Task, TaskState, str], None]
+    set_aside: Callable[[Task], AbstractContextManager[None]]
     fallback: str = MODEL_FREE
     action_timeout: float = 60.0
     look_seconds: float = 5.0
@@ -94,9 +96,7 @@ class TaskRun:
                 what = "a given tree is" if task.given_tree else "states in order are"
                 raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
             self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
-            looked = self.look_for(task.status.sentence)
-            if looked:
-                task.journal.add("looked_for", answer=looked)
+            self._look_for(task)
             world, read = self._understand(task)
             if self._hold(task) is not None:
                 world = self.body.observe()
@@ -175,6 +175,12 @@ class TaskRun:
         finding, message = self._act(task, world, read.goal, body)
         self._conclude(task, finding, message)
 
+    def _look_for(self, task: Task) -> None:
+        """Let detectors look for what the task names; another task may have set them to its own meanwhile."""
+        looked = self.look_for(task.answers.sentence or task.status.sentence)
+        if looked:
+            task.journal.add("looked_for", answer=looked)
+
     def _understand(self, task: Task) -> tuple[World, Reading]:
         """The goal, and the world it was interpreted in; a person is asked where the sentence is not clear."""
         world = self.body.observe(task.world_revision)
@@ -190,9 +196,10 @@ class TaskRun:
                     error,
                     self.load_domain(world.domain),
                     self.body.observe,
-                    lambda: self.changed(task),
+                    self.set_aside(task),
                     self.memory,
                 )
+                self._look_for(task)
                 world = self.body.observe()  # it may have changed while a person thought
 
     def _understand_alone(self, task: Task, world: World) -> tuple[World, Reading]:

@@ -123,7 +123,7 @@ def start_again(client, spin_until):
 
 
 def succeeds(client, spin_until):
-    """The task is done; repeated for two minutes, as on a busy machine too few images come in one look, which ends it as
+    """The task is done; repeated for two minutes: on a busy machine too few images come in one look, which ends it as
     not confirmed. Where it never is, what came of the last look is said.
     """
     end = time.monotonic() + 20 * PATIENCE

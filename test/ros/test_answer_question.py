@@ -80,6 +80,20 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
         client.answer(task_id, second.id, 1)
 
 
+def test_a_question_leaves_the_robot_to_the_next_task(client, spin_until):
+    first, second = client.submit("put the red cube in the left tray"), client.submit("put the pear in the right tray")
+    spin_until(lambda: client.task(second)[0].state.ended, 60, "the end of the second")
+    assert client.task(second)[0].state is TaskState.SUCCEEDED
+    status = client.task(first)[0]
+    assert status.state is TaskState.AWAITING_ANSWER and not client.feedback.manager.running
+    assert first in client.feedback._tasks_report().message
+    assert client.answer("", status.question.id, 1).startswith("understood")
+    spin_until(lambda: client.task(first)[0].state.ended, 60, "the end of the first")
+    assert client.task(first)[0].state is TaskState.SUCCEEDED
+    facts = client.body.world.facts
+    assert {Literal.parse("in(red_cube, left_tray)"), Literal.parse("in(pear, right_tray)")} <= set(facts)
+
+
 def test_what_runs_in_the_foreground_asks_and_is_cancelled_at_once(client, spin_until):
     seen, ended = threading.Event(), []
 

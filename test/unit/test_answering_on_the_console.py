@@ -82,6 +82,8 @@ def test_the_task_that_waits_is_found_or_it_is_said_that_none_does():
     assert waiting_question(Answered(WAITS, other)) == (WAITS, QUESTION)
     with pytest.raises(GoalError, match="no question of task-2"):
         waiting_question(Answered(WAITS, other), "task-2")
+    with pytest.raises(GoalError, match="2 tasks wait"):
+        waiting_question(Answered(WAITS, replace(WAITS, task_id="task-3")))
     told = question_json(QUESTION)
     assert told["id"] == QUESTION.id and told["choices"][1] == {
         "choice": 2,
@@ -121,7 +123,7 @@ def test_without_a_terminal_the_question_is_the_error(monkeypatch, capsys, quiet
     assert client.cancelled == ["task-1"] and shown.count("no terminal to answer at") == 1
     assert "2. blue cube" in shown and "planweave answer" not in shown
     told = result_json(asker.told(TaskResult(False, "cancelled by request", replace(WAITS, question=None), {}, ())))
-    assert told["question"] == question_json(QUESTION) and "2: blue cube" in told["message"]
+    assert told["question"] == question_json(QUESTION) and told["code"] == "ambiguous"
 
 
 def test_a_result_without_an_open_question_is_told_as_it_is():

@@ -543,8 +543,9 @@ def test_a_killed_process_finds_its_task_paused_and_it_moves_only_when_it_is_res
 
     try:
         body.killed = True
-        first.manager._worker.join(30.0)
-        assert not first.manager._worker.is_alive()
+        (worker,) = first.manager._threads
+        worker.join(30.0)
+        assert not worker.is_alive()
     finally:
         threading.excepthook = hook
     store.close()

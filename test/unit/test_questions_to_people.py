@@ -216,12 +216,16 @@ class Watcher:
             known = {s.question.id for s in self._asked}
             if status.state is TaskState.AWAITING_ANSWER and status.question.id not in known:
                 self._asked.append(status)
-                self._there.notify_all()
+            self._there.notify_all()
 
     def asked(self, number=1):
         with self._there:
-            assert self._there.wait_for(lambda: len(self._asked) >= number, 60), "no question waits"
+            self.until(lambda: len(self._asked) >= number)
             return self._asked[number - 1]
+
+    def until(self, true):
+        with self._there:
+            assert self._there.wait_for(true, 60), [s.question.text for s in self._asked]
 
 
 @pytest.fixture
@@ -298,6 +302,82 @@ def test_cancelling_ends_the_wait_at_once(watch):
     there.manager.cancel()
     status = ended(task)
     assert status.state is TaskState.CANCELED and status.message == "cancelled by request"
+
+
+def test_the_answered_task_goes_on_before_those_that_have_not_begun(watch):
+    there = watch()
+    first, second = (there.manager.submit(s) for s in ("put the cube on the plate", "put the red cube on the plate"))
+    one, two = there.asked().question, there.asked(2).question
+    assert not there.manager.running and {t.status.state for t in (first, second)} <= {TaskState.RUNNING}
+    third = there.manager.submit("put the banana in the left tray")
+    assert ended(third).state is TaskState.SUCCEEDED, "two questions keep it from nothing"
+    there.manager.answer("", two.id, 1)
+    assert ended(second).state is TaskState.SUCCEEDED and not first.ended.is_set()
+    assert there.manager.answer("", one.id, text="the green cube")
+    assert ended(first).goal == goal_of("on(green_cube, plate)")
+
+
+def test_answered_tasks_wait_for_the_robot_and_have_it_first(watch):
+    there = watch()
+    order, gate, busy = [], threading.Event(), threading.Event()
+    execute = there.body.execute
+
+    def execute_then(action, *args, **more):
+        busy.set()
+        assert gate.wait(60)
+        order.append(str(action))
+        return execute(action, *args, **more)
+
+    there.body.execute = execute_then
+    asking = there.manager.submit("put the red cube in the left tray")
+    question = there.asked().question
+    going_on = there.manager.submit("put the banana in the right tray")
+    last = there.manager.submit("put the green cube in the right tray")
+    assert busy.wait(60)
+    there.manager.answer("", question.id, 1)
+    there.until(lambda: asking.snapshot().state is TaskState.QUEUED)
+    assert there.manager.running is going_on
+    gate.set()
+    assert [ended(t).state for t in (going_on, asking, last)] == [TaskState.SUCCEEDED] * 3
+    places = [step for step in order if "place" in step or "put" in step]
+    assert [p.split("(")[1].split(",")[0] for p in places] == ["banana", "red_cube", "green_cube"]
+
+
+def test_a_paused_question_can_be_answered_and_goes_on_once_resumed(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray")
+    question = there.asked().question
+    there.manager.pause(task.status.task_id)
+    there.manager.answer("", question.id, 1)
+    assert ended(there.manager.submit("put the banana in the right tray")).state is TaskState.SUCCEEDED
+    assert task.snapshot().state is TaskState.PAUSED
+    there.manager.resume(task.status.task_id)
+    assert ended(task).state is TaskState.SUCCEEDED
+
+
+def test_where_the_parameter_says_so_others_wait_for_the_answer(watch):
+    there = watch(pass_while_asking=False)
+    task = there.manager.submit("put the red cube in the left tray")
+    question = there.asked().question
+    other = there.manager.submit("put the banana in the right tray")
+    assert there.manager.running is task and other.status.state is TaskState.QUEUED
+    there.manager.answer("", question.id, 1)
+    assert [ended(t).state for t in (task, other)] == [TaskState.SUCCEEDED] * 2
+
+
+def test_an_answer_about_things_that_have_moved_is_asked_again(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray")
+    question = there.asked().question
+    objects = tuple(
+        replace(o, position=(0.3, -0.2, 0.02)) if o.name == "red_cube_2" else o for o in there.body.world.objects
+    )
+    there.body.world = replace(there.body.world, objects=objects)
+    there.manager.answer("", question.id, 1)
+    again = there.asked(2).question
+    assert again.id != question.id and task.answers.number == 1
+    there.manager.answer("", again.id, 2)
+    assert ended(task).state is TaskState.SUCCEEDED
 
 
 def test_wrong_answers_are_refused_and_the_question_stays(watch):

@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from planweave.core.base.cancellation import Cancellation
@@ -106,9 +107,9 @@ class Inquiry:
         number: int,
         read: Callable[[str], int | None],
         canceled: Cancellation,
-        on_change: Callable[[UserQuestion], None],
+        meanwhile: AbstractContextManager[None],
     ) -> tuple[UserQuestion, Reply]:
-        """The question as it was asked, and its answer; on_change is called when it begins to wait, and when it ends.
+        """The question as it was asked, and its answer; it waits inside of `meanwhile`.
 
         number: of the question in its task, from 1. read: index of the choice that a text means, None where it is a
         sentence of its own; raises GoalError where it is neither. Raises CanceledError where no answer comes in time,
@@ -118,23 +119,22 @@ class Inquiry:
         asked = replace(question, id=name, deadline=time.time() + self._seconds)
         with self._answered:
             self._reply, self._read, self.shown, self.waiting = None, read, asked, True
-        try:
-            on_change(asked)
-            with canceled.calling(self._wake), self._answered:
-                wait_unpaused(
-                    self._answered, lambda: self._reply is not None or canceled.is_set, self._seconds, self.paused
+        with meanwhile:
+            try:
+                with canceled.calling(self._wake), self._answered:
+                    wait_unpaused(
+                        self._answered, lambda: self._reply is not None or canceled.is_set, self._seconds, self.paused
+                    )
+                    reply = self._reply
+            finally:
+                with self._answered:
+                    self.waiting, self.shown = False, None
+            canceled.check()
+            if reply is None:
+                raise CanceledError(
+                    f"the question was not answered within {self._seconds:g} s, so the task is cancelled; nothing was "
+                    f"moved. It was: {question.text} ({'; '.join(c.label for c in question.choices)})"
                 )
-                reply = self._reply
-        finally:
-            with self._answered:
-                self.waiting, self.shown = False, None
-        on_change(asked)
-        canceled.check()
-        if reply is None:
-            raise CanceledError(
-                f"the question was not answered within {self._seconds:g} s, so the task is cancelled; nothing was "
-                f"moved. It was: {question.text} ({'; '.join(c.label for c in question.choices)})"
-            )
         return asked, reply
 
     def _wake(self) -> None:
