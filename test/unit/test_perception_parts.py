@@ -188,6 +188,15 @@ def test_the_table_is_found_through_noise_things_and_holes():
     assert plane.tilt < 0.003
 
 
+@pytest.mark.parametrize("degrees", [0.5, 2.5, 5.0])
+def test_a_table_that_is_not_level_is_found_as_it_is(degrees):
+    slope = math.tan(math.radians(degrees))
+    view = a_view(np.full((480, 640), 1.05, dtype=np.float32))
+    depth = view.depth - slope * (view.points[..., 0] - 0.5)
+    depth[100:250, 100:300] -= 0.06
+    assert math.degrees(find_table(a_view(depth), (0.12, 1.0, -0.7, 0.7)).tilt) == pytest.approx(degrees, rel=0.1)
+
+
 def test_no_plane_where_no_table_is():
     assert find_table(a_view(np.full((480, 640), 2.0, dtype=np.float32)), (0.12, 1.0, -0.7, 0.7)) is None
 
