@@ -10,7 +10,7 @@ import numpy as np
 
 from planweave.perception.colours import other_surface
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Plane, outline, percentile
+from planweave.perception.geometry import Plane, hull_of, inward, outline, percentile
 from planweave.perception.surface_pieces import Borders
 
 VOXEL = 0.006  # m: cameras that show the same place agree within this
@@ -363,8 +363,8 @@ class PieceGroups:
                 continue
             small, large = outline(cap[:, :2]), outline(below[:, :2])
             tall = percentile(self.height[groups[two]], 98) > large.short
-            inward = cv2.pointPolygonTest(large.hull.astype(np.float32), small.circle_centre, True)
-            if small.area < _CAP and small.area < large.area and tall and inward > -_RIM and large.short < _STEM:
+            within = float(inward(np.array([small.circle_centre]), large.hull)[0])
+            if small.area < _CAP and small.area < large.area and tall and within > -_RIM and large.short < _STEM:
                 self.join_two(one, two)
 
     def _join_parts(self) -> None:
@@ -408,7 +408,7 @@ class PieceGroups:
         low, high = (percentile(self.height[rows], share) for share in (2, 98))
         if low < _GAP or not self._hovers(one, beside, owner):
             return True
-        if cv2.contourArea(cv2.convexHull(self.points[rows, :2].astype(np.float32))) < _LEAST_FOOT:
+        if cv2.contourArea(hull_of(self.points[rows]).astype(np.float32)) < _LEAST_FOOT:
             return False
         for two, chosen in touched.items():
             if len(chosen) < _CONTACT:
