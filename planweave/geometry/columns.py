@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,23 +36,15 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
 
 def reachable(free: Mask, start: Mask) -> Mask:
     """The free cells that are connected to one of `start` through free ones, by their sides."""
-    found = free & start
-    while True:
-        more = grown(found) & free
-        if (more == found).all():
-            return found
-        found = more
+    _, numbers = cv2.connectedComponents(free.astype(np.uint8), connectivity=4)
+    return free & np.isin(numbers, np.unique(numbers[free & start]))
 
 
 def components(cells: Mask) -> Iterator[Mask]:
     """Connected groups of cells, by their sides."""
-    left = cells.copy()
-    while left.any():
-        start = np.zeros(cells.shape, bool)
-        start[np.unravel_index(int(left.argmax()), cells.shape)] = True
-        group = reachable(left, start)
-        left &= ~group
-        yield group
+    count, numbers = cv2.connectedComponents(cells.astype(np.uint8), connectivity=4)
+    for number in range(1, count):
+        yield numbers == number
 
 
 def grown(cells: Mask) -> Mask:
@@ -99,17 +92,17 @@ def _floored(top: Array) -> Array:
 def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:
     """Rectangles of cells of about the same height that cover all cells with one, greedily; with their heights."""
     layer = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING)
-    left = np.isfinite(top)
-    for i, j in np.argwhere(left):
-        if not left[i, j]:
+    for i, j in np.argwhere(np.isfinite(top)).tolist():
+        height = layer[i, j]
+        if height == NOTHING:  # covered
             continue
-        same = left & (layer == layer[i, j])
-        width = 1
-        while j + width < top.shape[1] and same[i, j + width]:
-            width += 1
-        depth = 1
-        while i + depth < top.shape[0] and same[i + depth, j : j + width].all():
-            depth += 1
+        width = _run(layer[i, j:] == height)
+        depth = _run((layer[i:, j : j + width] == height).all(axis=1))
         rows, columns = slice(i, i + depth), slice(j, j + width)
-        left[rows, columns] = False
+        layer[rows, columns] = NOTHING
         yield rows, columns, float(top[rows, columns].max())
+
+
+def _run(flags: Mask) -> int:
+    """How many of the first flags in a row hold."""
+    return len(flags) if flags.all() else int(flags.argmin())

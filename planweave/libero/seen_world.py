@@ -17,7 +17,8 @@ from planweave.bodies.arm.solids import solid_of_cloud
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.libero.truth import at_centre, categories, completed, table_centre
-from planweave.perception.seen_things import SUNK, SeenThing, inward, outline
+from planweave.perception.geometry import hull_of, inward
+from planweave.perception.seen_things import SUNK, SeenThing
 
 if TYPE_CHECKING:
     from planweave.libero.seen_furniture import SeenFurniture
@@ -129,7 +130,7 @@ def _relation(domain: Domain, thing: SeenThing, below: SeenThing) -> Literal | N
     hollow = "holds_things" in _can(below.named.class_name)
     sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - SUNK
     if hollow and sunk:
-        inside = inward(thing.middle[None, :2], outline(below.points))[0] > margin
+        inside = inward(thing.middle[None, :2], hull_of(below.points))[0] > margin
         return Literal("in", (thing.name, below.name)) if inside or not thing.was_put else None
     apart = math.dist(thing.middle[:2], below.middle[:2])
     if thing.was_put and domain.type_of_class(below.named.class_name) == "item" and apart > _CENTRED:

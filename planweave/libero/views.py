@@ -27,7 +27,6 @@ from planweave.libero.geometry import Geometry, pose
 from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
-from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
 from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing, resting
@@ -107,7 +106,7 @@ class SeenView:
     ) -> None:
         self._cameras, self._domain, self._arm = cameras, domain, arm
         self._base = np.asarray(base, float)[:3]
-        self._carried: tuple[SeenThing, Thing] | None = None  # as it was seen when it was taken
+        self._carried: Thing | None = None
         self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
         first = cameras.look(sentence, self._robot(), arm.state().stamp)
         self._memory = SceneMemory(
@@ -125,18 +124,16 @@ class SeenView:
         self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
     ) -> tuple[Observation, Held | None]:
         """See LiberoView."""
-        carried = self._carried[0].name if self._carried is not None else ""
+        carried = self._carried.name if self._carried is not None else ""
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
             return self._last, held
         views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
         self._memory.things = self._furniture.look(views, self._memory.things)
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         if held is None and self._carried is not None:
-            seen, thing = self._carried
-            there = put.get(thing.name)
-            moved = seen if there is None else seen.moved(self._turned(pose_of(there) @ np.linalg.inv(pose_of(thing))))
-            self._memory.let_go(thing.name, moved, views, stamp)
-            self._memory.update(views, stamp, thing.name)
+            there = put.get(self._carried.name, self._carried)
+            self._memory.let_go(self._moved(pose_of(there)), views, stamp)
+            self._memory.update(views, stamp, self._carried.name)
             self._carried = None
         else:
             self._memory.update(views, stamp, held.thing.name if held is not None else "")
@@ -145,20 +142,11 @@ class SeenView:
 
     def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
         """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""
-        before = self._memory.thing(held.thing.name)
-        if before is None:
-            return None
-        if self._carried is None or self._carried[1] is not held.thing:
-            self._carried = before, held.thing
-            stays = evidence(before.points, views).is_there
-        else:
-            stays = False
-        old, thing = self._carried
-        now = old.moved(self._turned(tcp_to_base @ held.thing_to_tcp @ np.linalg.inv(pose_of(thing))))
-        slipped = None if stays else self._memory.in_hand(now, views)
+        taken, self._carried = self._carried is not held.thing, held.thing
+        motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
+        slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken)
         if slipped is None:
             return None
-        self._memory.put(replace(now.moved(slipped), visible=True, stamp=self._arm.state().stamp))
         in_base = np.eye(4)
         in_base[:3, 3] = TURNED @ slipped.translation
         return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
@@ -191,8 +179,10 @@ class SeenView:
             "base": self._base.tolist(),
         }
 
-    def _turned(self, transform: Array) -> Pose:
-        """A motion in the base frame as one in the person's frame."""
+    def _moved(self, pose: Array) -> Pose:
+        """The motion of what is carried, since it was taken, to a pose in the base frame, in the person's frame."""
+        assert self._carried is not None
+        transform = pose @ np.linalg.inv(pose_of(self._carried))
         turn = TURNED @ transform[:3, :3] @ TURNED
         base = TURNED @ self._base
         return Pose(turn, TURNED @ transform[:3, 3] + base - turn @ base)

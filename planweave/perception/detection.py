@@ -19,7 +19,8 @@ class Detection(Upright):
 
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
     period of its rotational symmetry (0 for round objects). floor: height above the table on which objects in or on it
-    rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable. inferred: not
+    rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable; beyond: cut by the
+    image's border or the limits of the searched area, not by what is before it. inferred: not
     observed itself, but required as the support of an observed object. receptacle: whether it is there to put
     others in or on; the pipeline sets it by the domain's classes. parts: low and high corners of boxes that it consists
     of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder.
@@ -36,6 +37,7 @@ class Detection(Upright):
     floor: float
     rgb: tuple[float, float, float]
     cut: bool = False
+    beyond: bool = False
     inferred: bool = False
     receptacle: bool = False
     parts: tuple[tuple[float, ...], ...] = ()

@@ -109,6 +109,16 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarr
     )
 
 
+def percentile(values: np.ndarray, share: float) -> float:
+    """numpy's percentile of a few values (n,), in a fifth of its time. share: 0 to 100."""
+    at = share / 100 * (len(values) - 1)
+    low = int(at)
+    if low + 1 >= len(values):
+        return float(values.max())
+    parted = np.partition(values, (low, low + 1))
+    return float(parted[low] + (at - low) * (parted[low + 1] - parted[low]))
+
+
 def wrap_yaw(yaw: float, period: float) -> float:
     """The same direction in (-period/2, period/2]; 0 where period is 0 (round objects have no direction)."""
     if period <= 0:
@@ -166,19 +176,25 @@ def outline(xy: np.ndarray, margin: float = 0.0) -> Outline:
     )
 
 
-def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float:
-    """Share of points (N, 2) inside a convex polygon (M, 2) grown by a margin in metres."""
+def hull_of(points: np.ndarray) -> np.ndarray:
+    """Corners (m, 2) of the convex hull of points (n, 2 or 3) seen from above."""
+    return np.asarray(cv2.convexHull(points[:, :2].astype(np.float32))[:, 0], float)
+
+
+def inward(xy: np.ndarray, hull: np.ndarray) -> np.ndarray:
+    """How far points (n, 2) are inside of a convex polygon (m, 2), metres; negative outside."""
     edges = np.roll(hull, -1, axis=0) - hull
-    normals = np.column_stack((edges[:, 1], -edges[:, 0]))
-    lengths = np.linalg.norm(normals, axis=1)
-    keep = lengths > 1e-9
-    if keep.sum() < 3 or len(xy) == 0:
-        return 0.0
-    normals, corners = normals[keep] / lengths[keep, None], hull[keep]
-    offsets = (normals * corners).sum(axis=1)
-    if np.mean(normals @ hull.mean(axis=0) - offsets) > 0:
-        normals, offsets = -normals, -offsets
-    return float(((xy @ normals.T) <= offsets + margin).all(axis=1).mean())
+    lengths = np.linalg.norm(edges, axis=1)
+    normals = np.column_stack((-edges[:, 1], edges[:, 0])) / np.maximum(lengths, 1e-9)[:, None]
+    if ((hull.mean(axis=0) - hull) * normals).sum() < 0:  # clockwise
+        normals = -normals
+    distances = xy @ normals.T - (hull * normals).sum(axis=1)
+    return np.asarray(distances[:, lengths > 1e-9].min(axis=1, initial=np.inf))
+
+
+def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float:
+    """Share of points (n, 2) inside a convex polygon (m, 2) grown by a margin in metres."""
+    return float((inward(xy, hull) >= -margin).mean()) if len(xy) and len(hull) > 2 else 0.0
 
 
 def rotate_into(xy: np.ndarray, centre: Sequence[float], yaw: float) -> np.ndarray:

@@ -28,8 +28,10 @@ SHAPES = (
     "dome",
 )
 """Shapes that planweave.perception.detectors.attributes tells apart; config/domains/tabletop.yaml explains them."""
-UNKNOWN = "object"
-"""Class of what the domain has no word for."""
+UNKNOWN = "unknown_thing"
+"""Class of what is not recognised, or the domain has no word for."""
+UNSURE = 0.1
+"""Confidence that says so."""
 _ANY = "other"  # any colour that has no class of its own
 
 

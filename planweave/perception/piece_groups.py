@@ -10,7 +10,7 @@ import numpy as np
 
 from planweave.perception.colours import other_surface
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Plane, outline
+from planweave.perception.geometry import Plane, hull_of, inward, outline, percentile
 from planweave.perception.surface_pieces import Borders
 
 VOXEL = 0.006  # m: cameras that show the same place agree within this
@@ -107,7 +107,7 @@ class PieceGroups:
 
     # ---- what is known of groups
 
-    def _groups(self, owner: np.ndarray) -> dict[int, np.ndarray]:
+    def rows_of(self, owner: np.ndarray) -> dict[int, np.ndarray]:
         """Indices of the points of every group."""
         mine = owner[self.piece]
         order = np.argsort(mine, kind="stable")
@@ -146,11 +146,11 @@ class PieceGroups:
     def uneven_ground(self) -> set[int]:
         """Groups that are the ground itself, which depth shows uneven: low, and without an edge around them."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         found = set()
         for one, rows in groups.items():
             edge = contacts.get((one, 0))
-            low = np.percentile(self.height[rows], 98) < _LOW
+            low = percentile(self.height[rows], 98) < _LOW
             if edge is not None and low and self._cut[edge].mean() < _EDGE:
                 found.add(one)
         return found
@@ -198,7 +198,7 @@ class PieceGroups:
         widths = (
             2 * sizes / np.maximum(np.bincount(owner[self._pairs].ravel(), minlength=len(sizes)) * self._pixel, 1e-9)
         )
-        tops = {k: np.percentile(self.height[rows], 98) for k, rows in self._groups(owner).items()}
+        tops = {k: percentile(self.height[rows], 98) for k, rows in self.rows_of(owner).items()}
         for (one, two), rows in self._contacts(owner).items():
             if not (0 < widths[one] < _NARROW and two and len(rows) >= 3 and len(rows) * self._pixel < 2 * _NARROW):
                 continue
@@ -208,7 +208,7 @@ class PieceGroups:
     def _join_hollows(self) -> None:
         """Join floors and inner sides with the walls that enclose them: a bowl, a tray, a box, a drawer."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         for one, rows in groups.items():
             if self.areas[rows].sum() < 2 * _SLIVER:
                 continue
@@ -226,7 +226,7 @@ class PieceGroups:
         radius = np.zeros(_DIRECTIONS)
         np.maximum.at(radius, bins, away)
         inner = points[away < 0.5 * np.maximum(radius[bins], 0.01), 2]
-        floor = float(np.percentile(inner if len(inner) >= 10 else points[:, 2], 20))
+        floor = percentile(inner if len(inner) >= 10 else points[:, 2], 20)
         tops = np.full(_DIRECTIONS, -np.inf)
         outer = away >= _OUTER * radius[bins]
         np.maximum.at(tops, bins[outer], points[outer, 2])
@@ -247,7 +247,7 @@ class PieceGroups:
             around = len(np.unique(b[beyond])) > _DIRECTIONS / 2
             behind = self._away(p, eye).mean() - self._away(points, eye).mean()
             before = np.median(self._away(mine, eye) - self._away(edge, eye))
-            above = len(groups[k]) > len(groups[one]) and np.percentile(p[:, 2], 2) > np.percentile(points[:, 2], 98)
+            above = len(groups[k]) > len(groups[one]) and percentile(p[:, 2], 2) > percentile(points[:, 2], 98)
             if above or (np.median(nearer) > _RIM and behind > _RIM and before > 0 and not around):
                 continue  # it hangs over
             highest[k] = np.full(_DIRECTIONS, -np.inf)
@@ -284,7 +284,7 @@ class PieceGroups:
     def _join_flush(self) -> None:
         """Join what does not stand out of what surrounds it: the floor between walls, a burner, noise in a bowl."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         for one in sorted(groups, key=lambda k: float(self.areas[groups[k]].sum())):
             beside = {b: rows for (a, b), rows in contacts.items() if a == one}
             total = sum(len(rows) for rows in beside.values())
@@ -298,13 +298,13 @@ class PieceGroups:
             normal = np.linalg.svd((edge - middle)[:: max(1, len(edge) // 200)], full_matrices=False)[2][2]
             points = self.points[groups[one]]
             outward = normal if normal @ (self._eyes[self._view[groups[one][0]]] - middle) > 0 else -normal
-            if np.percentile((points - middle) @ outward, 95) < _FLUSH:
+            if percentile((points - middle) @ outward, 95) < _FLUSH:
                 self.join_two(one, around)
 
     def _join_divided(self) -> None:
         """Join what a nearer thing divides: two groups behind it whose outlines continue each other."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         behind: dict[int, set[int]] = {}
         for (a, b), rows in contacts.items():
             _, _, nearer = self._sides(owner, rows, a)
@@ -355,22 +355,22 @@ class PieceGroups:
     def _join_caps(self) -> None:
         """Join what sits in the middle of something taller than wide with it: a cap, a knob."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         for one, two in ((a, b) for a, b in contacts if a and b):
             cap, below = self._sure(groups[one]), self._sure(groups[two])
-            low, top = float(cap[:, 2].min()), float(np.percentile(below[:, 2], 98))
-            if len(cap) < 3 or len(below) < 3 or np.percentile(cap[:, 2], 98) < top or low < top - _CAP_DEPTH:
+            low, top = float(cap[:, 2].min()), percentile(below[:, 2], 98)
+            if len(cap) < 3 or len(below) < 3 or percentile(cap[:, 2], 98) < top or low < top - _CAP_DEPTH:
                 continue
             small, large = outline(cap[:, :2]), outline(below[:, :2])
-            tall = np.percentile(self.height[groups[two]], 98) > large.short
-            inward = cv2.pointPolygonTest(large.hull.astype(np.float32), small.circle_centre, True)
-            if small.area < _CAP and small.area < large.area and tall and inward > -_RIM and large.short < _STEM:
+            tall = percentile(self.height[groups[two]], 98) > large.short
+            within = float(inward(np.array([small.circle_centre]), large.hull)[0])
+            if small.area < _CAP and small.area < large.area and tall and within > -_RIM and large.short < _STEM:
                 self.join_two(one, two)
 
     def _join_parts(self) -> None:
         """Join what hovers with what it touches most: handles, lids, slats; kept as `parts`."""
         owner = self.owners()
-        groups, contacts = self._groups(owner), self._contacts(owner)
+        groups, contacts = self.rows_of(owner), self._contacts(owner)
         sizes = {k: float(self.areas[rows].sum()) for k, rows in groups.items()}
         joined = []
         for one in sorted(groups, key=lambda k: sizes[k]):
@@ -405,16 +405,16 @@ class PieceGroups:
     ) -> bool:
         """Whether a thing stands on the ground, on the upper side of what it touches, or on what is not seen."""
         rows = groups[one]
-        low, high = np.percentile(self.height[rows], (2, 98))
+        low, high = (percentile(self.height[rows], share) for share in (2, 98))
         if low < _GAP or not self._hovers(one, beside, owner):
             return True
-        if cv2.contourArea(cv2.convexHull(self.points[rows, :2].astype(np.float32))) < _LEAST_FOOT:
+        if cv2.contourArea(hull_of(self.points[rows]).astype(np.float32)) < _LEAST_FOOT:
             return False
         for two, chosen in touched.items():
             if len(chosen) < _CONTACT:
                 continue
             mine, other, _ = self._sides(owner, chosen, one)
-            under, upper = np.percentile(self.height[groups[two]], (2, 98))
+            under, upper = (percentile(self.height[groups[two]], share) for share in (2, 98))
             foot, top = (np.median(side[:, 2]) - self._offset(rows) for side in (mine, other))
             above = top > upper - max(_FOOT, 0.3 * (upper - under)) or self._faces_up(groups[two], rows)
             if foot < low + max(_FOOT, 0.3 * (high - low)) and above:

@@ -26,6 +26,7 @@ from planweave.perception.side_views import find_table, inside_table, points_abo
 from planweave.perception.supports import lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
+_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
 _HIGHEST = 1.0  # m above the table up to which things are looked for
 
 
@@ -141,8 +142,9 @@ class Pipeline:
             ground[high] = below
             height = height - ground
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
+        steep = free.upward < _STEEP  # of the whole image, of which find_segments takes its part
         segments = find_segments([free], *box, plane or LEVEL).segments
-        regions = find_regions([s.masks[view.name] for s in segments], view, height, mask)
+        regions = find_regions([s.masks[view.name] for s in segments], view, height, steep, mask, table)
         measured = measure(regions, view.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them

@@ -31,12 +31,14 @@ def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
         number, found = cv2.connectedComponents((families == family).view(np.uint8) & inner, connectivity=4)
         patches += np.where(found > 0, found + np.int32(count), 0)
         count += number - 1
-    areas = np.bincount(patches.ravel(), view.areas.ravel(), count + 1)
+    mine = labels > 0
+    patch, label, pixels = patches[mine], labels[mine], view.areas[mine]
+    areas = np.bincount(patch, pixels, count + 1)
     areas[0] = 0
     large = areas >= LEAST_PATCH
     owner = np.zeros(count + 1, np.int64)
-    owner[patches.ravel()] = labels.ravel()
-    sizes = np.bincount(labels.ravel(), view.areas.ravel(), int(labels.max()) + 1)
+    owner[patch] = label
+    sizes = np.bincount(label, pixels, int(labels.max()) + 1)
     covered = np.bincount(owner[large], areas[large], len(sizes))
     several = np.bincount(owner[large], minlength=len(sizes)) > 1
     several[0] = False

@@ -11,7 +11,7 @@ from planweave.perception.geometry import Plane
 
 _BIN = 0.004  # m of the histogram of heights
 _FEWEST = 60  # pixels of ground
-_SEARCH = (0.05, 0.02, 0.01, 0.006, 0.004)  # m from the plane within which it is fitted, one after the other
+_SEARCH = (0.05, 0.02, 0.01, 0.006)  # m from the plane within which it is fitted, one after the other
 
 
 def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence[float]) -> Plane:
@@ -26,7 +26,7 @@ def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence
     sums = np.bincount(((points[:, 2] - lowest) / _BIN).astype(int), areas)
     plane = 0.0, 0.0, lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN
     system = np.column_stack((points[:, :2], np.ones(len(points))))
-    for near in _SEARCH:  # the last times without trays' floors, a few millimetres up
+    for near in _SEARCH:
         on = np.abs(points[:, 2] - system @ plane) < near
         if on.sum() < _FEWEST:
             raise ValueError("no level surface is seen; check the pose and the depth of the cameras")

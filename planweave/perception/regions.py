@@ -10,13 +10,13 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Outline, outline, share_inside
+from planweave.perception.geometry import Outline, outline, percentile, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 from planweave.perception.splitting import split
 
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
-_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
 _CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
+_LIMIT = 0.004  # m from the limits of the searched area
 _LOWEST = 0.065  # m: sides of a thing no higher than this are small
 _NARROWEST, _WIDEST = 0.028, 0.085  # m: of a top; the cap of a bottle is narrower, and its sides are the bottle's
 _FLAT = 0.010  # m: highest over lowest points of a level top
@@ -32,7 +32,8 @@ class Region:
     """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
 
     steep: (N,) bool, pixels on steep sides. cut: touches the robot's mask or the image's border, or shows no top, so
-    that a part is not visible. sides: pixels seen below a high flat top, which do not belong to that top.
+    that a part is not visible; beyond: it goes on beyond the image or the searched area. sides: pixels below a high
+    flat top, which do not belong to that top.
     """
 
     rows: np.ndarray
@@ -41,6 +42,7 @@ class Region:
     colours: np.ndarray
     steep: np.ndarray
     cut: bool = False
+    beyond: bool = False
     sides: Region | None = None
 
     def part(self, chosen: np.ndarray) -> Region:
@@ -52,6 +54,7 @@ class Region:
             self.colours[chosen],
             self.steep[chosen],
             self.cut,
+            self.beyond,
             self.sides,
         )
 
@@ -64,6 +67,7 @@ class Region:
             np.concatenate((self.colours, other.colours)),
             np.concatenate((self.steep, other.steep)),
             self.cut or other.cut,
+            self.beyond or other.beyond,
         )
 
     def area(self, chosen: np.ndarray) -> float:
@@ -77,7 +81,7 @@ class Region:
     @cached_property
     def top(self) -> float:
         """Height of the highest points above the table, metres (98th percentile)."""
-        return float(np.percentile(self.points[:, 2], 98))
+        return percentile(self.points[:, 2], 98)
 
     @cached_property
     def level_area(self) -> float:
@@ -85,24 +89,35 @@ class Region:
         return self.area(~self.steep)
 
 
-def find_regions(masks: Sequence[np.ndarray], view: DepthView, height: np.ndarray, robot: np.ndarray) -> list[Region]:
+def find_regions(
+    masks: Sequence[np.ndarray],
+    view: DepthView,
+    height: np.ndarray,
+    steep: np.ndarray,
+    robot: np.ndarray,
+    table: tuple[float, float, float, float],
+) -> list[Region]:
     """The regions of the segments with these masks (h, w) bool of an image, highest first.
 
-    height: (h, w) m above what is below; robot: (h, w) bool, pixels that show it. Robot and image's border make regions
-    cut. What is seen of that which carries a higher top, and no top of its own, is no region but `sides` of the one
-    above.
+    height: (h, w) m above what is below; steep, robot: (h, w) bool, pixels on sides, and of the robot; table: x_min,
+    x_max, y_min, y_max of the searched area, m. Its borders, the image's and the robot make regions cut. What is seen
+    of that which carries a higher top, and no top of its own, is no region but `sides` of the one above.
     """
-    edge = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
-    inner = edge[_BORDER:-_BORDER, _BORDER:-_BORDER].copy()
-    edge[:] = 1
-    edge[_BORDER:-_BORDER, _BORDER:-_BORDER] = inner
+    arm = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
+    border = np.ones_like(arm)
+    border[_BORDER:-_BORDER, _BORDER:-_BORDER] = 0
+    low, high = np.reshape(table, (2, 2)).T + np.array([[_LIMIT], [-_LIMIT]])
     found = []
     for mask in masks:
         seen = cv2.findNonZero(mask.view(np.uint8)).reshape(-1, 2)
         columns, rows = seen[view.valid[seen[:, 1], seen[:, 0]]].T
         points = np.column_stack((view.points[rows, columns, :2], height[rows, columns]))
-        pixels = rows, columns, points, view.rgb[rows, columns], view.upward[rows, columns] < _STEEP
-        for region in split(Region(*pixels, bool(edge[rows, columns].sum() >= _CUT)), view.pixel):
+        pixels = rows, columns, points, view.rgb[rows, columns], steep[rows, columns]
+        hidden = arm[rows, columns].sum() >= _CUT
+        outer = border[rows, columns].astype(bool) | ((points[:, :2] < low) | (points[:, :2] > high)).any(axis=1)
+        beyond = outer.sum() >= _CUT
+        whole = Region(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
+        for region in [whole] if whole.beyond else split(whole, view.pixel):
             if len(region.rows) * view.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
                 region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
                 found.append(region)

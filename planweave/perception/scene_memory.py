@@ -39,6 +39,7 @@ class SceneMemory:
 
     def __init__(self, things: Sequence[SeenThing], ground: float, moves: Callable[[SeenThing], bool]) -> None:
         self.things, self.ground, self._moves = tuple(things), ground, moves
+        self._taken: SeenThing | None = None  # what the hand carries, as it was seen when it was taken
 
     def thing(self, name: str) -> SeenThing | None:
         """The thing of a name."""
@@ -58,13 +59,35 @@ class SceneMemory:
                 found = self._by_colour(thing, views, None)
                 self.put(thing if found is None else replace(found, lost=False, visible=True, stamp=stamp))
 
-    def let_go(self, name: str, there: SeenThing, views: Sequence[DepthView], stamp: float) -> None:
-        """Find a thing that the hand has let go; there: the thing where it should be, or may fall from."""
+    def carry(self, name: str, motion: Pose, views: Sequence[DepthView], stamp: float, taken: bool) -> Pose | None:
+        """Follow a thing in the hand; by how much it has moved in it, None where it is not in it.
+
+        motion: of the hand since it took the thing; taken: just now, so that it must not be seen where it was.
+        """
+        if taken:
+            self._taken = self.thing(name)
+            if self._taken is not None and evidence(self._taken.points, views).is_there:
+                return None
+        if self._taken is None:
+            return None
+        now = self._taken.moved(motion)
+        found = self._offset(now, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE))
+        if found is None and evidence(_sample(now.points), views).is_gone:
+            return None
+        slipped = Pose(np.eye(3), np.zeros(3) if found is None else found)
+        self.put(replace(now.moved(slipped), visible=True, stamp=stamp))
+        return slipped
+
+    def let_go(self, motion: Pose, views: Sequence[DepthView], stamp: float) -> None:
+        """Find the thing that the hand has let go, near where it should be, or below; motion: since it was taken."""
+        if self._taken is None:
+            return
+        there, self._taken = self._taken.moved(motion), None
         found = self._by_shape(there, views) or self._by_colour(there, views, there.middle)
         if found is None:
-            self.put(replace(there, name=name, visible=False, lost=True))
+            self.put(replace(there, visible=False, lost=True))
         else:
-            self.put(replace(found, name=name, visible=True, stamp=stamp, was_put=True, lost=False))
+            self.put(replace(found, visible=True, stamp=stamp, was_put=True, lost=False))
 
     def _checked(self, thing: SeenThing, views: Sequence[DepthView], stamp: float) -> SeenThing:
         """A thing that nothing should have moved."""
@@ -79,13 +102,6 @@ class SceneMemory:
         return replace(thing, visible=False, lost=found.is_gone)
 
     # ---- where a thing went ------------------------------------------------------------------------------------------
-
-    def in_hand(self, thing: SeenThing, views: Sequence[DepthView]) -> Pose | None:
-        """By how much a thing has moved in the hand, where it should be; None where its place is seen empty."""
-        found = self._offset(thing, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE))
-        if found is None and evidence(_sample(thing.points), views).is_gone:
-            return None
-        return Pose(np.eye(3), np.zeros(3) if found is None else found)
 
     def _by_shape(self, thing: SeenThing, views: Sequence[DepthView]) -> SeenThing | None:
         """A thing moved to where pictures show its points in their colours, near where it is thought to be."""

@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Pose
+from planweave.perception.geometry import Pose, hull_of, inward
+from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
-_UNKNOWN = "object"
 _LARGE = 0.15  # m from which on a thing's parts are named, too
 _LEAST_MASK = 30  # pixels of a mark
 _SAME = 0.02  # m between what two cameras show of one thing
@@ -92,10 +91,10 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
     low = float(np.percentile(thing.points[:, 2], 1))
     if low < thing.bottom + SUNK:
         return None
-    middle, around = thing.middle[:2], outline(thing.points)
+    middle, around = thing.middle[:2], hull_of(thing.points)
     best: tuple[float, float, SeenThing] | None = None
     for other in things:
-        over = _share_over(thing.points[:, :2], outline(other.points), middle)
+        over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
         if other is thing or other.name == thing.name or over < _OVER:
             continue
         near = _sample(other.points[other.points[:, 2] < low + SUNK], 4000)
@@ -106,31 +105,15 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
     return None if best is None else (best[2], best[0])
 
 
-def _share_over(points: np.ndarray, outline: np.ndarray, middle: np.ndarray) -> float:
-    """Share of points of the plane within an outline; 1 where their middle is."""
-    if inward(middle[None], outline)[0] >= 0:
+def _share_over(points: np.ndarray, hull: np.ndarray, middle: np.ndarray) -> float:
+    """Share of points of the plane within a hull; 1 where their middle is."""
+    if inward(middle[None], hull)[0] >= 0:
         return 1.0
-    return float((inward(_sample(points, 200), outline) > 0).mean())
+    return float((inward(_sample(points, 200), hull) > 0).mean())
 
 
 def _sample(points: np.ndarray, count: int) -> np.ndarray:
     return points[:: max(1, len(points) // count)]
-
-
-def outline(points: np.ndarray) -> np.ndarray:
-    """Corners (n, 2) of the convex hull of points seen from above."""
-    return np.asarray(cv2.convexHull(points[:, :2].astype(np.float32))[:, 0], float)
-
-
-def inward(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
-    """How far points (n, 2) are inside of a convex outline, m; negative outside."""
-    edges = np.roll(outline, -1, axis=0) - outline
-    lengths = np.linalg.norm(edges, axis=1)
-    normals = np.stack((-edges[:, 1], edges[:, 0]), axis=1) / np.maximum(lengths, 1e-9)[:, None]
-    if ((outline.mean(axis=0) - outline) * normals).sum() < 0:  # clockwise
-        normals = -normals
-    distances = xy @ normals.T - (outline * normals).sum(axis=1)
-    return np.asarray(distances[:, lengths > 1e-9].min(axis=1, initial=np.inf))
 
 
 # ---- segments to things ---------------------------------------------------------------------------------------------
@@ -178,7 +161,7 @@ def named_things(
     counts: dict[str, int] = {}
     found = []
     for k in sorted({owners[k] for k in wholes}, key=lambda k: (-segments[k].points[:, 1].mean(), k)):
-        kind = answers[k].class_name or _UNKNOWN
+        kind = answers[k].class_name or UNKNOWN
         counts[kind] = counts.get(kind, 0) + 1
         mine = [j for j, owner in owners.items() if owner == k]
         points, colours = (np.concatenate([getattr(segments[j], of) for j in mine]) for of in ("points", "colours"))
@@ -194,7 +177,7 @@ def _is_sliver(one: Segment, whole: Segment) -> bool:
     if one.area > _SLIVER * whole.area:
         return False
     low, high = whole.points[:, 2].min() - _EDGE, whole.points[:, 2].max() + _EDGE
-    inside = inward(one.points[::4, :2], outline(whole.points)) > -_EDGE
+    inside = inward(one.points[::4, :2], hull_of(whole.points)) > -_EDGE
     heights = one.points[::4, 2]
     return bool((inside & (heights > low) & (heights < high)).mean() > _WITHIN)
 

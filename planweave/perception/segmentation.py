@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import cv2
 import numpy as np
 
 from planweave.perception.depth_views import NOISE, DepthView
-from planweave.perception.geometry import Plane
+from planweave.perception.geometry import Plane, percentile
 from planweave.perception.piece_groups import SURE, PieceGroups
 from planweave.perception.plane import find_ground
 from planweave.perception.surface_pieces import find_borders, find_pieces
@@ -74,7 +75,7 @@ def find_segments(
     return Segmentation(float(ground.height_at(x, y)), tuple(_segments(views, labels, groups)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Labels:
     """Numbers of pieces in a window of a scaled picture."""
 
@@ -82,13 +83,21 @@ class _Labels:
     rows: slice
     columns: slice
 
+    @cached_property
+    def pixels(self) -> np.ndarray:
+        """Indices of the window's pixels that are of pieces."""
+        return np.flatnonzero(self.pieces)
+
     def mask(self, chosen: np.ndarray, view: DepthView) -> np.ndarray:
-        """(h, w) bool: pixels of chosen pieces in the picture itself."""
+        """(h, w) bool: these of `pixels` in the picture itself."""
         width, height = scaled = view.scaled_size()
-        mask = np.zeros((height, width), np.uint8)
-        mask[self.rows, self.columns] = chosen[self.pieces]
+        mask, window = np.zeros((height, width), np.uint8), np.zeros(self.pieces.shape, np.uint8)
+        window.ravel()[self.pixels[chosen]] = 1
+        mask[self.rows, self.columns] = window
         size = view.depth.shape[1], view.depth.shape[0]
-        return np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_NEAREST) > 0 if size != scaled else mask > 0)
+        return np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_NEAREST) if size != scaled else mask).view(
+            bool
+        )
 
 
 def _window(view: DepthView, high: np.ndarray, shape: tuple[int, ...]) -> tuple[DepthView, slice, slice]:
@@ -112,23 +121,30 @@ def _segments(views: Sequence[DepthView], labels: Sequence[_Labels], groups: Pie
     """The things of the groups, highest first."""
     owners, uneven = groups.owners(), groups.uneven_ground()
     found = []
-    for thing in np.unique(owners[groups.piece]):
-        if int(thing) in uneven:
+    for thing, rows in groups.rows_of(owners).items():
+        if thing in uneven or percentile(groups.height[rows], 98) < LEAST_HEIGHT:
             continue
-        whole = _segment(views, labels, groups, owners == thing)
-        tops = groups.height[(owners == thing)[groups.piece]]
-        if whole.area < LEAST_AREA or np.percentile(tops, 98) < LEAST_HEIGHT:
+        whole = _segment(views, labels, groups, rows)
+        if whole.area < LEAST_AREA:
             continue
-        parts = [_segment(views, labels, groups, before == one) for before, one in groups.parts if owners[one] == thing]
+        parts = [
+            _segment(views, labels, groups, np.flatnonzero((before == one)[groups.piece]))
+            for before, one in groups.parts
+            if owners[one] == thing
+        ]
         found.append(replace(whole, parts=tuple(part for part in parts if part.area >= LEAST_AREA)))
     return sorted(found, key=lambda s: -float(s.points[:, 2].max()))
 
 
-def _segment(views: Sequence[DepthView], labels: Sequence[_Labels], groups: PieceGroups, pieces: np.ndarray) -> Segment:
-    mine = pieces[groups.piece]
-    masks = {view.name: label.mask(pieces, view) for view, label in zip(views, labels)}
-    area = float(groups.areas[mine].sum())
-    sure = mine & ~groups.beside_steps
-    if sure.sum() > SURE * mine.sum():
-        mine = sure
-    return Segment(groups.points[mine], groups.colours[mine], masks, area)
+def _segment(views: Sequence[DepthView], labels: Sequence[_Labels], groups: PieceGroups, rows: np.ndarray) -> Segment:
+    """What has these rows, in order, of the groups' points."""
+    masks, first = {}, 0
+    for view, label in zip(views, labels):
+        last = first + len(label.pixels)
+        masks[view.name] = label.mask(rows[slice(*np.searchsorted(rows, (first, last)))] - first, view)
+        first = last
+    area = float(groups.areas[rows].sum())
+    sure = rows[~groups.beside_steps[rows]]
+    if len(sure) > SURE * len(rows):
+        rows = sure
+    return Segment(groups.points[rows], groups.colours[rows], masks, area)

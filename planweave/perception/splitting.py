@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from planweave.perception.geometry import outline, rotate_into
+from planweave.perception.geometry import outline, percentile, rotate_into
 
 if TYPE_CHECKING:
     from planweave.perception.regions import Region
@@ -33,7 +33,7 @@ def split(region: Region, pixel: float) -> list[Region]:
     """
     if len(region.rows) < 12:
         return []
-    top = float(np.percentile(region.points[:, 2], 90))
+    top = percentile(region.points[:, 2], 90)
     flat = region.points[:, 2] > top - 0.009
     if flat.sum() < 40:
         return [region]

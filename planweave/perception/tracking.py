@@ -216,7 +216,7 @@ class Tracker:
         self._drop()
         self._name_anew()
         for detection in free:
-            if not detection.cut and not self._is_known(detection):
+            if (detection.beyond or not detection.cut) and not self._is_known(detection):
                 track = Track(self._next_id, detection)
                 track.looks[detection.look] += 1
                 self._next_id += 1
@@ -234,7 +234,12 @@ class Tracker:
             if (track.held and (detection.cut or detection.inferred)) or track.clashes(detection):
                 continue
             same = track.looks_like(detection)
-            if not same and not detection.cut and (track.misshapen(detection) or not alike(track.last, detection)):
+            if (
+                not same
+                and not detection.cut
+                and not track.last.cut
+                and (track.misshapen(detection) or not alike(track.last, detection))
+            ):
                 continue
             costs.append((math.dist(detection.position, track.last.position) + (0.0 if same else _LOOKS), i, j))
         taken_tracks: set[int] = set()
@@ -294,10 +299,13 @@ class Tracker:
         track.looks += track.doubtful  # it was itself, ill seen
         track.doubtful.clear()
         # The side of a hidden cube tells less about it than what was seen before.
-        if detection.cut or (detection.inferred and track.name and not moved):
+        if (detection.cut and not track.last.cut) or (detection.inferred and track.name and not moved):
             return
         track.seen += 1
-        track.whole = not detection.inferred
+        track.whole = not detection.inferred and not detection.cut
+        if track.last.cut and not detection.cut:  # now it is seen what it is
+            track.looks.clear()
+            track.judged_anew = True
         track.looks[detection.look] += 1
         red, green, blue = (o + self.rules.smoothing * (n - o) for o, n in zip(track.rgb, detection.rgb))
         track.rgb = red, green, blue

@@ -76,6 +76,18 @@ LAYERS = {
     **{node: {*LIBRARY, "planweave_ros"} for node in NODES},
 }
 
+#: What planweave/libero, a simulator, has of perception. It cuts out, follows and remembers nothing itself: no cv2.
+LIBERO_SEES = {
+    "depth_views",
+    "fixtures",
+    "geometry",
+    "robot_filter",
+    "scene_memory",
+    "seen_things",
+    "segmentation",
+    "vision_names",
+}
+
 #: The packages of planweave/core, lowest first: each imports from itself and from those before it.
 CORE = ("base", "pddl", "symbolic", "checks", "planning", "trees", "workflow")
 #: `Domain.world` reads the text form of a world, whose derived facts need the transition function of the domain.
@@ -128,6 +140,10 @@ def violations(path, names):
         there = part_of(*name.split(".")) if first in ROOMS else None
         if here in LAYERS and there in LAYERS and there != here and there not in LAYERS[here]:
             yield f"{here} imports {there}"
+        if here == "libero" and there == "perception" and not LIBERO_SEES.intersection(name.split(".")[2:3]):
+            yield f"libero imports {name}"
+        if here == "libero" and first == "cv2":
+            yield "libero looks at pictures itself"
         if here == there == "core":
             inside, below = path.parts[2], name.split(".")[2]
             if CORE.index(below) > CORE.index(inside):
@@ -190,6 +206,13 @@ def test_imports_keep_the_rules(path):
         ("planweave_ros/client.py", "from planweave.cli import run", "planweave_ros imports cli"),
         ("planweave/cli/run.py", "from planweave_ros.client import Client", None),
         ("planweave/bench/runner.py", "import benchmarks.system", "bench imports benchmarks"),
+        ("planweave/libero/views.py", "import cv2", "libero looks at pictures itself"),
+        ("planweave/libero/views.py", "from planweave.perception.scene_memory import SceneMemory", None),
+        (
+            "planweave/libero/views.py",
+            "from planweave.perception.tracking import Track",
+            "libero imports planweave.perception.tracking.Track",
+        ),
     ],
 )
 def test_the_rules_find_what_breaks_them(path, source, broken):

@@ -128,13 +128,13 @@ def test_the_words_for_things_are_the_domain_s():
     assert {"bowl", "cabinet", "wine_bottle", "cookie_box", "mug"} <= set(classes(KITCHEN))
 
 
-def test_what_has_no_name_is_an_object():
+def test_what_has_no_name_is_an_unknown_thing():
     class Silent:
         def names(self, pictures, marked, words, changing):
             return [UNKNOWN for _ in marked]
 
     world = see(KITCHEN, PICTURES, "", ROBOT, Silent()).world
-    assert {o.class_name for o in world.objects if o.type != "location"} == {"object"}
+    assert {o.class_name for o in world.objects if o.type != "location"} == {"unknown_thing"}
 
 
 def box(low, high, n=40):

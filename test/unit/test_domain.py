@@ -234,6 +234,9 @@ def test_literal_that_cannot_be_read(text):
         Literal.parse(text)
 
 
+SMALL = "(define (domain x) (:predicates (holding ?i)) (:action a :parameters () :precondition (and) :effect (and)))"
+
+
 @pytest.mark.parametrize(
     "pddl, notes, words",
     [
@@ -254,6 +257,9 @@ def test_literal_that_cannot_be_read(text):
             "actions:\n  a: {phrase: 'do {z}'}\n",
             "unknown parameter of a 'z'",
         ),
+        (SMALL, "extends: no_such_domain\n", r"x.yaml:1: unknown domain 'no_such_domain'"),
+        (SMALL, "extends: kitchen\n", r"x.yaml: kitchen extends another domain"),
+        (SMALL, "extends: tabletop\n", r"x.yaml:1: unknown type 'container'"),
     ],
 )
 def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
@@ -261,6 +267,23 @@ def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
     (tmp_path / "x.yaml").write_text(notes)
     with pytest.raises(DomainError, match=words):
         Domain.load(tmp_path / "x.pddl")
+
+
+def test_notes_that_extend_others_have_what_they_neither_give_nor_take_away():
+    tabletop, own = Domain.load(), "predicates:\n  holding: {negative: it holds nothing}\n"
+    x = Domain.load(SMALL, f"extends: tabletop\nclasses: {{}}\ngoals: {{once: null}}\n{own}", replace=True)
+    assert list(x.actions) == ["a"] and list(x.predicates) == ["holding"], "only what the PDDL text has"
+    holding, whole = x.predicates["holding"], tabletop.predicates["holding"]
+    assert (holding.phrase, holding.negative, holding.goal) == (whole.phrase, "it holds nothing", whole.goal)
+    goals = {k: v for k, v in tabletop.extra["goals"].items() if k != "once"}
+    assert (x.extra["goals"], x.extra["names"]) == (goals, tabletop.extra["names"]) and not x.classes
+
+
+def test_the_kitchen_says_of_picking_and_placing_what_the_tabletop_says():
+    tabletop, kitchen = Domain.load("tabletop"), Domain.load("kitchen")
+    assert kitchen.actions["place_on"].aliases == tabletop.actions["place_on"].aliases
+    assert kitchen.predicates["left_of"].phrase == tabletop.predicates["left_of"].phrase
+    assert "aside" not in kitchen.extra["goals"] and kitchen.extra["goals"]["closes"] == "closed"
 
 
 def test_unknown_domain_lists_those_there_are():

@@ -23,6 +23,7 @@ from planweave.perception.decoding import (
 )
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
+from planweave.perception.detectors.attributes import detect
 from planweave.perception.geometry import (
     Intrinsics,
     Pose,
@@ -34,7 +35,8 @@ from planweave.perception.geometry import (
 )
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.naming import Nameless, name_all
-from planweave.perception.object_classes import UNKNOWN, ObjectClasses
+from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
+from planweave.perception.regions import Region
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
 from planweave.perception.side_views import find_table
 from planweave.perception.supports import rest_on_supports
@@ -184,6 +186,15 @@ def test_the_table_is_found_through_noise_things_and_holes():
     plane = find_table(a_view(depth), (0.12, 1.0, -0.7, 0.7))
     assert plane.height_at(0.5, 0.0) == pytest.approx(-0.005, abs=0.0007)
     assert plane.tilt < 0.003
+
+
+@pytest.mark.parametrize("degrees", [0.5, 2.5, 5.0])
+def test_a_table_that_is_not_level_is_found_as_it_is(degrees):
+    slope = math.tan(math.radians(degrees))
+    view = a_view(np.full((480, 640), 1.05, dtype=np.float32))
+    depth = view.depth - slope * (view.points[..., 0] - 0.5)
+    depth[100:250, 100:300] -= 0.06
+    assert math.degrees(find_table(a_view(depth), (0.12, 1.0, -0.7, 0.7)).tilt) == pytest.approx(degrees, rel=0.1)
 
 
 def test_no_plane_where_no_table_is():
@@ -685,3 +696,45 @@ def test_a_pose_and_its_inverse():
     pose = Pose(rotation_from_quaternion(0.1, 0.2, 0.3, 0.9), np.array([1.0, 2.0, 3.0]))
     points = np.array([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5]])
     assert pose.inverse().apply(pose.apply(points)) == pytest.approx(points)
+
+
+# unknown things
+
+
+def raised(inside, height=0.06, rim=0.0):
+    """A grey region of what is inside an outline, of one height but for a rim (m) around it that is higher by 4 cm."""
+    rows, columns = (a.ravel() for a in np.mgrid[0:130, 0:130])
+    x, y = (rows - 65) * 0.002, (columns - 65) * 0.002
+    depth = inside(x, y)
+    z = np.where(depth < rim, height + 0.04, height)
+    chosen = depth > 0
+    points, grey = np.column_stack((0.5 + x, y, z))[chosen], np.full((int(chosen.sum()), 3), 120, np.uint8)
+    return Region(rows[chosen], columns[chosen], points, grey, np.zeros(len(points), bool))
+
+
+def disc(x, y):
+    return 0.09 - np.hypot(x, y)
+
+
+def square(x, y):
+    return 0.08 - np.maximum(abs(x), abs(y))
+
+
+def drill(x, y):
+    return np.maximum(0.025 - abs(y), np.minimum(0.025 - abs(x + 0.06), 0.1 - abs(y - 0.05)))
+
+
+@pytest.mark.parametrize(
+    ("inside", "rim", "height", "expected"),
+    [
+        (disc, 0.012, 0.01, "bowl"),
+        (square, 0.012, 0.01, "tray"),
+        (disc, 0.0, 0.06, UNKNOWN),
+        (square, 0.0, 0.06, UNKNOWN),
+        (drill, 0.0, 0.06, UNKNOWN),
+        (drill, 0.0, 0.02, UNKNOWN),
+    ],
+)
+def test_a_wide_thing_is_a_container_only_where_a_hollow_is_seen(inside, rim, height, expected):
+    found = detect(raised(inside, height, rim), 0.002, CLASSES)
+    assert found.class_name == expected and (found.receptacle, found.confidence > UNSURE) == (expected != UNKNOWN,) * 2

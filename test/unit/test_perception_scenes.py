@@ -11,8 +11,9 @@ from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.detectors.attributes import detect_by_attributes
+from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.perceiver import Perceiver
-from planweave.perception.pipeline import Pipeline
+from planweave.perception.pipeline import Pipeline, PipelineLimits
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.robots import load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
@@ -258,15 +259,31 @@ def detect(view, **changes):
     return Pipeline(EXTRINSICS).run(**parts)
 
 
-def test_an_object_partly_outside_the_picture_makes_no_new_object():
-    stage = Stage(
-        "objects:\n  - {kind: cube, colour: red, position: [0.5, 0.3]}\ntable: {size: [1.2, 2.2], centre: [0.35, 0]}\n"
-    )
-    stage.perceiver.pipeline.settings = stage.perceiver.pipeline.settings.__class__(table=(0.12, 1.0, -1.0, 1.0))
+CUBE_ON_A_WIDE_TABLE = """
+objects: [{kind: cube, colour: red, position: [0.5, 0.3]}]
+table: {size: [1.2, 2.2], centre: [0.35, 0]}
+"""
+
+
+def test_what_goes_on_beyond_the_picture_is_an_unknown_thing_until_it_is_seen_whole():
+    stage = Stage(CUBE_ON_A_WIDE_TABLE)
+    stage.perceiver.pipeline.settings = PipelineLimits(table=(0.12, 1.0, -1.0, 1.0))
     stage.put(0, 0.5, 0.748, 0.0)
-    assert stage.look(3) == {}
-    stage.put(0, 0.5, 0.6, 0.0)
-    assert list(stage.look(3)) == ["red_cube"]
+    (cut,) = stage.look(3).values()
+    assert (cut.thing.class_name, cut.visible) == (UNKNOWN, True) and cut.thing.confidence <= UNSURE
+    for y in (0.725, 0.70):
+        stage.put(0, 0.5, y, 0.0)
+        things = stage.look(4)
+    cube = things["red_cube"]
+    assert cube.id == cut.id and cube.thing.confidence > 0.5
+    stage.put(0, 0.5, 0.73, 0.0)
+    assert list(stage.look(3)) == ["red_cube"], "what it is was seen"
+
+
+def test_what_goes_on_beyond_the_searched_area_is_an_unknown_thing():
+    stage = Stage(CUBE_ON_A_WIDE_TABLE)
+    stage.put(0, 0.5, PipelineLimits().table[3], 0.0)
+    assert [o.thing.class_name for o in stage.look(3).values()] == [UNKNOWN]
 
 
 def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):

@@ -38,6 +38,16 @@ def memory(*named):
     return SceneMemory([seen(name, box, shots) for name, box in named], 0.0, lambda thing: True)
 
 
+def by(x, y, z=0.0):
+    return Pose(np.eye(3), np.array((x, y, z)))
+
+
+def let_go(kept, motion, shots):
+    """Take the cup and let it go after a motion."""
+    kept.carry("cup", by(0.0, 0.0, 0.2), [], 0.5, taken=True)
+    kept.let_go(motion, shots, 1.0)
+
+
 def middle(box):
     return (np.array(box[0]) + box[1]) / 2
 
@@ -76,24 +86,34 @@ def test_a_thing_of_other_colours_is_not_taken_for_it():
 def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     kept = memory(("cup", CUP), ("box", BOX))
     there = shifted(CUP, -0.1, -0.02)
-    thought = kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.1 + x, -0.02 + y, drop))))
-    kept.let_go("cup", thought, views(there, BOX), 1.0)
+    let_go(kept, by(-0.1 + x, -0.02 + y, drop), views(there, BOX))
     cup = kept.thing("cup")
     assert cup.visible and cup.was_put
     assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
 
 
+def test_what_is_carried_is_where_the_hand_is_unless_its_place_there_is_seen_empty():
+    kept, lift = memory(("cup", CUP), ("box", BOX)), by(0.0, 0.0, 0.2)
+    assert kept.carry("cup", lift, views(CUP, BOX), 1.0, taken=True) is None, "it stands where it was"
+    slipped = kept.carry("cup", lift, views(shifted(CUP, 0.01, 0.0, 0.19), BOX), 2.0, taken=True)
+    assert np.abs(slipped.translation - (0.01, 0.0, -0.01)).max() < 0.005
+    assert np.abs(kept.thing("cup").middle - middle(shifted(CUP, 0.01, 0.0, 0.19))).max() < 0.012
+    unseen = kept.carry("cup", lift, views(hidden=np.ones((240, 320), bool)), 3.0, taken=False)
+    assert (unseen.translation == 0).all()
+    assert kept.carry("cup", lift, views(BOX), 4.0, taken=False) is None, "its place is empty"
+
+
 def test_what_tipped_over_is_found_by_its_colours():
     kept = memory(("cup", CUP), ("box", BOX))
     lying = ((-0.1, 0.0, 0.0), (-0.02, 0.06, 0.06), RED)
-    kept.let_go("cup", kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.06, -0.1, 0.0)))), views(lying, BOX), 1.0)
+    let_go(kept, by(-0.06, -0.1), views(lying, BOX))
     cup = kept.thing("cup")
     assert cup.visible and np.abs(cup.middle[:2] - middle(lying)[:2]).max() < 0.03
 
 
 def test_what_was_let_go_and_is_nowhere_is_lost():
     kept = memory(("cup", CUP), ("box", BOX))
-    kept.let_go("cup", kept.thing("cup"), views(BOX), 1.0)
+    let_go(kept, by(0.0, 0.0), views(BOX))
     cup = kept.thing("cup")
     assert cup.lost and not cup.visible
 
@@ -101,7 +121,7 @@ def test_what_was_let_go_and_is_nowhere_is_lost():
 def test_a_thing_falls_no_deeper_than_what_is_below_it():
     kept = memory(("cup", CUP), ("tray", TRAY))
     there = shifted(CUP, -0.05, -0.3, 0.02)
-    kept.let_go("cup", kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.05, -0.3, 0.06)))), views(there, TRAY), 1.0)
+    let_go(kept, by(-0.05, -0.3, 0.06), views(there, TRAY))
     assert abs(kept.thing("cup").points[:, 2].max() - 0.10) < 0.006
 
 

@@ -357,6 +357,7 @@ def _read(source: _Source, notes_source: _Source) -> Domain:
     parsed = read_domain(source.name, source.text)
     notes = _read_notes(notes_source)
     try:
+        notes = _extended(notes, parsed, notes_source)
         return _compile(parsed, notes, notes_source)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
         raise DomainError(
@@ -448,6 +449,32 @@ def _read_notes(source: _Source) -> dict[str, Any]:
     if not isinstance(notes, dict):
         raise DomainError(f"{source.name}: expected a mapping with actions, predicates, classes, categories")
     return notes
+
+
+def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: _Source) -> dict[str, Any]:
+    """Notes with those of the domain that they extend: of actions and predicates that the PDDL text has, and of goals,
+    what they do not give or take away (null); of the rest, the keys that they lack.
+    """
+    if "extends" not in notes:
+        return notes
+    own, name = dict(notes), notes["extends"]
+    del own["extends"]
+    try:
+        base_path, _ = find_domain(str(name))
+    except UnknownNameError as error:
+        raise DomainError(f"{source.name}:{_line(source, 'extends')}: {error}") from None
+    base_source = _Source(base_path.with_suffix(".yaml").name, domain_texts(base_path)[1])
+    base = _read_notes(base_source)
+    if "extends" in base:
+        raise DomainError(f"{source.name}: {name} extends another domain; extend that one")
+    found = {**base, **own}
+    for key, names in (("actions", parsed.actions), ("predicates", parsed.vocabulary.predicates), ("goals", None)):
+        given = _section(own, key, source)
+        rows = {n: row for n, row in _section(base, key, base_source).items() if names is None or n in names}
+        for n, row in given.items():
+            rows[n] = {**rows[n], **row} if names is not None and row is not None and n in rows else row
+        found[key] = {n: row for n, row in rows.items() if row is not None}
+    return found
 
 
 def _section(notes: dict[str, Any], key: str, source: _Source) -> dict[str, Any]:

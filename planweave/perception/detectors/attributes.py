@@ -18,11 +18,14 @@ from planweave.geometry.columns import columns
 from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
-from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
-from planweave.perception.object_classes import ObjectClasses
+from planweave.perception.geometry import Outline, fit_sphere, outline, percentile, rotate_into, wrap_yaw
+from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 from planweave.perception.regions import Region
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
+_HOLLOW = 0.01  # m that the floor of a receptacle is below its rim, at least
+_ROUND, _FILLED = 1.35, 0.7  # longer side over shorter one of a round outline, at most; and share of its box, at least
+_RECTANGULAR = 0.8  # share of its box that the outline of a block fills, at least
 _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
 _WALL = 0.025  # m of width of a bit of a wall
 _DEEP = 0.02  # m that a small thing is hollow, at least
@@ -71,8 +74,14 @@ class _Look:
             bottom + size[2] if floor is None else floor,
             self.rgb,
             self.region.cut,
+            self.region.beyond,
             receptacle=receptacle,
         )
+
+    def unknown(self, outline: Outline) -> Detection:
+        """What no rule recognises: a box of that outline."""
+        size = (outline.long, outline.short, self.top)
+        return self.detection(UNKNOWN, "irregular", UNSURE, outline.centre, size, yaw=outline.yaw, symmetry=_HALF)
 
 
 def measure(regions: Sequence[Region], pixel: float, classes: ObjectClasses) -> list[Measured]:
@@ -202,6 +211,8 @@ def _inner(region: Region) -> np.ndarray:
 def detect(region: Region, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
     look = _look(region, pixel, classes)
+    if region.beyond:
+        return look.unknown(look.shape)
     return _receptacle(look) if look.shape.short > _RECEPTACLE_SIDE else _item(look)
 
 
@@ -220,7 +231,9 @@ def _receptacle(look: _Look) -> Detection:
     if squareness > 0.5:
         local = rotate_into(points[:, :2], rim.centre, rim.yaw)
         middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
-        floor = float(np.percentile(points[middle, 2], 30)) if middle.sum() > 20 else 0.006
+        floor = percentile(points[middle, 2], 30) if middle.sum() > 20 else 0.006
+        if floor > top - _HOLLOW:
+            return look.unknown(shape)
         name = look.classes.name("low_walls" if top < 0.052 else "high_walls", look.colour)
         return look.detection(
             name,
@@ -237,8 +250,10 @@ def _receptacle(look: _Look) -> Detection:
     radius = rim.radius
     centre = _circle_centre(rim)
     inner = points[away < 0.5 * radius, 2]
-    floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
+    floor = percentile(inner, 30) if len(inner) > 20 else 0.006
     size = (2 * radius, 2 * radius, top)
+    if rim.aspect > _ROUND or rim.fill < _FILLED or (top >= 0.030 and floor > top - _HOLLOW):
+        return look.unknown(shape)
     shape_name, kind = ("round_flat", "cylinder") if top < 0.030 else ("round_walls", "hollow")
     name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
@@ -266,7 +281,7 @@ def _item(look: _Look) -> Detection:
         crown = points
     face = outline(crown[:, :2], look.pixel / 2)
     spread = look.shape
-    own = top - float(np.percentile(points[:, 2], 3))
+    own = top - percentile(points[:, 2], 3)
     if top > 0.085 and own > 0.05 and face.radius < 0.020 and face.aspect < 1.4 and spread.short > 2.6 * face.radius:
         return _bottle(look, face)
     dome = _dome(look)
@@ -367,6 +382,8 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
             centre,
             (diameter, diameter, level),
         )
+    if face.fill < _RECTANGULAR:
+        return look.unknown(face)
     name = look.classes.name("other_top", look.colour)
     return look.detection(name, "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF)
 
@@ -376,7 +393,7 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     points = look.region.points
     centre = _circle_centre(neck)
     away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
-    radius = float(np.percentile(away, 92))
+    radius = percentile(away, 92)
     share = points[:, 2] / look.top
     shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)  # above a label, below the cap
     rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb

@@ -19,11 +19,11 @@ from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.by_head import ByHead
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.renaming import nameable, rename
+from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.regions import Region
 from planweave.perception.vision_names import Marked, Named, VisionNamer, vision_client
 
-UNKNOWN_THING = "unknown_thing"
-_SURE, _UNSURE = 0.9, 0.1  # confidence in an answer, and where there is none yet
+_SURE = 0.9  # confidence in an answer
 _PAUSE = 20.0  # s after a failure in which the model is not asked again
 
 
@@ -104,7 +104,7 @@ def _named(found: list[Detection], indices: Sequence[int], answers: Sequence[Nam
     for k, thing in enumerate(found):
         answer = named.get(k, Named())
         if answer is None:
-            kept.append(replace(thing, class_name=UNKNOWN_THING, confidence=_UNSURE))
+            kept.append(replace(thing, class_name=UNKNOWN, confidence=UNSURE))
         elif answer.class_name and not answer.is_nothing and not answer.part_of:
             phrase = " ".join(filter(None, (answer.colour, answer.class_name.replace("_", " "))))
             kept.append(rename(thing, phrase, _SURE))
