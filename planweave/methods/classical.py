@@ -41,7 +41,8 @@ def _check_seen(episode: Episode, world: World) -> None:
 
 @dataclass
 class Classical(PaperMode):
-    """max_replans: number of replans; plan_timeout: seconds per search; retries: of one action that slips.
+    """max_replans: number of replans; plan_timeout: seconds per search; retries: of one action that fails
+    otherwise than by _OUT_OF_REACH.
 
     limited: the place of a goal's object that was never seen is unknown to the planner, which cannot search for it.
     """
@@ -50,7 +51,7 @@ class Classical(PaperMode):
 
     max_replans: int = option(20, "plans after the first at most", 0, 1000)
     plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
-    retries: int = option(3, "repetitions of one action that fails", 0, 100)
+    retries: int = option(3, "repetitions of one action that fails, but not for want of a way or reach", 0, 100)
     limited: bool = option(False, "plan only for objects that were seen (FF-Replan-limited of the BCR paper)")
 
     def run(self, episode: Episode) -> None:

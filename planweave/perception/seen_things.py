@@ -133,6 +133,7 @@ def shown_segments(segments: Sequence[Segment]) -> Iterator[tuple[Segment, int]]
 
 
 def marked_segment(segment: Segment, views: Sequence[DepthView]) -> Marked:
+    """A segment as a namer is shown it: its masks, None in views that hardly show it, its middle and size, m."""
     masks = [mask if (mask := segment.masks[view.name]).sum() >= _LEAST_MASK else None for view in views]
     low, high = segment.points.min(axis=0), segment.points.max(axis=0)
     x, y, z = (low + high) / 2

@@ -156,9 +156,7 @@ class WorldModel:
     def on_detections(self, things: Iterable[Thing], stamp: float, furniture: Iterable[Furniture] = ()) -> None:
         """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it."""
         with self._changed:
-            if (
-                self._world.silent and stamp < self._seen_stamp - _BACK
-            ):  # ahead of the joint states that will tell the same
+            if self._world.silent and stamp < self._seen_stamp - _BACK:  # joint states will tell the same, later
                 self.clock_restarted()
             self._due_since = time.monotonic()
             was_silent = self._world.silent
