@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from planweave_interfaces.srv import ConfirmApproval
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -16,6 +17,7 @@ from planweave_ros.only_one import publishers
 from planweave_ros.presence import GRACE, LEASE, TASKS, Presence
 
 _DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
+_PAUSE = 0.02  # s between two looks at the graph
 _SECONDS = 5.0  # of wall time for feedback_node to answer
 
 
@@ -32,15 +34,23 @@ class Binding:
         self._departures = 0  # of feedback_nodes, when this one was bound
         self._presence = Presence(node, TASKS, on_arrival=self._meet)
 
-    def problem(self, sender: str) -> str:
-        """Why this body carries out no action of a sender; "" where it does. Waits where the one before may have died.
+    def problem(self, sender: str, given_up: Callable[[], bool]) -> str:
+        """Why this body carries out no action of a sender; "" where it does. Waits where the one before may have died,
+        or this one is not discovered yet, until that is given up.
 
         sender: key of a feedback_node's announcement (`show_own_presence`), in hexadecimal digits; empty for others.
         """
-        if not sender or until(lambda: self._obeys(sender), _DEATH):
+        if not sender or self._obeys(sender):
+            return ""
+        if until(lambda: given_up() or self._obeys(sender), _DEATH, _PAUSE) and not given_up():
             return ""
         names = publishers(self._node, self._topic)
         nodes = " and ".join(f"/{name}" for name in sorted(names.values()))
+        if sender not in {key.hex() for key in names}:
+            return (
+                f"the sender {sender[:64]!r} is no feedback_node that this body knows of (there: {nodes or 'none'}); "
+                "send tasks to feedback_node, or leave sender empty"
+            )
         return (
             f"{len(names)} feedback_nodes are in this ROS domain ({nodes}), and this body takes actions of "
             f"{'the one it met first' if self._bound else 'one'} only: end the other, or give it a domain of its own "

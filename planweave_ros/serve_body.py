@@ -10,9 +10,7 @@ from dataclasses import replace
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
 from planweave_interfaces.srv import Look
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
 from planweave.bodies.arm.input_checks import LONGEST
@@ -27,7 +25,7 @@ from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import LookingBody, Outcome
 from planweave.goals.rule_files import RuleFile
 from planweave_ros import conversions as convert
-from planweave_ros.deferred import RESULT_TIMEOUT
+from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
@@ -36,7 +34,7 @@ from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
-_CANCEL_SEEN = 1.0  # s for rclpy to set the state that follows the cancel callback
+_MOST_GOALS = 8  # that are looked at beside each other, one of which is carried out
 
 
 class WorldPublisher:
@@ -87,25 +85,16 @@ class BodyServer:
             keep_the_only_body(node, self._worlds, since)
         self.lock = threading.RLock()
         """Held while an action begins or is stopped; hold it to do what must not happen beside an action."""
-        self._current: ServerGoalHandle | None = None
+        self._current: Goal | None = None
         self._text = ""  # what the body is busy with
         self._why_ending = ""
-        self._canceled: set[bytes] = set()
+        self._goals = threading.Semaphore(_MOST_GOALS)
         self._commander = Presence(node, COMMANDER, self._on_commander_lost)
         self._binding = Binding(node)
         node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         if self._publishes:
             self._worlds.publish(body.observe())
-        self._server = ActionServer(
-            node,
-            ExecuteAction,
-            "execute_action",
-            self._execute,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
-            callback_group=ReentrantCallbackGroup(),
-            result_timeout=RESULT_TIMEOUT,
-        )
+        self._server = DeferredActionServer(node, ExecuteAction, "execute_action", self._start)
 
     # ---- for the node
 
@@ -191,13 +180,27 @@ class BodyServer:
             text = self._text
         self._node.get_logger().warning(f"{text}: who sent it has gone; {self._name} was stopped")
 
-    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goal = bytes(handle.goal_id.uuid)
+    def _start(self, goal: Goal) -> None:
+        """Carry a goal out on a thread of its own: one that has to wait keeps no thread from a cancellation."""
+        goal.on_cancel = lambda: self._on_cancel(goal)
+        if self._goals.acquire(blocking=False):
+            threading.Thread(target=self._execute, args=(goal,), daemon=True, name="execute_action").start()
+        else:
+            self._finish(goal, self._refused(Code.CONTROL_FAILED, f"{_MOST_GOALS} goals wait already; cancel them"))
+
+    def _execute(self, goal: Goal) -> None:
+        try:
+            self._finish(goal, self._outcome(goal))
+        except Exception as error:  # else nobody would hear of the goal's end
+            self._node.get_logger().error(f"execute_action: {error!r}")
+            goal.finish(ExecuteAction.Result(code=int(Code.CONTROL_FAILED), message=f"an error: {error!r}"), False)
+        finally:
+            self._goals.release()
+
+    def _on_cancel(self, goal: Goal) -> None:
         with self.lock:
-            self._canceled.add(goal)
-            if self._current is not None and bytes(self._current.goal_id.uuid) == goal:
+            if self._current is goal:
                 self._stop(Code.CANCELED, f"the action was cancelled; {self._name} was stopped")
-        return CancelResponse.ACCEPT
 
     def _stop(self, code: Code, why: str) -> None:
         """Stop the current action, where the body can be stopped; the lock is held."""
@@ -205,16 +208,16 @@ class BodyServer:
         if stop is not None:
             stop(code, why)
 
-    def _begin(self, handle: ServerGoalHandle, action: Action | None, timeout: float) -> Outcome | None:
+    def _begin(self, goal: Goal, action: Action | None, timeout: float) -> Outcome | None:
         """Make an action the current one; the outcome of one that is refused."""
         with self.lock:
             idle, busy = self._why_idle(), self._text
             if not busy and not idle:
-                self._current, self._text = handle, str(action or "an action without a name")
+                self._current, self._text = goal, str(action or "an action without a name")
                 begin = getattr(self.body, "begin", None)
                 if begin is not None:
                     begin(timeout)
-                if bytes(handle.goal_id.uuid) in self._canceled:
+                if goal.cancel_asked.is_set():
                     self._stop(Code.CANCELED, "the action was cancelled before it started")
                 if self._why_ending:
                     self._stop(Code.SAFETY_STOP, self._why_ending)
@@ -226,34 +229,34 @@ class BodyServer:
             f"{self._name} is busy with {busy}; send the action again when that is done, or cancel it first",
         )
 
-    def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
-        action, timeout = convert.action_from_msg(handle.request.action), float(handle.request.timeout)
+    def _outcome(self, goal: Goal) -> Outcome:
+        """The outcome of a goal: of its action, or of a refusal."""
+        action, timeout = convert.action_from_msg(goal.request.action), float(goal.request.timeout)
         if not timeout >= 0:  # nor NaN
-            return self._result(
-                handle, self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
-            )
+            return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
         timeout = min(timeout, LONGEST) if timeout > 0 else self._timeout
-        if problem := self._binding.problem(handle.request.sender):
-            return self._result(handle, self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved"))
+        if problem := self._binding.problem(goal.request.sender, lambda: self._is_over(goal)):
+            return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
         self._before()
-        refused = self._begin(handle, action, timeout)
+        refused = self._begin(goal, action, timeout)
         if refused is not None:
-            return self._result(handle, refused)
+            return refused
         try:
-            outcome = self._carry_out(handle, action, timeout)
+            goal.begin()
+            outcome = self._carry_out(goal, action, timeout)
         finally:
             with self.lock:
                 self._current, self._text = None, ""
         if self._publishes:
             self._worlds.publish(outcome.world)
-        return self._result(handle, outcome)
+        return outcome
 
-    def _carry_out(self, handle: ServerGoalHandle, action: Action | None, timeout: float) -> Outcome:
+    def _carry_out(self, goal: Goal, action: Action | None, timeout: float) -> Outcome:
         if action is None:
             return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
         if problem := self._problem():
             return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
-        if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(handle)):
+        if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(goal)):
             return self._refused(Code.SAFETY_STOP if self._why_ending else Code.CANCELED, why)
         if refused := self._against_rules(action):
             return refused
@@ -261,9 +264,9 @@ class BodyServer:
 
         def on_phase(phase: str, progress: float) -> None:
             feedback.phase, feedback.progress = phase, float(progress)
-            handle.publish_feedback(feedback)
+            goal.publish(feedback)
 
-        request = handle.request
+        request = goal.request
         try:
             outcome = self.body.execute(
                 action, task_id=request.task_id, timeout=timeout, on_phase=on_phase, approval=request.approval
@@ -278,7 +281,7 @@ class BodyServer:
                 Code.CONTROL_FAILED,
                 f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
             )
-        if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(handle)):
+        if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(goal)):
             outcome = replace(outcome, code=Code.CANCELED, message=why)
         return outcome
 
@@ -293,29 +296,18 @@ class BodyServer:
             return self._refused(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, f"{action}: {error}")
         return self._refused(Code.INVALID_ACTION, f"nothing was moved, {why}") if why else None
 
-    def _canceled_before(self, handle: ServerGoalHandle) -> str:
-        canceled = bytes(handle.goal_id.uuid) in self._canceled
-        return "the action was cancelled" if canceled else ""
+    def _is_over(self, goal: Goal) -> bool:
+        return bool(self._why_ending) or goal.cancel_asked.is_set()
+
+    def _canceled_before(self, goal: Goal) -> str:
+        return "the action was cancelled" if goal.cancel_asked.is_set() else ""
 
     def _refused(self, code: Code, message: str) -> Outcome:
         return Outcome(code, message, self.body.observe())
 
-    def _result(self, handle: ServerGoalHandle, outcome: Outcome) -> ExecuteAction.Result:
-        """Bring the goal to its end, and the result message."""
-        goal = bytes(handle.goal_id.uuid)
-        if outcome.ok:
-            handle.succeed()
-        elif (
-            goal in self._canceled
-            and outcome.code is Code.CANCELED
-            and until(lambda: bool(handle.is_cancel_requested), _CANCEL_SEEN)
-        ):
-            handle.canceled()
-        else:
-            handle.abort()
-        with self.lock:
-            self._canceled.discard(goal)
-        return ExecuteAction.Result(
+    def _finish(self, goal: Goal, outcome: Outcome) -> None:
+        """Bring the goal to its end."""
+        result = ExecuteAction.Result(
             code=int(outcome.code),
             message=outcome.message,
             unmet=convert.literals_to_msg(outcome.unmet),
@@ -324,6 +316,7 @@ class BodyServer:
             pushed=list(outcome.pushed),
             world=self._worlds.message(outcome.world),
         )
+        goal.finish(result, outcome.ok)
 
 
 def serve_body(

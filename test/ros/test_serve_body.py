@@ -114,6 +114,29 @@ def test_one_action_at_a_time_and_a_cancelled_one_ends_with_its_reason(serve):
     assert body.timeout == 3600.0, "no action takes longer"
 
 
+def test_goals_of_strangers_do_not_delay_a_cancellation(serve, monkeypatch):
+    """Each of them is looked at for as long as a feedback_node may take to be discovered."""
+    monkeypatch.setattr("planweave_ros.permission._DEATH", 30.0)
+    body = Stoppable(WORLD)
+    body.hold.clear()
+    served = serve(body)
+    handle = served.send("grasp(a)")
+    assert body.began.wait(60.0)
+    strangers = [served.send("grasp(b)", sender=b"nobody") for _ in range(7)]
+    ends = [stranger.get_result_async() for stranger in strangers]
+    too_many = served.do("grasp(b)", sender=b"nobody")
+    assert Code(too_many.code) is Code.CONTROL_FAILED and "wait already" in too_many.message
+    wait(handle.cancel_goal_async())
+    assert Code(wait(handle.get_result_async()).result.code) is Code.CANCELED
+    assert not any(end.done() for end in ends)
+    for stranger in strangers:
+        stranger.cancel_goal_async()
+    assert {wait(end).status for end in ends} == {5}  # STATUS_CANCELED
+    monkeypatch.setattr("planweave_ros.permission._DEATH", 0.0)
+    result = served.do("grasp(b)", sender=b"nobody")
+    assert Code(result.code) is Code.SAFETY_STOP and b"nobody".hex() in result.message
+
+
 def test_a_body_that_cannot_be_stopped_ends_its_action_first(serve):
     body = SymbolicBody(WORLD, faults={"grasp(a)": [(Code.NO_GRASP, "it slipped")]})
     body.hold.clear()

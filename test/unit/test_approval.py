@@ -161,6 +161,8 @@ def test_a_token_is_good_for_its_action_and_once(watch):
 
     def asking(action, **options):
         token, task_id = options["approval"], options["task_id"]
+        with pytest.raises(GoalError):  # a stranger's guess does not spend it
+            watcher.manager.confirm(task_id, "0" * 32, action)
         confirmed.append(watcher.manager.confirm(task_id, token, action))
         for wrong in (token, "", "0" * 32, watcher.asked(1).plan_hash, "é"):
             with pytest.raises(GoalError):

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], object], seconds: float) -> bool:
-    """Poll a condition that comes true within microseconds, usually; whether it did."""
+def until(condition: Callable[[], object], seconds: float, pause: float = 0.001) -> bool:
+    """Poll a condition that comes true within microseconds, usually; whether it did. pause: s between two looks."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(0.001)
+        time.sleep(pause)
     return True

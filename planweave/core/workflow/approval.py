@@ -189,11 +189,14 @@ class Approval:
 
     def confirm(self, token: str, action: Action) -> str:
         """Name of the person who approved the action of a token, which is valid once; raises GoalError for any other
-        token.
+        token, which leaves the one that is open as it is.
         """
         with self._answered:
-            good, self._open = self._open, None
-        if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
+            good = self._open
+            known = good is not None and hmac.compare_digest(good[0].encode(), token.encode())
+            if known:
+                self._open = None
+        if good is None or not known or good[1] != action:
             raise GoalError(f"{action} is not the next step of an approved plan")
         return self.approver
 
