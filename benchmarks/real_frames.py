@@ -265,4 +265,4 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
 
 
 def _row(figure: str, value: float, goal: str, met: bool) -> dict[str, Any]:
-    return {"figure": figure, "value": f"{value:.1f}", "goal": goal, "met": met}
+    return {"figure": figure, "value": f"{value:.1f}", "goal": goal, "met": bool(met)}

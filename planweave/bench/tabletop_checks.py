@@ -33,7 +33,7 @@ class ObjectPose:
     position: tuple[float, float, float]
     size: tuple[float, float, float]
     yaw: float = 0.0
-    tilt: float = 0.0  # of its upright axis, rad
+    rise: tuple[float, float, float] = (0.0, 0.0, 1.0)  # vertical component of each of its own axes, as unit vectors
     held: bool = False
 
     @property
@@ -49,8 +49,8 @@ class ObjectPose:
     @property
     def half_height(self) -> float:
         """Half its vertical extent in its current pose."""
-        widest = max(self.size[:2])
-        return (self.size[2] * abs(math.cos(self.tilt)) + widest * abs(math.sin(self.tilt))) / 2
+        x, y, z = (size * abs(rise) for size, rise in zip(self.size, self.rise))
+        return ((math.hypot(x, y) if Domain.load().is_round_class(self.kind) else x + y) + z) / 2
 
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
         """Whether a point lies within its outline in top view, dilated by `slack`."""

@@ -200,8 +200,8 @@ def scene_bodies(
         up = 2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy)
         yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz))
         centre = tuple(p + u * size[2] / 2 for p, u in zip((x, y, z), up))
-        tilt = math.acos(max(-1.0, min(1.0, up[2])))
-        bodies.append(ObjectPose(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, tilt, name == held))
+        rise = 2 * (qx * qz - qw * qy), 2 * (qy * qz + qw * qx), up[2]
+        bodies.append(ObjectPose(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, rise, name == held))
     return bodies
 
 
@@ -214,5 +214,5 @@ def world_bodies(world: World) -> list[ObjectPose]:
         x, y, z, w = thing.orientation or (0.0, 0.0, 0.0, 1.0)
         yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         held = Literal("holding", (thing.name,)) in world.facts
-        bodies.append(ObjectPose(thing.name, thing.class_name, thing.position, thing.size, yaw, 0.0, held))
+        bodies.append(ObjectPose(thing.name, thing.class_name, thing.position, thing.size, yaw, held=held))
     return bodies

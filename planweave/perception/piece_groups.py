@@ -40,6 +40,7 @@ _SAMPLE = 2000  # points
 _CONTACT = 6  # pixels
 _PART = 0.25  # of the size of the whole, up to which what hovers is a part
 _LOWER = 0.4  # share of its border that is the lower part of a thing's
+_WITHIN = 0.95  # share of a thing's points over what it lies in
 _PARTED = 0.5  # share of the lower edge of a thing below which there is nothing
 _NONE = np.zeros(0, np.int64)
 
@@ -273,8 +274,7 @@ class PieceGroups:
     def _is_bit(self, rows: np.ndarray, border: np.ndarray, whole: np.ndarray) -> bool:
         """Whether a group along a border is narrow, and not of another colour than a whole: a bit of its wall."""
         narrow = self.areas[rows].sum() < _NARROW * len(border) * self._pixel
-        looks = (np.median(self.colours[r], axis=0) for r in (rows, whole))
-        return bool(narrow) and not other_surface(*looks)
+        return bool(narrow) and not self._differ(rows, whole)
 
     @staticmethod
     def _away(points: np.ndarray, eye: np.ndarray) -> np.ndarray:
@@ -379,7 +379,7 @@ class PieceGroups:
             whole = max(touched, key=lambda k: len(touched[k]), default=None)
             if whole is None or len(touched[whole]) < _CONTACT or sizes[one] > _PART * sizes[whole]:
                 continue
-            if not self._stands(one, beside, touched, groups, owner):
+            if not self._stands(one, beside, touched, groups, owner) and not self._lies_in(groups[one], groups[whole]):
                 joined.append((one, whole))
         for one, whole in joined:
             self.join_two(one, whole)
@@ -420,6 +420,19 @@ class PieceGroups:
             if foot < low + max(_FOOT, 0.3 * (high - low)) and above:
                 return True
         return False
+
+    def _lies_in(self, rows: np.ndarray, around: np.ndarray) -> bool:
+        """Whether a thing of another colour lies across a hollow: within the outline of what it touches, and hardly
+        higher than that; a handle stands out, and slats look like the rest.
+        """
+        own, whole = self.points[rows], self.points[around]
+        within = inward(own[:, :2], hull_of(whole)) > -_RIM
+        low = np.median(own[:, 2]) < percentile(whole[:, 2], 98) + _RIM
+        return bool(within.mean() > _WITHIN and low) and self._differ(rows, around)
+
+    def _differ(self, one: np.ndarray, two: np.ndarray) -> bool:
+        """Whether points are of surfaces of two colours."""
+        return other_surface(*(np.median(self.colours[rows], axis=0) for rows in (one, two)))
 
     def _faces_up(self, around: np.ndarray, rows: np.ndarray) -> bool:
         """Whether most of what is seen of a group around and below the points of another one is its upper side."""

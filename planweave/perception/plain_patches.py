@@ -6,6 +6,8 @@ only where a few plain patches cover it, each of which reaches the edge of the p
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import cv2
 import numpy as np
 
@@ -16,11 +18,27 @@ LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
 _COVERED = 0.8  # share of a piece that is of such patches
 _PLAIN = 14.0  # standard deviation of brightness, 0 to 255, of a plain patch
 _TOP = 0.3  # share of a patch that is level, from which on that tells whether it is plain
+_CORE = 5  # pixels; the line between two surfaces is thinner
 _OPEN = 0.3  # share of a patch's border that is the edge of the piece
 
 
 def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
     """Numbers of pieces (h, w) int32 with those parted that are several flush plain things."""
+    return _with_parts(view, labels, _COVERED, _parted)
+
+
+def cut_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
+    """Numbers of pieces (h, w) int32, with each that has several surfaces by their colours cut into these."""
+    return _with_parts(view, labels, 0.0, lambda _, __, piece, groups: _nearest(piece, list(filter(_core, groups))))
+
+
+def _with_parts(
+    view: DepthView,
+    labels: np.ndarray,
+    least: float,
+    parted: Callable[[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]], list[np.ndarray]],
+) -> np.ndarray:
+    """Numbers of pieces with those parted that have several surfaces; least: share of a piece that patches cover."""
     colours = smooth(view.rgb)
     families = np.where(labels > 0, family_image(colours), 0).astype(np.uint8)
     inner = np.ones(labels.shape, np.uint8)  # patches do not go on across the borders of pieces
@@ -43,21 +61,22 @@ def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
     several = np.bincount(owner[large], minlength=len(sizes)) > 1
     several[0] = False
     next_label = len(sizes)
-    for piece in np.nonzero(several & (covered > _COVERED * sizes))[0]:
-        parted = _parted(colours, view.level, patches, labels == piece, np.nonzero(large & (owner == piece))[0])
-        for mask in parted[1:]:
-            labels[mask] = next_label
+    labels = labels.copy()
+    for number in np.nonzero(several & (covered > least * sizes))[0]:
+        piece = labels == number
+        x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
+        window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
+        groups = _surfaces(colours[window], patches[window], np.nonzero(large & (owner == number))[0])
+        if len(groups) < 2:
+            continue
+        for mask in parted(colours[window], view.level[window], piece[window], groups)[1:]:
+            labels[window][mask] = next_label
             next_label += 1
     return labels
 
 
-def _parted(
-    colours: np.ndarray, level: np.ndarray, patches: np.ndarray, piece: np.ndarray, numbers: np.ndarray
-) -> list[np.ndarray]:
-    """Masks of the things in a piece with these large patches: one where they are of one thing."""
-    x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
-    window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
-    piece_, patches, colours = piece[window], patches[window], colours[window]
+def _surfaces(colours: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
+    """Masks of the surfaces that patches are of: one for all those of one colour, however it is lit."""
     masks = [patches == number for number in numbers]
     looks = [np.median(colours[mask], axis=0) for mask in masks]
     whole = list(range(len(masks)))
@@ -65,22 +84,31 @@ def _parted(
         for j in range(i):
             if not other_surface(looks[i], looks[j]):
                 whole = [whole[j] if k == whole[i] else k for k in whole]
-    groups = [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
-    edge = cv2.erode(piece_.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
+    return [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
+
+
+def _parted(colours: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:
+    """Masks of the things in a piece of several surfaces: one where they are of one thing."""
+    edge = cv2.erode(piece.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
     for mask in groups:
         border = mask & (cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0)
         if (border & cv2.dilate(edge.astype(np.uint8), np.ones((3, 3), np.uint8))).sum() < _OPEN * border.sum():
             return [piece]
-        top = mask & level[window]  # a lit top and a shaded side are plain, each by itself
+        top = mask & level  # a lit top and a shaded side are plain, each by itself
         if colours[top if top.sum() > _TOP * mask.sum() else mask].max(axis=1).std() > _PLAIN:
             return [piece]
+    return _nearest(piece, groups)
+
+
+def _core(mask: np.ndarray) -> bool:
+    """Whether a surface is more than the blurred line between two others."""
+    return bool(cv2.erode(mask.view(np.uint8), np.ones((_CORE, _CORE), np.uint8)).sum() > _CORE)
+
+
+def _nearest(piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:
+    """A piece cut into what is nearest to each of its surfaces."""
     if len(groups) < 2:
         return [piece]
     away = [cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 3) for mask in groups]
     nearest = np.argmin(away, axis=0)
-    found = []
-    for k in range(len(groups)):
-        full = np.zeros(piece.shape, bool)
-        full[window] = piece_ & (nearest == k)
-        found.append(full)
-    return found
+    return [piece & (nearest == k) for k in range(len(groups))]

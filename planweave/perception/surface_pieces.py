@@ -8,11 +8,12 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import STEP, DepthView
-from planweave.perception.plain_patches import part_by_colours
+from planweave.perception.plain_patches import cut_by_colours, part_by_colours
 
 LEAST_AREA = 1e-4  # m^2 that a piece starts from; what is smaller belongs to its neighbours
 _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
+_MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
 _LINE = 2  # pixels of the lines between pieces
 _SHADOW = 16  # pixels without depth that a border crosses
@@ -52,7 +53,9 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
     labels = np.maximum(_closed(np.where(free, grown, 1), view) - 1, 0)
-    return part_by_colours(view, _joined(np.where(free, labels, 0), view))
+    pieces = _joined(np.where(free, labels, 0), view)
+    pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
+    return part_by_colours(view, pieces)
 
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
@@ -84,8 +87,11 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
     return np.concatenate(one), np.concatenate(two), np.concatenate(ahead)
 
 
-def _joined(labels: np.ndarray, view: DepthView) -> np.ndarray:
-    """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first."""
+def _joined(labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None) -> np.ndarray:
+    """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first.
+
+    wholes: labels (h, w) of what colours have cut them from; those of one must be parted for most of their border.
+    """
     one, two, ahead = _neighbours(labels)
     flat, z = labels.ravel(), view.range.ravel()
     ends, straight = [], np.ones(len(one), bool)
@@ -114,10 +120,18 @@ def _joined(labels: np.ndarray, view: DepthView) -> np.ndarray:
         else np.zeros((0, 2))
     )
     borders = {(int(k) // count, int(k) % count): row for k, row in zip(keys, sums)}
-    parent = np.arange(count)
+    parent, whole = np.arange(count), np.arange(count)
+    if wholes is not None:
+        whole[labels] = wholes
+
+    def share(pair: tuple[int, int]) -> float:
+        """Cut share of a border, of the share from which on it parts."""
+        cut_, length = borders[pair]
+        return float(cut_ / length / (_MOSTLY if whole[pair[0]] == whole[pair[1]] else _PARTED))
+
     while borders:
-        a, b = min(borders, key=lambda k: (borders[k][0] / borders[k][1], k))
-        if borders[a, b][0] >= _PARTED * borders[a, b][1]:
+        a, b = min(borders, key=lambda k: (share(k), k))
+        if share((a, b)) >= 1:
             break
         parent[parent == b] = a
         del borders[a, b]

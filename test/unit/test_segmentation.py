@@ -55,6 +55,10 @@ CASES = {
     ),
     "a tray": (tray(0, 0, 0.2, 0.05), 1),
     "a box": (tray(0, 0, 0.16, 0.1), 1),
+    "what lies across a box, flush with its walls": (
+        [*tray(0, 0, 0.16, 0.05), box(0, 0, 0.03, (0.158, 0.04, 0.02), RED)],
+        2,
+    ),
     "a thing in a tray": ([*tray(0, 0, 0.24, 0.05), box(0, 0, 0.008, (0.05,) * 3, RED)], 2),
 }
 

@@ -346,6 +346,13 @@ def test_a_thing_that_fell_over_is_measured_as_it_lies():
     assert lies.position == pytest.approx((0.575, 0.0, 0.026)) and lies.bottom == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_thing_that_rolled_about_its_long_axis_is_as_high_as_it_is_thick():
+    scene = load_scene("banana_in_bowl")
+    rolled = [((0.5, 0.0, 0.1), (math.sin(math.pi / 4), 0.0, 0.0, math.cos(math.pi / 4)))] * len(scene.objects)
+    banana = next(b for b in scene_bodies(scene, rolled) if b.name == "banana")
+    assert banana.half_height == pytest.approx(banana.size[1] / 2) and banana.size[0] > 2 * banana.size[1]
+
+
 GOOD = {
     "sentence": "x",
     "source": "y",
