@@ -28,7 +28,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from std_msgs.msg import String
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.health import Level, Report
 from planweave.core.base.parameter import option_parameters
 from planweave.core.symbolic.domain import Domain
@@ -351,6 +351,7 @@ class FeedbackNode(GuardedNode):
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
         task = self.manager.get(request.task_id)
+        response.code = UnknownNameError.code if task is None else ""
         if task is None and self.manager.dropped(request.task_id):
             response.message = (
                 f"{request.task_id} has ended and is no longer kept: only the last {self._settings['kept_tasks']} are "
@@ -384,6 +385,14 @@ class FeedbackNode(GuardedNode):
             )
         except PlanweaveError as error:
             result.message = str(error)
+            result.status = TaskStatus(
+                sentence=request.sentence,
+                method=request.method,
+                state=TaskStatus.FAILED,
+                phase="refused",
+                message=result.message,
+                code=error.code_name,
+            )
             goal.finish(result, success=False)
             return
         goal.on_cancel = lambda: self._cancel_quietly(task.status.task_id)
@@ -420,7 +429,7 @@ def _refusals(response: Any) -> Iterator[None]:
     try:
         yield
     except PlanweaveError as error:
-        response.message = str(error)
+        response.message, response.code = str(error), error.code_name
 
 
 def _read_domain(name: str) -> None:

@@ -36,7 +36,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError, refused
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
@@ -358,7 +358,7 @@ class Client(TaskCalls):
         )
         response = self._call("submit_task", request, "feedback_node")
         if not response.accepted:
-            raise GoalError(response.message)
+            raise refused(GoalError, response.message, response.code)
         return str(response.task_id)
 
     def interpret_goal(self, sentence: str, world: World, timeout: float = 60.0) -> Reading:
@@ -384,7 +384,7 @@ class Client(TaskCalls):
         """One task with its record; the newest where no id is given."""
         response = self._call("get_task", GetTask.Request(task_id=task_id), "feedback_node")
         if not response.found:
-            raise PlanweaveError(response.message)
+            raise refused(PlanweaveError, response.message, response.code)
         return convert.status_from_msg(response.status), _load(response.record)
 
     # The simulation

@@ -385,6 +385,7 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
         questions=status.questions,
         fallback=status.fallback,
         message=status.message,
+        code=status.code,
         elapsed=float(status.elapsed),
         usage=usage_to_msg(status.usage),
     )
@@ -420,6 +421,7 @@ def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
         questions=int(msg.questions),
         fallback=bool(msg.fallback),
         message=msg.message,
+        code=msg.code,
         elapsed=float(msg.elapsed),
         usage=usage_from_msg(msg.usage),
         dry_run=bool(msg.dry_run),

@@ -23,6 +23,7 @@ from planweave.core.base.errors import (
     ParseError,
     PlanweaveError,
     UnknownNameError,
+    refused,
 )
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import Plan
@@ -161,7 +162,7 @@ class PlannerQuestion:
 
     def fill_error(self, reply: Any, error: PlanweaveError) -> None:
         """Put a failure into the result or response: what was wrong, and what was asked of the model until then."""
-        reply.message = str(error)
+        reply.message, reply.code = str(error), error.code_name
         if isinstance(error, NoModelError):
             reply.usage.endpoint = NoClient.endpoint
         elif error.usage is not None:
@@ -182,7 +183,7 @@ class PlannerQuestion:
             error = (
                 AmbiguityError(reply.message, unclear)
                 if unclear
-                else (self.error or (ParseError if answered else ModelError))(reply.message)
+                else refused(self.error or (ParseError if answered else ModelError), reply.message, reply.code)
             )
             error.usage = used if used.endpoint not in ("", NoClient.endpoint) else None
             raise error

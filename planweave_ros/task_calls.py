@@ -11,7 +11,7 @@ from typing import Any
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.srv import AnswerQuestion, ApprovePlan, CancelTask, EditPlan, PauseTask, ResumeTask
 
-from planweave.core.base.errors import GoalError, PlanweaveError
+from planweave.core.base.errors import GoalError, PlanweaveError, refused
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
@@ -48,7 +48,7 @@ class TaskCalls:
     ) -> str:
         response = self._call(name, request, "feedback_node", timeout)
         if not response.success:
-            raise error(response.message)
+            raise refused(error, response.message, response.code)
         return str(response.message)
 
     def cancel(self, task_id: str = "") -> str:

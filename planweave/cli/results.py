@@ -51,6 +51,7 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
             "questions",
             "fallback",
             "message",
+            "code",
         )
     }
     return {
@@ -104,8 +105,8 @@ def result_json(result: TaskResult) -> dict[str, Any]:
     return {
         "success": result.success,
         "message": result.message,
-        **({"code": AmbiguityError.code} if result.status.question else {}),
-        **{key: value for key, value in status_json(result.status).items() if key != "message"},
+        "code": AmbiguityError.code if result.status.question else result.status.code,
+        **{key: value for key, value in status_json(result.status).items() if key not in ("message", "code")},
         "tree": as_json(result.rows),
         "record": result.record,
     }

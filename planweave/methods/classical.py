@@ -7,7 +7,7 @@ not see it tries to take it, and learns that it is in a closed container.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -58,7 +58,7 @@ class Classical(PaperMode):
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
         disproved: dict[Literal, frozenset[Literal]] = {}  # what acting showed to be false, as long as nothing changes
         predicted = UnobservedEffects()
-        failures: Counter[Action] = Counter()
+        failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
         tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
         self._surprise = ""  # why the last plan was given up, in words
         world = episode.observe()
@@ -70,14 +70,7 @@ class Classical(PaperMode):
                 _check_seen(episode, world)
             disproved = {fact: then for fact, then in disproved.items() if then == _circumstances(world)}
             believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
-            plan = solve(
-                episode.domain,
-                believed,
-                episode.goal,
-                self.plan_timeout,
-                all_outcomes=True,
-                namespace=episode.namespace,
-            )
+            plan = self._solve(episode, believed, disproved, failures)
             episode.journal.add(
                 "classical_plan",
                 actions=[str(a) for a in plan],
@@ -86,17 +79,23 @@ class Classical(PaperMode):
             )
             asked = {a for g in world.unmet(episode.goal) for a in g.args}
             hidden = sorted(asked & never_seen(episode.domain, world))
-            situation = (believed.facts, plan, failures.total())
+            situation = (believed.facts, plan, sum(map(len, failures.values())))
             if not plan or (hidden and situation in tried):
                 why = f", since {', '.join(map(spoken, hidden))} was never seen" if hidden else ""
                 episode.tell(message=f"all that can be done is done, and whether it had its effect cannot be seen{why}")
                 return
             tried.add(situation)
             world = self._follow(episode, plan, world, disproved, predicted, failures)
-            action, count = failures.most_common(1)[0] if failures else (None, 0)
-            if episode.stopped or count > self.retries:
+            gave_up = (
+                list(failures)[-1:]
+                if episode.stopped
+                else [a for a, said in failures.items() if len(said) > self.retries]
+            )
+            for action in gave_up:
+                count = len(failures[action])
                 often = f" {count} times, at last" if count > 1 else ""
-                episode.tell(message=f"gave up: {action} failed{often} since: {episode.message}")
+                episode.tell(message=f"gave up: {action} failed{often} since: {failures[action][-1]}")
+            if episode.stopped or gave_up:
                 return
             if world.unmet(episode.goal) and attempt < self.max_replans:
                 episode.corrections += 1
@@ -105,6 +104,30 @@ class Classical(PaperMode):
             + (f", at last since {self._surprise}" if self._surprise else "")
         )
 
+    def _solve(
+        self,
+        episode: Episode,
+        world: World,
+        disproved: Mapping[Literal, object],
+        failures: Mapping[Action, Sequence[str]],
+    ) -> tuple[Action, ...]:
+        """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan."""
+        try:
+            return solve(
+                episode.domain,
+                world,
+                episode.goal,
+                self.plan_timeout,
+                all_outcomes=True,
+                namespace=episode.namespace,
+            )
+        except NoPlanError as error:
+            names = {literal.args[0] for literal in disproved}
+            because = [said[-1] for action, said in failures.items() if names & set(action.args)]
+            if not because:
+                raise
+            raise NoPlanError(f"{error} (tried: {'; '.join(dict.fromkeys(because))})", error.proved) from None
+
     def _follow(
         self,
         episode: Episode,
@@ -112,7 +135,7 @@ class Classical(PaperMode):
         world: World,
         disproved: dict[Literal, frozenset[Literal]],
         predicted: UnobservedEffects,
-        failures: Counter[Action],
+        failures: dict[Action, list[str]],
     ) -> World:
         """Execute a plan until its end or until the observed state differs from the predicted one; returns the observed
         world.
@@ -123,7 +146,7 @@ class Classical(PaperMode):
             outcome = episode.execute(action)
             observed = outcome.world
             if not outcome.ok:
-                failures[action] += 1
+                failures[action] = [*failures.pop(action, []), outcome.message]
                 self._surprise = f"it could not {episode.domain.phrase(action)}: {outcome.message}"
                 predicted.discard(action)
                 if outcome.final:

@@ -60,6 +60,7 @@ class Episode:
     alone: bool = False  # no other method takes over: the method's switch `paper`, or a given tree
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
+    failed: Outcome | None = None  # of the last action, where it failed
     stopped: bool = False  # by a person or a safety limit: nothing more may be tried
     undo_problem: str = ""  # why the last action could not be undone
     held: set[Literal] = field(default_factory=set)  # facts observed around actions so far
@@ -156,6 +157,7 @@ class Episode:
                 "after_pause", action=str(action), code=outcome.code.name, message=outcome.message, done=outcome.ok
             )
             self.executed += outcome.ok
+            self.failed = None if outcome.ok else outcome
             self.held.update(outcome.world.facts)
             self.tell(message="" if outcome.ok else outcome.message)
         return outcome
@@ -178,6 +180,7 @@ class Episode:
         if self.pause.is_set:
             self.pause.know(outcome.world)
             self.pause.note = f"{action} was interrupted" if interrupted else ""
+        self.failed = None if outcome.ok or interrupted else outcome
         self.stopped = self.stopped or (outcome.final and not interrupted)
         wrong = action_error(self.domain, outcome.code, outcome.unmet, self.held)
         self.held.update(outcome.world.facts)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planweave.core.base.errors import GoalError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
@@ -503,16 +503,19 @@ class TaskManager:
         with self._changed:
             self._changed.notify_all()
 
-    def _end(self, task: Task, state: TaskState, message: str) -> None:
+    def _end(self, task: Task, state: TaskState, message: str, code: str = "") -> None:
         with self._changed:
             if task.ending:
                 return
             task.ending = True
         final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
+        final = replace(final, code=code or (CanceledError.code if state is TaskState.CANCELED else ""))
         task.status = final
         task.pause.end()
         with logged_loss(final.task_id):
-            task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
+            task.journal.add(
+                "ended", state=state.name, code=final.code, message=message, seconds_taken=round(final.elapsed, 3)
+            )
         with logged_loss(final.task_id):
             if self._store is not None:
                 self._store.update(final)

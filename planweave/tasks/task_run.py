@@ -18,6 +18,7 @@ from planweave.core.base.errors import (
     UnknownNameError,
 )
 from planweave.core.base.usage import Usage
+from planweave.core.planning.classical import NoPlanError
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import keeping, ruled
@@ -54,7 +55,7 @@ class TaskRun:
     make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
     the goal, "" for none. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns once the
     body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. changed(task): called at
-    every change; end(task, state, message): ends it; set_aside(task): what it waits in for an answer.
+    every change; end(task, state, message, code): ends it; set_aside(task): what it waits in for an answer.
     namespace: of the body, for service names in messages. load_domain: returns a world's domain.
     """
 
@@ -62,7 +63,7 @@ class TaskRun:
     body: LookingBody
     make: Callable[[str], Method]
     changed: Callable[[Task], None]
-    end: Callable[[Task, TaskState, str], None]
+    end: Callable[..., None]
     set_aside: Callable[[Task], AbstractContextManager[None]]
     fallback: str = MODEL_FREE
     action_timeout: float = 60.0
@@ -133,10 +134,12 @@ class TaskRun:
             if isinstance(error, PlanRefusedError):  # what was understood may be why
                 self.memory.forget(task.answers.entries)
             self._see_unmet(task)
-            self.end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
+            state = TaskState.CANCELED if canceled else TaskState.FAILED
+            self.end(task, state, str(error) or "cancelled", error.code_name)
         except Exception as error:
             log.exception("task %s", task.status.task_id)
-            self.end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
+            message = f"internal error ({type(error).__name__}: {error}); see the log"
+            self.end(task, TaskState.FAILED, message, "internal")
 
     def _keeping(self, keep: tuple[Literal, ...], world: World) -> TaskRun:
         """The same run under the rules that no action may end these literals; raises GoalError where one does not hold
@@ -273,6 +276,7 @@ class TaskRun:
                 task,
                 TaskState.FAILED,
                 f"no plan was found that reaches the goal: {message or check.message}; a dry run, nothing was moved",
+                str(NoPlanError.code),
             )
 
     def _act(
@@ -423,7 +427,9 @@ class TaskRun:
             domain = self.load_domain(finding.look.world.domain)
             missing = "; ".join(domain.phrase(u.negated()) for u in finding.unmet)
             blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)
-            self.end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])))
+            failed = task.episode.failed if task.episode is not None else None
+            code = failed.code.name.lower() if failed is not None else "not_reached"
+            self.end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])), code)
         else:
             why = "; ".join(finding.unconfirmed)
             what = "holds" if finding.unmet else "was reached"
@@ -431,6 +437,7 @@ class TaskRun:
                 task,
                 TaskState.NOT_CONFIRMED,
                 f"it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+                "not_confirmed",
             )
 
     def _see_unmet(self, task: Task) -> None:

@@ -206,21 +206,23 @@ def test_submit_get_and_list(system, spin_until):
 
 
 @pytest.mark.parametrize(
-    "request_fields, words",
+    "request_fields, code",
     [
-        ({"sentence": ""}, "empty"),
-        ({"sentence": "x" * 10_000}, "10000 characters"),
-        ({"sentence": "put a in the tray", "method": "magic"}, "unknown method 'magic'"),
+        ({"sentence": ""}, "goal"),
+        ({"sentence": "x" * 10_000}, "goal"),
+        ({"sentence": "put a in the tray", "method": "magic"}, "unknown_name"),
     ],
 )
-def test_what_is_not_accepted_says_why(system, request_fields, words):
+def test_what_is_not_accepted_says_why(system, request_fields, code):
+    from planweave_interfaces.msg import TaskStatus
     from planweave_interfaces.srv import SubmitTask
 
     reply = result_of(system.submit.call_async(SubmitTask.Request(**request_fields)))
-    assert not reply.accepted and words in reply.message
+    assert not reply.accepted and reply.message and reply.code == code
     handle, _ = run(system, **request_fields)
     result = result_of(handle.get_result_async()).result
-    assert not result.success and words in result.message
+    assert not result.success and result.message == reply.message
+    assert (result.status.state, result.status.code) == (TaskStatus.FAILED, code)
 
 
 def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(system):

@@ -4,6 +4,8 @@ import json
 import runpy
 from pathlib import Path
 
+import pytest
+
 from planweave.cli.main import main
 from planweave.core.base.errors import PlanweaveError, SceneError, UnknownNameError
 from planweave.core.base.failure import Code
@@ -11,9 +13,10 @@ from planweave.core.base.failure import Code
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_table_in_the_documents_is_made_of_the_classes():
-    tool = runpy.run_path(str(ROOT / "tools" / "codes.py"))
-    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"]()
+@pytest.mark.parametrize("name", ["codes", "messages"])
+def test_the_tables_in_the_documents_are_made_of_the_code(name):
+    tool = runpy.run_path(str(ROOT / "tools" / f"{name}.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), f"run: python tools/{name}.py"
 
 
 def classes(root):

@@ -352,6 +352,29 @@ def test_classical_counts_only_what_failed(code, times):
     e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
     Classical(retries=2).run(e)
     assert e.message == f"gave up: grab_and_putin(a, left_tray) failed{times} since: it did not work"
+    assert e.failed.code is code
+
+
+def test_classical_tells_of_the_action_that_a_safety_limit_stopped():
+    """And not of the one that has failed most often until then."""
+    body = SymbolicBody(
+        tabletop(OBJECTS, FACTS),
+        {
+            "grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "it slipped")] * 2,
+            "grab_and_putin(b, left_tray)": [(Code.SAFETY_STOP, "somebody is near b")],
+        },
+    )
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray); in(b, left_tray)")
+    Classical().run(e)
+    assert e.message == "gave up: grab_and_putin(b, left_tray) failed since: somebody is near b"
+
+
+def test_where_failures_leave_no_plan_they_are_told():
+    fault = (Code.PLANNING_FAILED, "no way was found in 5 s")
+    body = SymbolicBody(tabletop(OBJECTS, FACTS), {"grab_and_putin(a, left_tray)": [fault], "grasp(a)": [fault]})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with pytest.raises(NoPlanError, match=r"\(tried: no way was found in 5 s\)"):
+        Classical().run(e)
 
 
 def asked_again(*plans, other=(), **options):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.world_model import WorldModel
 
-_LONGEST = 10.0  # s of wall time
+_LONGEST = 60.0  # s of wall time
 _LONG = 0.5  # s of wall time in which a joint state comes where any do, also of an arm at rest
 _POLL = 0.005  # s
 
@@ -16,7 +16,7 @@ _POLL = 0.005  # s
 def fresh_look(
     world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, names: RosNames | None = None
 ) -> tuple[bool, str]:
-    """Wait at most ten seconds until the world includes an image taken from now on; returns whether it does, and why
+    """Wait at most a minute until the world includes an image taken from now on; returns whether it does, and why
     not.
 
     states: returns the send time of the second newest joint state (ns of system time) and the stamp of the newest one

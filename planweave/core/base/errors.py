@@ -31,6 +31,13 @@ class PlanweaveError(Exception):
         return self.code.name.lower() if isinstance(self.code, Code) else self.code
 
 
+def refused(kind: type[PlanweaveError], message: str, code: str) -> PlanweaveError:
+    """An error that another process told of: of a kind, with that process's code where it gave one."""
+    error = kind(message)
+    error.code = code or error.code
+    return error
+
+
 class ConfigError(PlanweaveError):
     """A configuration, scene, workspace or parameter file has an error; the message names file and line."""
 

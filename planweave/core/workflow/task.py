@@ -72,3 +72,4 @@ class TaskStatus:
     before: tuple[tuple[Literal, ...], ...] = ()
     reached: int = 0
     keep: tuple[Literal, ...] = ()
+    code: str = ""

@@ -1,0 +1,130 @@
+"""Write docs/messages.md: every message of an error or a failed action with its code and where it is made.
+
+python tools/messages.py
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "messages.md"
+FOLDERS = (
+    "planweave",
+    "planweave_ros",
+    "executor_node",
+    "feedback_node",
+    "perception_node",
+    "planner_node",
+    "simulation_node",
+)
+_HEAD = """# Messages
+
+Every message of an error or a failed action in one table, to be searched for what was said: `…` stands for what
+differs. The code tells its kind ([codes.md](codes.md); in capitals: [failure codes](architecture.md#failure-codes)),
+the last column the module and function that make it. Made by `python tools/messages.py`; a test compares it, so that no
+text changes unseen. What to do on a Franka: [franka.md](franka.md#messages).
+
+| message | code | made in |
+|---|---|---|
+"""
+_LONGEST = 160
+
+
+class Message(NamedTuple):
+    """A text with … for what differs, its code, and where it is made."""
+
+    text: str
+    code: str
+    place: str
+
+
+def messages() -> list[Message]:
+    """All of them, sorted by their texts."""
+    trees = {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+    codes = _codes(item for tree in trees.values() for item in tree.body if isinstance(item, ast.ClassDef))
+    found = set()
+    for path, tree in trees.items():
+        place = path.relative_to(ROOT).with_suffix("").as_posix()
+        for function, call in _calls(tree, ""):
+            if (made := _message(call, codes)) is not None:
+                found.add(Message(*made, f"`{place}` {function}".strip()))
+    return sorted(found, key=lambda m: (m.text.lstrip("… ").lower(), m))
+
+
+def _codes(classes: Iterator[ast.ClassDef]) -> dict[str, str]:
+    """Codes of the classes of errors by their names, inherited ones as well."""
+    own: dict[str, str] = {}
+    bases: dict[str, str] = {}
+    for item in classes:
+        bases[item.name] = next((b.id for b in item.bases if isinstance(b, ast.Name)), "")
+        for line in item.body:
+            target = line.targets[0] if isinstance(line, ast.Assign) else getattr(line, "target", None)
+            value = getattr(line, "value", None)
+            if isinstance(target, ast.Name) and target.id == "code" and isinstance(value, ast.Constant):
+                own[item.name] = str(value.value)
+    found = {}
+    for name in bases:
+        above = name
+        while above and above not in own:
+            above = bases.get(above, "")
+        if above:
+            found[name] = own[above]
+    return found
+
+
+def _calls(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
+    """All calls below a node with the function that they are in."""
+    for child in ast.iter_child_nodes(node):
+        inner = child.name if isinstance(child, ast.FunctionDef) else function
+        if isinstance(child, ast.Call):
+            yield inner, child
+        yield from _calls(child, inner)
+
+
+def _message(call: ast.Call, codes: dict[str, str]) -> tuple[str, str] | None:
+    """Text and code of a call that makes an error or a failed outcome; None of any other."""
+    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    if len(call.args) > 1 and (code := _failure(call.args[0])):
+        text = _text(call.args[1])
+    elif call.args and name in codes:
+        code, text = codes[name], _text(call.args[0])
+        text = f"unknown {text} '…'" if name == "UnknownNameError" else text
+    else:
+        return None
+    text = " ".join(text.split())
+    return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …", code) if any(map(str.isalpha, text)) else None
+
+
+def _failure(arg: ast.expr) -> str:
+    if isinstance(arg, ast.Attribute) and isinstance(arg.value, ast.Name) and arg.value.id == "Code":
+        return arg.attr
+    return ""
+
+
+def _text(arg: ast.expr) -> str:
+    """A literal text with … for what is put into it, and for what is no literal."""
+    if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
+        return arg.value
+    if isinstance(arg, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in arg.values)
+    if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Add):
+        return _text(arg.left) + _text(arg.right)
+    return "…"
+
+
+def page() -> str:
+    """The whole page."""
+    rows = (f"| {m.text.replace('|', chr(92) + '|')} | `{m.code}` | {m.place} |\n" for m in messages())
+    return _HEAD + "".join(rows)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
