@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.home_tasks import HomeBody, HomeTask
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.checks.validation import Validation, Validator
 from planweave.core.symbolic.world import Action, World
 
@@ -66,7 +66,7 @@ def _varied(plan: Sequence[Action], world: World, rate: float, rng: random.Rando
     return tuple(steps)
 
 
-def _works(simulator: Simulator, task: HomeTask, plan: Sequence[Action]) -> bool:
+def _works(simulator: HomeSimulator, task: HomeTask, plan: Sequence[Action]) -> bool:
     """Whether every step can be done and the goal holds then; the simulator is as before."""
     done = all(simulator.execute(step).ok for step in plan) and all(map(simulator.holds, task.goal))
     simulator.reset()

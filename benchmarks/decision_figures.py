@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.household_figures import large_home
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Validator
 from planweave.core.symbolic.domain import Domain
@@ -73,7 +73,7 @@ class Decisions:
     """A planner with ready replies on a home, on worlds along a way through it. objects: how many the world tells."""
 
     def __init__(self, graph: dict[str, Any] | None = None) -> None:
-        self.simulator = Simulator(graph_from(graph or large_home()))
+        self.simulator = HomeSimulator(graph_from(graph or large_home()))
         self.domain: Domain = self.simulator.vocabulary.domain
         names = {n.class_name: n.name for n in reversed([*self.simulator.graph.nodes.values()])}
         self.salmon, self.fridge = names["salmon"], names["fridge"]

@@ -13,7 +13,7 @@ from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.script import read_line
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import ParseError
 from planweave.core.base.usage import Usage
 from planweave.core.planning.classical import solve
@@ -90,7 +90,7 @@ def eai_tasks(data_folder: Path, folder: Path) -> list[HomeTask]:
 
 
 def _eai_task(row: dict[str, Any], home: dict[str, Any], path: Path) -> HomeTask | None:
-    simulator = Simulator(graph_from(home, row["id"]))
+    simulator = HomeSimulator(graph_from(home, row["id"]))
     graph, vocabulary = simulator.graph, simulator.vocabulary
     goal = [state_literal(graph, vocabulary, g["id"], g["state"]) for g in row["state_goals"]]
     goal += [edge_literal(graph, e["from_id"], e["relation_type"], e["to_id"]) for e in row["edge_goals"]]

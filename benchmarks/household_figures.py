@@ -24,7 +24,7 @@ from typing import Any
 from planweave.bodies.home.graph import graph_from, read_graph
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.script import write_line
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
 
@@ -75,7 +75,7 @@ def densest_home(data_folder: Path) -> JsonGraph | None:
 
 def a_script(data: JsonGraph, steps: int = 400, seed: int = 0) -> list[str]:
     """Lines that can all be executed one after the other: chosen at random among what is possible, all kinds mixed."""
-    simulator, rng = Simulator(graph_from(data)), random.Random(seed)
+    simulator, rng = HomeSimulator(graph_from(data)), random.Random(seed)
     domain = simulator.vocabulary.domain
     names = [n.name for n in simulator.graph.nodes.values() if n is not simulator.graph.character]
     lines: list[str] = []
@@ -106,7 +106,7 @@ def figures(data_folder: Path | None = None, repeats: int = 5) -> dict[str, Any]
 def _figures_of(data: JsonGraph, repeats: int) -> dict[str, Any]:
     lines, text, loads = a_script(data), json.dumps(data), 4 * repeats
     actions = _actions(data, lines)
-    simulator = Simulator(graph_from(data))
+    simulator = HomeSimulator(graph_from(data))
 
     def run() -> None:
         simulator.reset()
@@ -123,11 +123,11 @@ def _figures_of(data: JsonGraph, repeats: int) -> dict[str, Any]:
         "steps": len(actions),
         "step_us": step * 1e6,
         "steps_per_second": 1 / step,
-        "load_ms": _best(lambda: Simulator(read_graph(text)), loads) * 1e3,
-        "load_and_first_step_ms": _best(lambda: Simulator(read_graph(text)).execute(actions[0]), loads) * 1e3,
-        "load_and_first_look_ms": _best(lambda: _looked(Simulator(read_graph(text))), loads) * 1e3,
+        "load_ms": _best(lambda: HomeSimulator(read_graph(text)), loads) * 1e3,
+        "load_and_first_step_ms": _best(lambda: HomeSimulator(read_graph(text)).execute(actions[0]), loads) * 1e3,
+        "load_and_first_look_ms": _best(lambda: _looked(HomeSimulator(read_graph(text))), loads) * 1e3,
         "observe_ms": _best(lambda: observer.look(simulator), repeats) * 1e3,
-        "memory_mib": _memory(lambda: _looked(Simulator(read_graph(text)))),
+        "memory_mib": _memory(lambda: _looked(HomeSimulator(read_graph(text)))),
     }
     if importlib.util.find_spec("virtualhome_eval") is not None:
         theirs = _theirs(text, lines, repeats)
@@ -142,7 +142,7 @@ def _figures_of(data: JsonGraph, repeats: int) -> dict[str, Any]:
     return result
 
 
-def _looked(simulator: Simulator) -> Simulator:
+def _looked(simulator: HomeSimulator) -> HomeSimulator:
     """The simulator after a first look around, and all facts made."""
     observer = Observer()
     observer.begin(simulator)
@@ -153,7 +153,7 @@ def _looked(simulator: Simulator) -> Simulator:
 def _actions(data: JsonGraph, lines: list[str]) -> list[Action]:
     from planweave.bodies.home.script import read_line
 
-    simulator = Simulator(graph_from(data))
+    simulator = HomeSimulator(graph_from(data))
     return [read_line(line, simulator.graph, simulator.vocabulary) for line in lines]
 
 

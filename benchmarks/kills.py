@@ -34,7 +34,7 @@ from planweave.launcher.systems import load_system
 from planweave_ros import conversions as convert
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.client import Client
-from planweave_ros.presence import TASKS, Presence
+from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.qos import LATCHED
 from planweave_ros.spin import spun
 

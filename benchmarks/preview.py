@@ -17,7 +17,7 @@ from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     """The rows."""
     domain, scene, settings = Domain.load("tabletop"), PlanningScene(), SkillSettings()
     robot, kinematics = scene.robot, Kinematics(scene.model, scene.robot)
-    safety = Safety(kinematics, Limits.of(robot).scaled(settings.speed, settings.acceleration))
+    safety = Safety(kinematics, JointLimits.of(robot).scaled(settings.speed, settings.acceleration))
     world = WorldModel(domain, load_workspace("tabletop"), kinematics, safety)
     things = [Thing(f"{c}_cube", "item", "cube", (x, y, 0.025), (0.05,) * 3, colour=c) for c, (x, y) in _CUBES.items()]
     things.append(Thing("tray", "container", "tray", (0.58, 0.38, 0.02), (0.2, 0.28, 0.04), shape="hollow"))

@@ -22,7 +22,7 @@ from planweave.robots import load_robot
 from planweave_ros.action_port import CANCEL
 from planweave_ros.client import Client
 from planweave_ros.controllers import joint_trajectory
-from planweave_ros.presence import BODY, Presence
+from planweave_ros.liveliness import BODY, Presence
 
 STANDS = 0.02  # rad/s: no joint is faster
 SOON = 2.0  # s of wall time to standstill

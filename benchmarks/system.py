@@ -29,8 +29,8 @@ from benchmarks.spun_node import wait_until
 from planweave.core.base.errors import PlanweaveError, SystemDownError
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Outcome
+from planweave_ros.body_client import RosBody
 from planweave_ros.client import Client
-from planweave_ros.ports import RosBody
 from planweave_ros.tabletop_runs import running_parts
 
 COLOURS = ("red", "blue", "green", "yellow")

@@ -21,7 +21,7 @@ from rich.progress import track
 
 from benchmarks.perception_figures import REALISTIC, Figures, compare, intrinsics_of, random_scene, render
 from benchmarks.planning_figures import measure as measure_planning
-from planweave.bench.tabletop_tasks import OWN, PAPERS, Task, load_task
+from planweave.bench.tabletop_tasks import OWN, PAPERS, TabletopTask, load_task
 from planweave.bench.task_files import ids_of
 from planweave.core.base.errors import SceneError
 from planweave.core.base.paths import find_config
@@ -30,7 +30,7 @@ from planweave.perception.pipeline import Pipeline
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.offscreen import choose_gl
-from planweave_ros.tabletop_runs import Run, Stage, Truth, running_parts
+from planweave_ros.tabletop_runs import RunningStage, TabletopRun, Truth, running_parts
 
 SUCCESS, RECOVERED = 0.98, 0.90
 FAULTS = 0.05  # share of the objects to be moved that slip once, and of those that vanish once
@@ -50,12 +50,14 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     return rows
 
 
-def measure(tasks: Sequence[Task], seeds: Sequence[int], console: Console) -> tuple[list[Run], list[Run]]:
+def measure(
+    tasks: Sequence[TabletopTask], seeds: Sequence[int], console: Console
+) -> tuple[list[TabletopRun], list[TabletopRun]]:
     """Runs by the reference plans, and runs with faults by the classical planner, one after the other."""
-    plain: list[Run] = []
-    faulty: list[Run] = []
+    plain: list[TabletopRun] = []
+    faulty: list[TabletopRun] = []
     with tempfile.TemporaryDirectory() as folder, running_parts(console) as (client, body, node):
-        stage = Stage(client, body, Truth(node), Path(folder))
+        stage = RunningStage(client, body, Truth(node), Path(folder))
         for task in track(tasks, "tasks", console=console):
             for seed in seeds:
                 plain.append(stage.run(task, seed))
@@ -65,7 +67,7 @@ def measure(tasks: Sequence[Task], seeds: Sequence[int], console: Console) -> tu
     return plain, faulty
 
 
-def _tell(console: Console, run: Run) -> None:
+def _tell(console: Console, run: TabletopRun) -> None:
     """A line for every run that went wrong or met a fault."""
     if not run.success or run.failures or run.slips or run.vanishings:
         faults = f", {run.slips} slips, {run.vanishings} vanishings put in" if run.slips or run.vanishings else ""
@@ -74,7 +76,7 @@ def _tell(console: Console, run: Run) -> None:
         console.print(f"{run.task} {run.seed}{faults}: {end}{said}", highlight=False, markup=False)
 
 
-def _task_rows(tasks: Sequence[Task], runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _task_rows(tasks: Sequence[TabletopTask], runs: Sequence[TabletopRun]) -> list[dict[str, Any]]:
     rows = [_runs_row(task.id, [r for r in runs if r.task == task.id]) for task in tasks]
     papers = [r for r in runs if r.task in PAPERS]
     if papers:
@@ -94,7 +96,7 @@ def _task_rows(tasks: Sequence[Task], runs: Sequence[Run]) -> list[dict[str, Any
     return [*rows, _row("failed actions by code", named or "none")]
 
 
-def _runs_row(name: str, runs: Sequence[Run]) -> dict[str, Any]:
+def _runs_row(name: str, runs: Sequence[TabletopRun]) -> dict[str, Any]:
     good = [r for r in runs if r.success]
     wall, motion = (statistics.median([getattr(r, key) for r in good] or [float("nan")]) for key in ("wall", "motion"))
     actions = statistics.median([r.actions for r in runs])
@@ -107,7 +109,7 @@ def _runs_row(name: str, runs: Sequence[Run]) -> dict[str, Any]:
     )
 
 
-def _recovery_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _recovery_rows(runs: Sequence[TabletopRun]) -> list[dict[str, Any]]:
     papers = [r for r in runs if r.task in PAPERS] or list(runs)
     hit = [r for r in papers if r.slips or r.vanishings]
     good, recovered = sum(r.success for r in papers), sum(r.success for r in hit)

@@ -19,7 +19,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     for number in NUMBERS:
         console.print(f"{number} cubes …")
         rng = random.Random(options.seed + number)
-        model = WorldModel(domain, places, kinematics, Safety(kinematics, Limits()))
+        model = WorldModel(domain, places, kinematics, Safety(kinematics, JointLimits()))
         things = _cubes(number, rng)
         first = _milliseconds(model.on_detections, things, 1.0)
         changed = []

@@ -52,7 +52,7 @@ from planweave.geometry.upright_shape import is_upright, yaw_of
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
-from planweave_ros.arm_ports import ArmPorts, Names
+from planweave_ros.arm_ports import ArmPorts, ControllerNames
 from planweave_ros.camera_pictures import Pictures
 from planweave_ros.fixture_messages import fixture_from_msg, part_from_msg
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
@@ -106,7 +106,7 @@ class ExecutorNode(ManagedNode):
         )
         self._world = self._make_world(safety, worlds)
         self._ports = ArmPorts(
-            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
+            self, ControllerNames(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
         )
         self._moveit = self._make_moveit() if values["arm"] == "moveit" else None
         self._arm, self._make_skills = self._make_arm()

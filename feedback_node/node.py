@@ -41,14 +41,14 @@ from planweave.tasks.naming import names_in
 from planweave.tasks.task_manager import Method, Task, TaskManager
 from planweave.tasks.task_store import TaskStore
 from planweave_ros import conversions as convert
+from planweave_ros.body_client import RosBody, RosEyes
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.liveliness import TASKS, show_own_presence
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.plan_task import PlanTaskServer
-from planweave_ros.planner_port import RosPlanner
-from planweave_ros.ports import RosBody, RosEyes
-from planweave_ros.presence import TASKS, show_own_presence
+from planweave_ros.planner_client import RosPlanner
 from planweave_ros.previews import Previews
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node

@@ -41,7 +41,7 @@ from planweave.perception.drawing import annotate, box_in_image
 from planweave.perception.fixture_views import as_objects
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
-from planweave.perception.markers import Shape, shapes
+from planweave.perception.markers import MarkerShape, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.robot_filter import RobotState
@@ -177,7 +177,7 @@ class PerceptionNode(ManagedNode):
         self._joints = JointHistory(robot=self._robot)
         self._said: dict[str, float] = {}
         self._complained = self._table_told = False
-        self._shapes: tuple[Shape, ...] | None = None
+        self._shapes: tuple[MarkerShape, ...] | None = None
         self._frame_at = self._joints_at = -math.inf  # time.monotonic() when the last one came
         self._forget_asked = threading.Event()
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
@@ -513,7 +513,7 @@ def changes_to_msg(changes: Changes, header: Header) -> SceneChanges:
     return SceneChanges(header=header, **names)
 
 
-def shape_to_msg(shape: Shape, base_frame: str) -> Marker:
+def shape_to_msg(shape: MarkerShape, base_frame: str) -> Marker:
     """One shape as a marker in the robot's base frame."""
     return marker_to_msg(
         shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, base_frame

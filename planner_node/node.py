@@ -32,8 +32,8 @@ from planweave.methods.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.liveliness import PLANNER, show_presence
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.presence import PLANNER, show_presence
 from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.spin import run_node
 

@@ -14,11 +14,11 @@ from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.guarded import node_of
 from planweave_ros.only_one import NAMELESS, services_of
-from planweave_ros.other_commanders import OtherCommanders
+from planweave_ros.other_commanders import HeardCommanders
 
 
 @dataclass(frozen=True)
-class Names:
+class ControllerNames:
     """Names of the arm's controller, the fingers' controller, and the node of a hand with its own actions."""
 
     arm: str
@@ -29,7 +29,7 @@ class Names:
 class ArmPorts:
     """Action clients of one node. A trajectory has times (n,) s, positions and velocities a row each."""
 
-    def __init__(self, node: Node, names: Names, robot: RobotDescription):
+    def __init__(self, node: Node, names: ControllerNames, robot: RobotDescription):
         self._node, self._names, self._robot = node, names, robot
         self._goals: ActionPort | None = None
         self._actions: list[ActionPort] = []
@@ -38,12 +38,12 @@ class ArmPorts:
         """The first of the actions in use that nobody offers; empty for none."""
         return next((action.name for action in self._actions if not action.there), "")
 
-    def others(self, kind: str, on_command: Callable[[str], None]) -> OtherCommanders:
+    def others(self, kind: str, on_command: Callable[[str], None]) -> HeardCommanders:
         """Who else commands the arm's controller. kind: of planweave.bodies.arm.arms.choose.ARMS; on_command: see
         OtherCommanders.
         """
         goals = None if kind == "moveit" else lambda goal: self._goals is not None and self._goals.sent(goal)
-        return OtherCommanders(self._node, f"{self._names.arm}/joint_trajectory", self._follow, goals, on_command)
+        return HeardCommanders(self._node, f"{self._names.arm}/joint_trajectory", self._follow, goals, on_command)
 
     def wrong_controller(self, simulated: bool) -> str:
         """Why the arm's controller, which is there, must not be used; empty for no reason. simulated: whether it must

@@ -96,7 +96,7 @@ def nanoseconds(stamp: Time) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-class Observer:
+class CameraObserver:
     """A node of its own for a command that looks at a camera, and at a robot, once. Use as a context manager."""
 
     def __init__(self, name: str) -> None:
@@ -108,7 +108,7 @@ class Observer:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
 
-    def __enter__(self) -> Observer:
+    def __enter__(self) -> CameraObserver:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -12,9 +12,9 @@ from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Choice as ChoiceMsg
 from planweave_interfaces.msg import Clarification as ClarificationMsg
+from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import GoalStep as GoalStepMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
-from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
 from planweave_interfaces.msg import Question as QuestionMsg
@@ -30,9 +30,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from planweave.core.base.errors import WorldError
 from planweave.core.base.names import one_line
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
-from planweave.core.trees.action_tree import Node as TreeNode
+from planweave.core.trees.action_tree import TreeNode as TreeNode
 from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
@@ -226,17 +226,17 @@ def world_from_msg(msg: WorldMsg) -> World:
     return world
 
 
-def plan_to_msg(plan: Plan) -> PlanMsg:
+def plan_to_msg(plan: CountedPlan) -> PlanMsg:
     """A plan as a message."""
     steps = [PlanStepMsg(action=action_to_msg(s.action), text=s.text, original=s.original) for s in plan.steps]
     has_logprob = plan.logprob is not None
     return PlanMsg(steps=steps, samples=plan.samples, has_logprob=has_logprob, logprob=float(plan.logprob or 0.0))
 
 
-def plan_from_msg(msg: PlanMsg) -> Plan:
+def plan_from_msg(msg: PlanMsg) -> CountedPlan:
     """A plan from its message."""
     steps = tuple(PlanStep(Action(s.action.name, tuple(s.action.arguments)), s.text, s.original) for s in msg.steps)
-    return Plan(steps, int(msg.samples), float(msg.logprob) if msg.has_logprob else None)
+    return CountedPlan(steps, int(msg.samples), float(msg.logprob) if msg.has_logprob else None)
 
 
 def usage_to_msg(usage: Usage) -> UsageMsg:

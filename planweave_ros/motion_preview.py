@@ -54,9 +54,9 @@ class MotionPreviewServer:
             response.message = f"the arm is busy with {busy}; ask again when that is done"
             return response
         try:
-            body = self._skills().body
+            context = self._skills().context
             steps = self._preview.motions(
-                actions, self._world, self._state(), body.arm.safety, body.settings, self._check
+                actions, self._world, self._state(), context.arm.safety, context.settings, self._check
             )
         except PlanweaveError as error:
             response.message = str(error)

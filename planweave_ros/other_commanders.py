@@ -21,7 +21,7 @@ _ANY = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # also o
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 
 
-class OtherCommanders:
+class HeardCommanders:
     """Listens to the controller's topic and to the status of its action; see arms.base.OtherCommanders.
 
     own_goal: whether a goal id is of this node; None where others send its goals (MoveIt), so that goals say nothing.

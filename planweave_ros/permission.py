@@ -13,8 +13,8 @@ from planweave.bodies.arm.waiting import until
 from planweave.core.symbolic.world import Action
 from planweave_ros.asking import ask
 from planweave_ros.conversions import action_to_msg
+from planweave_ros.liveliness import GRACE, LEASE, TASKS, Presence
 from planweave_ros.only_one import publishers
-from planweave_ros.presence import GRACE, LEASE, TASKS, Presence
 
 _DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
 _PAUSE = 0.02  # s between two looks at the graph

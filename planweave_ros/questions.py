@@ -26,7 +26,7 @@ from planweave.core.base.errors import (
     refused,
 )
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.plan import CountedPlan
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Candidate, Planner
 from planweave.core.workflow.question import AmbiguityError, Clarification
@@ -93,7 +93,7 @@ CODECS: Mapping[Any, Codec] = {
     tuple[tuple[Literal, ...], ...]: _each(Codec(convert.goal_step_to_msg, convert.goal_step_from_msg)),
     tuple[str, ...]: _each(_TEXT),
     tuple[int, ...]: _each(_WHOLE),
-    tuple[Plan, ...]: _each(Codec(convert.plan_to_msg, convert.plan_from_msg)),
+    tuple[CountedPlan, ...]: _each(Codec(convert.plan_to_msg, convert.plan_from_msg)),
     tuple[Candidate, ...]: _each(Codec(convert.candidate_to_msg, convert.candidate_from_msg)),
 }
 

@@ -21,7 +21,7 @@ from planweave.launcher.one_system import join
 from planweave.launcher.ros_distribution import refuse_old_ros
 
 if TYPE_CHECKING:
-    from planweave_ros.ports import RosBody
+    from planweave_ros.body_client import RosBody
 
 _ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
 
@@ -40,8 +40,8 @@ class Robot:
         from rclpy.executors import MultiThreadedExecutor
         from rclpy.signals import SignalHandlerOptions
 
+        from planweave_ros.body_client import RosBody
         from planweave_ros.calling import MUTUAL_DISCOVERY
-        from planweave_ros.ports import RosBody
         from planweave_ros.running_tasks import RunningTasks
         from planweave_ros.spin import spun
 
@@ -116,7 +116,7 @@ def _prepare() -> None:
         )
     os.environ.update(environment)
     try:
-        import planweave_ros.ports  # noqa: F401
+        import planweave_ros.body_client  # noqa: F401
     except ImportError as error:
         raise ConfigError(
             f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and source "

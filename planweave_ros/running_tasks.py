@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from planweave.core.workflow.task import TaskState
 from planweave_ros.asking import ask
-from planweave_ros.presence import TASKS, Presence
+from planweave_ros.liveliness import TASKS, Presence
 
 _SECONDS = 3.0  # of wall time for feedback_node to answer
 

@@ -28,9 +28,9 @@ from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.liveliness import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
 from planweave_ros.permission import Binding
-from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down

@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
 from planweave.bench.tabletop_checks import ObjectPose
-from planweave.bench.tabletop_tasks import Task, check, scene_bodies
+from planweave.bench.tabletop_tasks import TabletopTask, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import PlanweaveError
@@ -35,9 +35,9 @@ from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.simulation.scene import Scene, load_scene
+from planweave_ros.body_client import RosBody
 from planweave_ros.client import Client
 from planweave_ros.conversions import time_from_msg
-from planweave_ros.ports import RosBody
 from planweave_ros.spin import spun
 
 NODES = ("simulation_node", "perception_node", "executor_node")
@@ -115,7 +115,7 @@ class Truth:
 
 
 @dataclass
-class Run:
+class TabletopRun:
     """Result of one run. lacking: violations of the checker on true poses; seconds: of wall time and of robot time."""
 
     task: str
@@ -140,7 +140,7 @@ class Run:
 class CountingBody(WrappedBody):
     """A body as a port, whose actions are counted in a run."""
 
-    def __init__(self, body: RosBody, run: Run):
+    def __init__(self, body: RosBody, run: TabletopRun):
         super().__init__(body)
         self._run = run
 
@@ -158,7 +158,7 @@ class CountingBody(WrappedBody):
 
 
 @dataclass
-class Stage:
+class RunningStage:
     """The running system and the tools to run tasks on it; folder: for scene files."""
 
     client: Client
@@ -167,7 +167,7 @@ class Stage:
     folder: Path
     workspace: str = ""
 
-    def set_up(self, task: Task, changed: Variant) -> Scene:
+    def set_up(self, task: TabletopTask, changed: Variant) -> Scene:
         """Load a scene and wait until the camera has seen all of it; raises PlanweaveError where it has not."""
         path = self.folder / f"{task.id}.yaml"
         path.write_text(changed.text, encoding="utf-8")
@@ -193,10 +193,12 @@ class Stage:
             )
         return scene
 
-    def run(self, task: Task, seed: int, *, recover: bool = False, slip: float = 0.0, vanish: float = 0.0) -> Run:
+    def run(
+        self, task: TabletopTask, seed: int, *, recover: bool = False, slip: float = 0.0, vanish: float = 0.0
+    ) -> TabletopRun:
         """One run: the reference plan; with `recover` by the classical planner, which plans again after a failure."""
         changed = variant(task, seed, slip, vanish)
-        run = Run(task.id, seed, slips=changed.slips, vanishings=changed.vanishings)
+        run = TabletopRun(task.id, seed, slips=changed.slips, vanishings=changed.vanishings)
         try:
             scene = self.set_up(task, changed)
         except PlanweaveError as error:
@@ -217,7 +219,7 @@ class Stage:
         run.lacking = check(task, self.truth.bodies(scene, held), start)
         return run
 
-    def _recover(self, task: Task, run: Run) -> None:
+    def _recover(self, task: TabletopTask, run: TabletopRun) -> None:
         """To the goal by the classical planner."""
         nobody: Any = _NoPlanner()
         journal, domain = Journal(), Domain.load("tabletop")

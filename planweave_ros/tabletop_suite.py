@@ -20,7 +20,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody
 
 if TYPE_CHECKING:
-    from planweave.bench.tabletop_tasks import Task
+    from planweave.bench.tabletop_tasks import TabletopTask
 
 
 _HELD = contextlib.ExitStack()
@@ -90,7 +90,7 @@ class TabletopStage:
 
 
 @lru_cache(maxsize=1)
-def _tasks() -> Mapping[str, Task]:
+def _tasks() -> Mapping[str, TabletopTask]:
     from planweave.bench.tabletop_tasks import TASKS, load_task
 
     return {name: load_task(name) for name in TASKS}
@@ -119,12 +119,12 @@ def _system() -> Any:
     """The nodes, started once in this process. Raises PlanweaveError where they stay down."""
     from rich.console import Console
 
-    from planweave_ros.tabletop_runs import Stage, Truth, running_parts
+    from planweave_ros.tabletop_runs import RunningStage, Truth, running_parts
 
     held = _HELD
     client, body, node = held.enter_context(running_parts(Console(stderr=True, quiet=True)))
     folder = held.enter_context(tempfile.TemporaryDirectory())
-    return Stage(client, body, Truth(node), Path(folder))
+    return RunningStage(client, body, Truth(node), Path(folder))
 
 
 def _words(condition: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from planweave.robots import RobotDescription
 from planweave.simulation.runner import Runner
 from planweave.simulation.simulator import Simulator
 from planweave.simulation.trajectory import Point, TrajectoryError
-from planweave.simulation.trajectory_controller import INVALID_GOAL, SUCCESSFUL, Result
+from planweave.simulation.trajectory_controller import INVALID_GOAL, SUCCESSFUL, GoalResult
 from planweave_ros.conversions import time_from_msg, time_to_msg
 from planweave_ros.deferred import DeferredActionServer, Goal
 
@@ -129,7 +129,7 @@ class ArmController(_Controller):
         _tolerances(simulator, request)
 
     def _begin(self, simulator: Simulator, goal: Goal) -> None:
-        def ended(result: Result) -> None:
+        def ended(result: GoalResult) -> None:
             self._end(goal, _result(result), result.code == SUCCESSFUL)
 
         what = _trajectory(simulator, goal.request.trajectory)
@@ -139,7 +139,7 @@ class ArmController(_Controller):
         simulator.controller.cancel()
 
     def _refusal(self, why: str) -> FollowJointTrajectory.Result:
-        return _result(Result(INVALID_GOAL if why else SUCCESSFUL, why))
+        return _result(GoalResult(INVALID_GOAL if why else SUCCESSFUL, why))
 
     def _on_topic(self, message: JointTrajectory) -> None:
         self._obey(lambda simulator: simulator.controller.follow(*_trajectory(simulator, message)))
@@ -220,5 +220,5 @@ def _point(positions: Any, velocities: Any) -> JointTrajectoryPoint:
     return JointTrajectoryPoint(positions=positions.tolist(), velocities=velocities.tolist())
 
 
-def _result(result: Result) -> FollowJointTrajectory.Result:
+def _result(result: GoalResult) -> FollowJointTrajectory.Result:
     return FollowJointTrajectory.Result(error_code=result.code, error_string=result.text)

@@ -25,10 +25,10 @@ from planweave.core.base.memory import no_mesh_cache
 from planweave.robots import DEFAULT, load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import CameraThread
-from planweave.simulation.intervention import Moment, read_intervention
+from planweave.simulation.intervention import InterventionMoment, read_intervention
 from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.offscreen import choose_gl
-from planweave.simulation.recorder import Recorder
+from planweave.simulation.recorder import VideoRecorder
 from planweave.simulation.robot_description import links_of, urdf
 from planweave.simulation.runner import Runner
 from planweave.simulation.scene import load_scene
@@ -132,7 +132,7 @@ class SimulationNode(GuardedNode):
                 *((self._prefix + robot.base, c.frame_id, c.position, c.quaternion) for c in self._camera_configs),
             ],
         )
-        self._recorder = Recorder(
+        self._recorder = VideoRecorder(
             values["video.width"],
             values["video.height"],
             values["video.max_frames"],
@@ -346,7 +346,9 @@ class SimulationNode(GuardedNode):
             response.message = str(error)
             return response
         response.success = True
-        response.message = "done" if what.when is Moment.NOW else f"waits for {what.when.value} of object {what.watch}"
+        response.message = (
+            "done" if what.when is InterventionMoment.NOW else f"waits for {what.when.value} of object {what.watch}"
+        )
         if before is not None:
             response.message += f"; {before.when.value} of object {before.watch} never came and is forgotten"
         return response

@@ -4,7 +4,7 @@ import numpy as np
 
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import is_open_vocabulary, make_detector
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 
 
 def measured(height, class_name="cube", seen=True):
@@ -25,7 +25,7 @@ def measured(height, class_name="cube", seen=True):
     side = np.linspace(-0.025, 0.025, 10)
     x, y = (grid.ravel() for grid in np.meshgrid(0.5 + side, side))
     rows, columns = (grid.ravel() for grid in np.mgrid[:10, :10])
-    region = Region(
+    region = PixelRegion(
         rows,
         columns,
         np.column_stack((x, y, np.full(100, height))),

@@ -8,7 +8,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.robots import ROBOTS, load_robot
 from planweave.robots.chain import link_frames
 
@@ -77,7 +77,7 @@ def test_a_motion_around_an_obstacle_keeps_its_limits(robot, scene, kinematics):
     )
     assert not scene.edge_free(start, goal), "the straight way is blocked"
     path = planner.plan(start, [goal], 5.0)
-    limits = Limits.of(robot).scaled(0.4, 0.8)
+    limits = JointLimits.of(robot).scaled(0.4, 0.8)
     trajectory = time_path(path, limits)
     Safety(kinematics, limits, (-1.0, -1.0, 0.0), (1.0, 1.0, 1.3)).check(trajectory)
     assert trajectory.end == pytest.approx(goal) and trajectory.positions.shape[1] == 6

@@ -16,7 +16,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
@@ -78,7 +78,7 @@ class Table(WorldModel):
 def body():
     scene, domain, arm = PlanningScene(), Domain.load("tabletop"), ScriptedArm()
     kinematics = Kinematics(scene.model)
-    safety = Safety(kinematics, Limits().scaled(0.4, 0.8))
+    safety = Safety(kinematics, JointLimits().scaled(0.4, 0.8))
     world = Table(domain, kinematics, safety, arm)
     reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 30.0)
     settings = SkillSettings(skills={"push_aside": ("nudge",)}, domain=domain, verify_seconds=0.05)

@@ -20,8 +20,8 @@ from planweave.bench.results import MEASURES, Results
 from planweave.bench.runner import (
     Config,
     Limits,
-    Outcome,
     Run,
+    RunResult,
     default_jobs,
     missing_in_words,
     newest_of,
@@ -120,7 +120,7 @@ def _jobs(options: argparse.Namespace) -> int:
 
 def play_with_progress(
     options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console
-) -> Outcome:
+) -> RunResult:
     """Run with a progress line: episodes done, success so far, remaining time."""
     from rich import progress as bars
 
@@ -135,7 +135,7 @@ def play_with_progress(
     with bars.Progress(*columns, console=console, speed_estimate_period=120) as progress:
         held: list[float] = []
 
-        def told(spec: Spec, ended: Ended | None, outcome: Outcome) -> None:
+        def told(spec: Spec, ended: Ended | None, outcome: RunResult) -> None:
             if ended is not None:
                 held.append(ended.measures.sr)
             lost = f", {len(outcome.missing)} missing" if outcome.missing else ""
@@ -151,7 +151,7 @@ def play_with_progress(
         return run.play()
 
 
-def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outcome, console: Console) -> int:
+def _told(options: argparse.Namespace, config: Config, out: Path, outcome: RunResult, console: Console) -> int:
     from planweave.bench.machine import machine
 
     results = Results(out, config)

@@ -13,9 +13,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planweave.bench.models import is_simulated
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action
-from planweave.core.trees.action_tree import Node, build_tree
+from planweave.core.trees.action_tree import TreeNode, build_tree
 
 _QUIET = frozenset({"episode", "plan", "exchange", "action", "end", "world", "truth", "gcr"})
 
@@ -50,11 +50,11 @@ def _head(head: dict[str, Any]) -> Panel:
 
 
 def _tree(plans: Sequence[dict[str, Any]], tried: Sequence[tuple[str, str]]) -> Group:
-    root = build_tree(Plan(tuple(PlanStep(Action.parse(a)) for a in p["actions"]), p["samples"]) for p in plans)
+    root = build_tree(CountedPlan(tuple(PlanStep(Action.parse(a)) for a in p["actions"]), p["samples"]) for p in plans)
     codes: dict[int, str] = {}  # of the nodes on the way that was taken
     node = root
     for action, code in tried:
-        fork: Node | None = node
+        fork: TreeNode | None = node
         while fork is not None and Action.parse(action) not in fork.children:
             fork = fork.parent  # it went back to a fork, or this undoes a step
         if fork is not None:
@@ -63,7 +63,7 @@ def _tree(plans: Sequence[dict[str, Any]], tried: Sequence[tuple[str, str]]) -> 
             node = child if code == "SUCCESS" else fork
     drawn = Tree(f"sampled plans as a tree ({root.samples} samples)")
 
-    def grow(node: Node, branch: Tree) -> None:
+    def grow(node: TreeNode, branch: Tree) -> None:
         for child in sorted(node.children.values(), key=lambda c: -c.samples):
             name = "END" if child.action is None else str(child.action)
             code = codes.get(id(child))

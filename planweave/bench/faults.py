@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planweave.bodies.home.simulator import Simulator, Step
+from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
@@ -45,7 +45,7 @@ class Injection:
             raise UnknownNameError("kind of fault", fault.kind, KINDS)
         self._fault, self._left = fault, fault.times
 
-    def execute(self, simulator: Simulator, action: Action) -> Step:
+    def execute(self, simulator: HomeSimulator, action: Action) -> StepResult:
         """Execute one action, subject to the fault."""
         if action.name != self._fault.action or not self._left:
             return simulator.execute(action)
@@ -60,11 +60,13 @@ class Injection:
         self._left -= 1
         simulator.steps += 1
         if self._fault.kind == "no_effect":
-            return Step(Code.SUCCESS, "Success")
-        return Step(Code.CONTROL_FAILED, f"{action} was tried, but it did not work this time; nothing has changed")
+            return StepResult(Code.SUCCESS, "Success")
+        return StepResult(
+            Code.CONTROL_FAILED, f"{action} was tried, but it did not work this time; nothing has changed"
+        )
 
 
-def bring_about(simulator: Simulator, literal: Literal) -> None:
+def bring_about(simulator: HomeSimulator, literal: Literal) -> None:
     """Make a literal true in a home, with its consequences; raises ConfigError for an unknown name."""
     state, names = simulator.state, simulator.graph.by_name
     for arg in literal.args:

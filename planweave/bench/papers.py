@@ -44,7 +44,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CellSelection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a row, a column, a table or a paper says of its cells; several selections of tasks are alternatives."""
 
     method: str = ""
@@ -53,7 +53,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     why: str = ""
 
 
-class Column(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Column(CellSelection, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """percent: the paper gives shares in per cent."""
 
     heading: str
@@ -71,7 +71,7 @@ class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers: dict[str, str] = {}
 
 
-class PaperRow(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PaperRow(CellSelection, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """paper: its numbers as printed, "" where there is none. section: heading that the row and those after it stand
     under. gain_over: a method whose values are subtracted. average_of: labels of the rows whose mean ours is.
     """
@@ -84,7 +84,7 @@ class PaperRow(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     beside: Beside | None = None
 
 
-class PaperTable(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PaperTable(CellSelection, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One table or figure. head: of its first column. note: what differs here. model, data, here: where they are others
     than the paper's.
     """
@@ -99,7 +99,7 @@ class PaperTable(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     here: str = ""
 
 
-class Paper(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Paper(CellSelection, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """model, data: theirs; here: our data. tables: by their numbers; figures are figure5."""
 
     title: str
@@ -182,7 +182,7 @@ def title_of(number: str) -> str:
 def cell_of(paper: Paper, table: PaperTable, row: PaperRow, column: Column) -> Cell:
     """How a cell is made here, or why it cannot be."""
     theirs = row.paper[table.columns.index(column)]
-    parts: tuple[Part, ...] = (column, row, table, paper)
+    parts: tuple[CellSelection, ...] = (column, row, table, paper)
     why = next((part.why for part in parts if part.why), "")
     if why:
         return Cell(theirs, why=why)

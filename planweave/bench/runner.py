@@ -85,7 +85,7 @@ class Limits:
 
 
 @dataclass
-class Outcome:
+class RunResult:
     """Result of a run. missing: episodes that do not count, with the reason. ran: episodes run now."""
 
     done: int = 0
@@ -167,10 +167,10 @@ class Run:
         config: Config,
         engine: Engine,
         limits: Limits | None = None,
-        told: Callable[[Spec, Ended | None, Outcome], None] = lambda *_: None,
+        told: Callable[[Spec, Ended | None, RunResult], None] = lambda *_: None,
     ) -> None:
         self._out, self._engine, self._limits, self._told = out / EPISODES, engine, limits or Limits(), told
-        self.outcome = Outcome()
+        self.outcome = RunResult()
         self._waiting: deque[Spec] = deque()
         self._running: dict[Future[tuple[Ended, str]], Spec] = {}
         self._lost: Counter[str] = Counter()
@@ -189,7 +189,7 @@ class Run:
         """Episodes still to be run."""
         return len(self._waiting) + len(self._running)
 
-    def play(self) -> Outcome:
+    def play(self) -> RunResult:
         """Run all; a failed episode does not affect the others. Completed ones survive Ctrl-C."""
         begun = time.monotonic()
         try:

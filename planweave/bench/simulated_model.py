@@ -45,7 +45,7 @@ UNKNOWN = ("approach", "pick_and_place", "activate", "dispose", "inspect", "use"
 Draw = Callable[[str], random.Random]  # the random numbers of a sample for one of its decisions
 
 
-class Knowledge(Protocol):
+class Oracle(Protocol):
     """Who knows what is right: `planweave.bench.expert.Expert`, or a plan that is known for a task."""
 
     @property
@@ -96,7 +96,7 @@ class SimulatedModel:
 
     def __init__(
         self,
-        knowledge: Knowledge,
+        knowledge: Oracle,
         rate: float,
         seed: str = "",
         errors: Mapping[str, float] = ERRORS,

@@ -67,7 +67,7 @@ _HEIGHTS = {
 
 
 @dataclass(frozen=True)
-class Task:
+class TabletopTask:
     """One task; see the module's text for the fields."""
 
     id: str
@@ -83,7 +83,7 @@ class Task:
     unreachable: tuple[str, ...] = ()
 
 
-def load_task(name: str) -> Task:
+def load_task(name: str) -> TabletopTask:
     """The task of this id, or in the file at this path.
 
     Raises UnknownNameError, or ConfigError that says what is wrong.
@@ -109,7 +109,7 @@ def load_task(name: str) -> Task:
     except (ParseError, TypeError) as error:
         raise ConfigError(f"{path}: goal and reference must be lists of texts: {error}") from None
     extra = table.get("distractors") or {"objects": [], "counts": [0]}
-    task = Task(
+    task = TabletopTask(
         path.stem,
         str(table["sentence"]),
         str(table["source"]),
@@ -145,7 +145,7 @@ def _check_conditions(path: Path, conditions: Sequence[Mapping[str, Any]]) -> No
 
 
 def check(
-    task: Task, bodies: Sequence[ObjectPose], start: Sequence[ObjectPose] = (), handed: Sequence[str] = ()
+    task: TabletopTask, bodies: Sequence[ObjectPose], start: Sequence[ObjectPose] = (), handed: Sequence[str] = ()
 ) -> list[str]:
     """Violations of a task's conditions, as sentences; empty where it is done.
 
@@ -158,7 +158,7 @@ def check(
     )
 
 
-def check_world(task: Task, world: World, start: World | None = None) -> list[str]:
+def check_world(task: TabletopTask, world: World, start: World | None = None) -> list[str]:
     """The same for the world as observed by the body."""
     handed = [f.args[0] for f in world.facts if f.predicate == "handed_over"]
     return check(task, world_bodies(world), world_bodies(start) if start else (), handed)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from planweave.bench.tabletop_tasks import Task, extent, scene_names
+from planweave.bench.tabletop_tasks import TabletopTask, extent, scene_names
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.simulation.scene import Scene, SceneObject, load_scene
@@ -30,7 +30,7 @@ class Variant:
     vanishings: int = 0
 
 
-def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Variant:
+def variant(task: TabletopTask, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Variant:
     """The scene of a run. slip, vanish: fractions of the objects to be moved whose first grasp meets that fault."""
     rng = random.Random(f"{task.id} {seed}")
     scene = load_scene(task.scene)

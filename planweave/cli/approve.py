@@ -122,7 +122,7 @@ def show(console: Console, status: TaskStatus, preview: PlanPreview | None = Non
         console.print(line, highlight=False, markup=False)
 
 
-class Asker:
+class ApprovalPrompt:
     """Requests approval while a task is monitored: interactively on a terminal, else by printing how to answer."""
 
     def __init__(self, client: Client, console: Console, progress: Progress):

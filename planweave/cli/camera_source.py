@@ -62,9 +62,9 @@ def observer(name: str) -> Any:
 
     join()
     prepare_ros()
-    from planweave_ros.camera_topics import Observer
+    from planweave_ros.camera_topics import CameraObserver
 
-    return Observer(name)
+    return CameraObserver(name)
 
 
 @contextlib.contextmanager

@@ -43,9 +43,9 @@ def main(options: argparse.Namespace) -> int:
     token = _token() if options.http is not None else ""
     from planweave.cli.agent_tools import AgentTools
     from planweave.cli.mcp_server import make_server, serve_http
-    from planweave_ros.following_client import FollowingClient
+    from planweave_ros.lasting_client import LastingClient
 
-    with FollowingClient() as client:
+    with LastingClient() as client:
         tools = AgentTools(client, options.may_approve)
         try:
             server = make_server(tools)

@@ -84,7 +84,7 @@ class ProbeAnswer:
 
 
 @dataclass(frozen=True)
-class Question:
+class ProbeQuestion:
     """A question of a method, "" for all of them. ask: gives whether the answer is right, and its text."""
 
     kind: str
@@ -92,14 +92,14 @@ class Question:
     ask: Callable[[], tuple[bool, str]]
 
 
-class Questions:
+class ProbeQuestions:
     """The questions of all methods to one planner."""
 
     def __init__(self, planner: LanguagePlanner) -> None:
         self._planner, self._world = planner, table()
 
-    def __iter__(self) -> Iterator[Question]:
-        yield Question(GOAL, "", self._goal)
+    def __iter__(self) -> Iterator[ProbeQuestion]:
+        yield ProbeQuestion(GOAL, "", self._goal)
         for name, made in METHODS.working().items():
             asked = getattr(made, "questions", None)
             for table_of, kind, ask in (
@@ -110,11 +110,11 @@ class Questions:
                 ("select", "selection", self._selection),
             ):
                 if name in getattr(asked, table_of, ()):
-                    yield Question(kind, name, partial(ask, name))
+                    yield ProbeQuestion(kind, name, partial(ask, name))
             if name == "tree_planner":
-                yield Question("choice", name, self._choice)
+                yield ProbeQuestion("choice", name, self._choice)
             elif name == "progprompt":
-                yield Question("condition", name, self._condition)
+                yield ProbeQuestion("condition", name, self._condition)
 
     def _goal(self) -> tuple[bool, str]:
         read = self._planner.readings(_ASKED_OF_GOAL, self._world, _TASK)
@@ -158,7 +158,7 @@ class Questions:
         return not found.holds, str(found.holds)
 
 
-def reading_questions(planner: LanguagePlanner) -> Iterator[Question]:
+def reading_questions(planner: LanguagePlanner) -> Iterator[ProbeQuestion]:
     """Sentences that the grammar does not read: which of several is meant, what is not wanted, an order, what cannot be
     said. A model that reads all of them rightly reads every sentence (planner_node's parameter reader).
     """
@@ -190,7 +190,7 @@ def reading_questions(planner: LanguagePlanner) -> Iterator[Question]:
         ("paint the red cube green", world, lambda s: s.kind == "cannot"),
     )
     for sentence, where, right in rows:
-        yield Question(READING, "", partial(ask, sentence, where, right))
+        yield ProbeQuestion(READING, "", partial(ask, sentence, where, right))
 
 
 class Probe:
@@ -212,7 +212,7 @@ class Probe:
 
     def answers(self) -> Iterator[ProbeAnswer]:
         """What became of each question that a model was to answer."""
-        for question in Questions(self._planner):
+        for question in ProbeQuestions(self._planner):
             before = self._exchanges
             answer = self._asked(question)
             if answer.state not in ("right", "wrong") or self._exchanges > before:
@@ -226,7 +226,7 @@ class Probe:
             record_reader(self._client.endpoint, self._client.model, right)
         return found
 
-    def _asked(self, question: Question) -> ProbeAnswer:
+    def _asked(self, question: ProbeQuestion) -> ProbeAnswer:
         if not self._stopped and time.monotonic() > self._until:
             self._stopped = "the time for all questions was over; the model is slow"
         if self._stopped:
@@ -249,7 +249,7 @@ class Probe:
             self.usage += Usage(**exchange["reply"]["usage"])
 
 
-def asked(question: Question) -> ProbeAnswer:
+def asked(question: ProbeQuestion) -> ProbeAnswer:
     """Ask a question; every failure becomes a part of the answer."""
     begun, state, code = time.monotonic(), "failed", ""
     try:
@@ -286,7 +286,7 @@ def picture() -> ProbeAnswer:
             raise ParseError(said[-1] if said else "the reply names nothing")
         return named.colour == "red", f"{named.colour} {named.class_name}".strip()
 
-    return asked(Question(PICTURE, "", ask))
+    return asked(ProbeQuestion(PICTURE, "", ask))
 
 
 def main() -> None:

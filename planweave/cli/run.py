@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     from planweave.cli.answer import QuestionAsker
-    from planweave.cli.approve import Asker
+    from planweave.cli.approve import ApprovalPrompt
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
     from planweave.cli.tasks import NamedTask
@@ -110,7 +110,7 @@ def main(options: argparse.Namespace) -> int:
             console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
         questions = QuestionAsker(client, console, progress)
-        askers = Asker(client, console, progress), questions
+        askers = ApprovalPrompt(client, console, progress), questions
 
         def watch() -> None:
             check()

@@ -77,7 +77,7 @@ def on_table(item: Upright) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Solid(Upright):
+class UprightSolid(Upright):
     """An object of a world as an upright box or cylinder."""
 
     position: tuple[float, float, float]
@@ -91,12 +91,12 @@ class Solid(Upright):
         return self.round
 
 
-def solid(thing: WorldObject, round_class: bool) -> Solid | None:
+def solid(thing: WorldObject, round_class: bool) -> UprightSolid | None:
     """Shape of an object; None where its pose is unknown. round_class: whether its class is a round one."""
     if thing.position is None or thing.size is None:
         return None
     round_ = is_round(round_class, thing.attributes.get("shape", ""), thing.size)
-    return Solid(thing.position, thing.size, yaw_of(thing.orientation or (0.0, 0.0, 0.0, 1.0)), round_)
+    return UprightSolid(thing.position, thing.size, yaw_of(thing.orientation or (0.0, 0.0, 0.0, 1.0)), round_)
 
 
 def _domain(name: str) -> Domain | None:
@@ -119,9 +119,9 @@ class _Table:
         self._world = world
         self._away = {f.args[0] for name in ("holding", "handed_over") for f in world.by_predicate.get(name, ())}
         self._resting = {frozenset(f.args) for f in _resting(world)}
-        self._solids: dict[str, Solid | None] = {}
+        self._solids: dict[str, UprightSolid | None] = {}
 
-    def solid(self, name: str) -> Solid | None:
+    def solid(self, name: str) -> UprightSolid | None:
         """Shape of an object on the table; None for objects elsewhere."""
         try:
             return self._solids[name]
@@ -135,7 +135,7 @@ class _Table:
         domain = _domain(self._world.domain)
         return domain is not None and domain.is_round_class(thing.class_name)
 
-    def pair(self, item: str, other: str) -> tuple[Solid, Solid] | None:
+    def pair(self, item: str, other: str) -> tuple[UprightSolid, UprightSolid] | None:
         """Shapes of an item and another object; None where one rests on the other, or is not on the table."""
         one, two = self.solid(item), self.solid(other)
         if one is None or two is None or item == other or frozenset((item, other)) in self._resting:

@@ -16,7 +16,7 @@ from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.phrase_parser import TooLongError
 from planweave.goals.scene_questions import is_question
 from planweave.goals.sentence_tree import NounPhrase, Quantity
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import without_politeness, words_of
 
 _NUMBER_WORDS = ("", "number ", "choice ")
@@ -78,7 +78,7 @@ def _chosen(domain: Domain, world: World, names: Sequence[str], text: str) -> tu
 
 def _meant(domain: Domain, world: World, names: Sequence[str], text: str) -> Iterator[list[str]]:
     """What each parse of a text as one noun phrase means among the objects; an empty list where it means none."""
-    vocabulary = Vocabulary(domain, world)
+    vocabulary = SentenceVocabulary(domain, world)
     words, _, unknown = vocabulary.mended(without_politeness(words_of(text)[0]))
     if not words or unknown:
         return
@@ -90,7 +90,7 @@ def _meant(domain: Domain, world: World, names: Sequence[str], text: str) -> Ite
         yield _resolved(vocabulary, names, phrase)
 
 
-def _resolved(vocabulary: Vocabulary, names: Sequence[str], phrase: NounPhrase) -> list[str]:
+def _resolved(vocabulary: SentenceVocabulary, names: Sequence[str], phrase: NounPhrase) -> list[str]:
     if phrase.pronoun or phrase.quantity is Quantity.A:  # "a cube" would leave the choice to us
         return []
     reader = ClauseGoals(vocabulary)

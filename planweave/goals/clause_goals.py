@@ -11,7 +11,7 @@ from planweave.core.symbolic.domain import spoken
 from planweave.core.symbolic.world import Literal
 from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.noun_phrases import NotCoveredError, Why
-from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
+from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Place, Quantity
 from planweave.goals.sentence_words import Words
 
 
@@ -20,13 +20,13 @@ class ClauseGoals(ClauseObjects):
 
     def literals(self, clause: Clause) -> Iterator[Literal]:
         """What one clause asks for; raises GoalError, NotCoveredError."""
-        if clause.kind is Kind.VERB or clause.template:
+        if clause.kind is ClauseKind.VERB or clause.template:
             found = self._verb(clause)
-        elif clause.kind is Kind.REMOVE:
+        elif clause.kind is ClauseKind.REMOVE:
             found = self._remove(clause)
-        elif clause.kind is Kind.EMPTY:
+        elif clause.kind is ClauseKind.EMPTY:
             found = self._empty(clause)
-        elif clause.kind is Kind.STACK and (not clause.places or self._notes.get("room_for_one")):
+        elif clause.kind is ClauseKind.STACK and (not clause.places or self._notes.get("room_for_one")):
             found = self._stack(clause)
         else:
             found = self._put(clause, clause.places[0])
@@ -35,15 +35,15 @@ class ClauseGoals(ClauseObjects):
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
         word = tuple(place.word.split())
         away = self._lexicon.away.get(word, "")
-        if away and away not in self._beside and clause.kind is not Kind.WISH:
-            if clause.kind is Kind.PUSH or (clause.verb,) in self._vocabulary.english("take_out"):
+        if away and away not in self._beside and clause.kind is not ClauseKind.WISH:
+            if clause.kind is ClauseKind.PUSH or (clause.verb,) in self._vocabulary.english("take_out"):
                 raise NotCoveredError(f"where to {clause.verb} it is not said")
             yield from self._remove(replace(clause, source=place.things[0], places=()))
             return
         if away or clause.negated:
             self._check_none((*clause.things, *place.things), clause.negated)
         others = self._place_names(place)
-        for thing in (*clause.things, *place.things) if clause.kind is not Kind.WISH else ():
+        for thing in (*clause.things, *place.things) if clause.kind is not ClauseKind.WISH else ():
             # "put the plate in front of the stove next to the bowl": is it there, or is it to be there as well?
             told = [p for p in thing.places if p.word != "of" and not thing.relative]
             beside = any(map(self.is_beside, (*told, *(clause.places if thing in clause.things else ()))))
@@ -72,16 +72,16 @@ class ClauseGoals(ClauseObjects):
         if len(things) > 1 and self._narrow(others[0]) and not self.is_beside(place):
             raise GoalError(f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}")
         literals = [self._placed(thing, place.word, others) for thing in things]
-        if clause.kind is Kind.PUSH:
+        if clause.kind is ClauseKind.PUSH:
             self._check_pushed(clause, word, others, literals)
         yield from literals
         named = self._lexicon.relations.get(word, "")
         near = str(self._notes.get("put_beside", ""))
-        if named in self._beside and near and len(things) == 1 and clause.kind is not Kind.WISH:
+        if named in self._beside and near and len(things) == 1 and clause.kind is not ClauseKind.WISH:
             yield Literal(near, (things[0], others[0]))
-        if away and clause.kind is not Kind.WISH:
+        if away and clause.kind is not ClauseKind.WISH:
             yield from self._let_go(things)
-        if clause.kind is Kind.STACK:  # "stack the bowl on the plate and place them in the tray"
+        if clause.kind is ClauseKind.STACK:  # "stack the bowl on the plate and place them in the tray"
             self._last = [*things, *(n for n in others if not self.not_carried(n))]
         self._place = others
 
@@ -94,7 +94,7 @@ class ClauseGoals(ClauseObjects):
 
     def _check_already(self, clause: Clause, things: Sequence[str], so: Why) -> None:
         """Raise GoalError for "there should be a cube in the tray" where some are so already: that, or another one?"""
-        if clause.kind is Kind.WISH and not clause.negated:
+        if clause.kind is ClauseKind.WISH and not clause.negated:
             every = [n for t in clause.things if t.quantity is Quantity.A for n in self.names.every(t)]
             ready = [n for n in things if not so(n)] if clause.places else []
             some = (clause.verb,) in self._vocabulary.english("keep") and 0 < len(ready) < len(things)

@@ -13,7 +13,7 @@ from planweave.geometry import spatial
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NEARLY, Why, fits_all
 from planweave.goals.sentence_tree import Clause, NounPhrase, Place, Quantity
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 
 
 class ClauseObjects:
@@ -22,7 +22,7 @@ class ClauseObjects:
     goal: what the clauses so far ask for; earlier: what those before the current one do.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: SentenceVocabulary) -> None:
         self._domain, self._world, self._vocabulary = vocabulary.domain, vocabulary.world, vocabulary
         self._lexicon = vocabulary.lexicon
         self._notes = notes = vocabulary.domain.extra.get("goals") or {}

@@ -23,8 +23,8 @@ from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.paraphrase import understood
 from planweave.goals.phrase_parser import TooLongError
-from planweave.goals.sentence_tree import Clause, Kind, Tree
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_tree import Clause, ClauseKind, Tree
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, without_politeness, words_of
 
 Goal = tuple[Literal, ...]
@@ -52,7 +52,7 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
             if words
             else "there are no words in it"
         )
-    vocabulary = Vocabulary(domain, world, clarifications)
+    vocabulary = SentenceVocabulary(domain, world, clarifications)
     words, slips, unknown = vocabulary.mended(words)
     answered = {c.text: c.meant[0] for c in clarifications if len(c.meant) == 1 and c.text in unknown}
     answered = {word: meant for word, meant in answered.items() if meant in unknown[word]}
@@ -71,7 +71,9 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
     return _agreed(domain, vocabulary, words, sorted(trees, key=_winding), notes)
 
 
-def _agreed(domain: Domain, vocabulary: Vocabulary, words: Words, trees: Sequence[Tree], notes: list[str]) -> Reading:
+def _agreed(
+    domain: Domain, vocabulary: SentenceVocabulary, words: Words, trees: Sequence[Tree], notes: list[str]
+) -> Reading:
     """The one reading of all parses; of several problems the one of the plainest parse is told."""
     readings: dict[tuple[frozenset[Literal], tuple[Goal, ...]], Reading] = {}
     problems: list[Exception] = []
@@ -139,7 +141,7 @@ def formal(sentence: str) -> tuple[Literal, ...] | None:
 class Reader(ClauseGoals):
     """Translates one parse of a sentence to literals. before: states to be reached before the goal, in order."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: SentenceVocabulary) -> None:
         super().__init__(vocabulary)
         self.before: list[tuple[Literal, ...]] = []
         notes = self._notes
@@ -166,7 +168,7 @@ class Reader(ClauseGoals):
             # "… and what is in the bowl on the plate" is said of things as they are now
             self.names.moved = {g.args[0] for g in self.goal if g.args and g.predicate in self._placing}
             self.earlier = tuple(self.goal)
-            self.names.carrying = clause.kind is not Kind.VERB and not clause.template
+            self.names.carrying = clause.kind is not ClauseKind.VERB and not clause.template
             self._merge(clause, list(dict.fromkeys(self.literals(clause))))
         if not self.goal:
             raise NotCoveredError("it asks for nothing")
@@ -183,7 +185,11 @@ class Reader(ClauseGoals):
         for one, two in permutations(literals, 2):
             if near not in (one.predicate, two.predicate) and self._ends_other(one, two):
                 raise self._not_both(one, two)
-        if clause.kind in (Kind.MOVE, Kind.PUSH, Kind.STACK):  # "pick up the cube and put it next to the plate"
+        if clause.kind in (
+            ClauseKind.MOVE,
+            ClauseKind.PUSH,
+            ClauseKind.STACK,
+        ):  # "pick up the cube and put it next to the plate"
             for holding in [g for g in self.goal if g.predicate in self._once and g.args[0] in self._last]:
                 del self.goal[holding]
         ended = {o: n for o in self.goal for n in literals if self._ends_other(n, o)}
@@ -217,7 +223,7 @@ class Reader(ClauseGoals):
             del self.goal[old]
         self.goal.update(dict.fromkeys(literals))
         self._kept.update(literals if keep else ())
-        if clause.kind is Kind.VERB:
+        if clause.kind is ClauseKind.VERB:
             there = [g for g in literals if g.positive and len(g.args) == 2 and g.predicate in self._at]
             self._worked_on = {g.args[0] for g in there}
 

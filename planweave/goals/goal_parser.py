@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from planweave.goals.phrase_parser import Found, PhraseParser
-from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Tree
+from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Place, Tree
 from planweave.goals.sentence_words import Words
 
 MOST_WAYS = 24
@@ -32,7 +32,7 @@ class Parser(PhraseParser):
     def command(self, at: int) -> Iterator[tuple[Clause, int]]:
         """Orders starting at a word, with their ends."""
         yield from self._patterns(at)
-        for kind, of in ((Kind.MOVE, self._lexicon.move), (Kind.PUSH, self._en["push"])):
+        for kind, of in ((ClauseKind.MOVE, self._lexicon.move), (ClauseKind.PUSH, self._en["push"])):
             for verb, after in self._verbs(at, of):
                 for things, end in self.things_at(after + self._is("particles", after)):
                     yield from self._moved(Clause(kind, verb, things), end + self._is("particles", end))
@@ -42,14 +42,14 @@ class Parser(PhraseParser):
                 said = "take off" if self._word(middle) == "off" else "take out" if out and verb != "remove" else verb
                 for place, end in self._plain(middle + out) if out else ():
                     clause = Clause(
-                        Kind.REMOVE, said if verb not in ("remove", "unload") else verb, things, source=place
+                        ClauseKind.REMOVE, said if verb not in ("remove", "unload") else verb, things, source=place
                     )
                     yield from self._excepting(clause, end)
                 if self._is("out_alone", middle) and tuple(verb.split()) in self._en["take_out"]:
-                    yield Clause(Kind.REMOVE, verb, things), middle + 1
+                    yield Clause(ClauseKind.REMOVE, verb, things), middle + 1
         for verb, after in self._verbs(at, self._en["empty"]):
             for place, end in self._plain(after):
-                yield Clause(Kind.EMPTY, verb, (place,)), end
+                yield Clause(ClauseKind.EMPTY, verb, (place,)), end
         yield from self._stacks(at)
         for _, after in self._verbs(at, self._en["means"]):  # "press the button to turn on the light"
             for thing, middle in self._plain(after):
@@ -58,7 +58,7 @@ class Parser(PhraseParser):
                         yield replace(clause, places=(Place("with", (thing,)),)), end
         for verb, after in self._verbs(at, self._en["keep"]):
             for things, middle in self.things_at(after):
-                yield from self._states(Clause(Kind.WISH, verb, things), middle)
+                yield from self._states(Clause(ClauseKind.WISH, verb, things), middle)
         for verb, after in self._verbs(at, self._lexicon.move | self._en["push"] | self._en["adjust"]):
             for things, middle in self.things_at(after):
                 pushed = tuple(verb.split()) in self._en["push"] | self._en["adjust"]
@@ -103,12 +103,12 @@ class Parser(PhraseParser):
         yield from self._switched(at)
         for things, middle in self.things_at(at):
             if self._is("whither", middle):  # "the red cube into the left tray"
-                yield from self._moved(Clause(Kind.MOVE, "put", things), middle)
-        if last is None or last.kind not in (Kind.MOVE, Kind.PUSH, Kind.VERB, Kind.WISH):
+                yield from self._moved(Clause(ClauseKind.MOVE, "put", things), middle)
+        if last is None or last.kind not in (ClauseKind.MOVE, ClauseKind.PUSH, ClauseKind.VERB, ClauseKind.WISH):
             return
         for verb, after in self._verbs(at, self._lexicon.move):  # "take the bowl and put on the plate"
             for place, end in self.places_at(after) if last.things else ():
-                yield Clause(Kind.MOVE, verb, (_IT,), (place,)), end
+                yield Clause(ClauseKind.MOVE, verb, (_IT,), (place,)), end
         if last.places and not last.template:  # "put the fruit on the plate and the bottles in the box"
             for things, middle in self.things_at(at):
                 for place, end in self.places_at(middle):
@@ -122,7 +122,7 @@ class Parser(PhraseParser):
             if pattern.parts in both and both <= verbs:
                 verb = f"{pattern.parts[0]} {pattern.parts[2]}"
                 for slots, end in self._pattern(pattern.parts[1:], at):
-                    yield Clause(Kind.VERB, verb, slots["{x}"], template=pattern.template), end
+                    yield Clause(ClauseKind.VERB, verb, slots["{x}"], template=pattern.template), end
 
     def _verbs(self, at: int, of: Collection[Words]) -> Iterator[tuple[str, int]]:
         """Verb phrases at this position, longest first."""
@@ -138,7 +138,7 @@ class Parser(PhraseParser):
             for slots, end in self._pattern(pattern.parts, at):
                 verb = " ".join(p for p in pattern.parts if not p.startswith("{"))
                 things, second = slots.get("{x}", ()), slots.get("{y}", ())
-                clause = Clause(Kind.VERB, verb, things, template=pattern.template, second=second)
+                clause = Clause(ClauseKind.VERB, verb, things, template=pattern.template, second=second)
                 yield from self._excepting(clause, end)
                 for place, after in self.places_at(end) if things else ():
                     yield replace(clause, places=(place,)), after
@@ -189,16 +189,16 @@ class Parser(PhraseParser):
     def _stacks(self, at: int) -> Iterator[tuple[Clause, int]]:
         for verb, after in self._verbs(at, self._en["stack"]):
             for things, end in self.things_at(after + self._is("particles", after)):
-                yield Clause(Kind.STACK, verb, things), end + self._is("particles", end)
+                yield Clause(ClauseKind.STACK, verb, things), end + self._is("particles", end)
                 if self._words[end : end + 5] == ("on", "top", "of", "each", "other"):
-                    yield Clause(Kind.STACK, verb, things), end + 5
+                    yield Clause(ClauseKind.STACK, verb, things), end + 5
                 for place, last in self.places_at(end):
-                    yield Clause(Kind.STACK, verb, things, (place,)), last
+                    yield Clause(ClauseKind.STACK, verb, things, (place,)), last
         for verb, after in self._verbs(at, self._en["build"]):
             start = after + (self._word(after) in ("a", "one"))
             if self._is("towers", start) and (length := self._is("made_of", start + 1)):
                 for things, end in self.things_at(start + 1 + length):
-                    yield Clause(Kind.STACK, verb, things), end
+                    yield Clause(ClauseKind.STACK, verb, things), end
 
     def _states(self, clause: Clause, at: int) -> Iterator[tuple[Clause, int]]:
         """That things are at a place or in a state."""
@@ -208,7 +208,7 @@ class Parser(PhraseParser):
     def _wish(self, at: int, meant: bool) -> Iterator[tuple[Clause, int]]:
         """A desired state. meant: after "make sure that", where "is" expresses a wish, too."""
         for things, middle in [*self.things_at(at), *([((_IT,), at + 1)] if self._word(at) == "they" else [])]:
-            clause = Clause(Kind.WISH, "should be", things)
+            clause = Clause(ClauseKind.WISH, "should be", things)
             should_not = self._is("should_not", middle) or (meant and self._is("is_not", middle))
             length = self._is("should", middle) or (meant and self._is("is", middle))
             if length and not should_not:

@@ -17,7 +17,7 @@ from planweave.goals.goal_checks import checked_goal
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.paraphrase import understood
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, without_politeness, words_of
 
 _SEVERAL = (
@@ -102,7 +102,7 @@ class _Coverage:
         self, domain: Domain, world: World, sentence: str, written: WrittenReading, literals: Iterable[Literal]
     ) -> None:
         self._world, self._written = world, written
-        vocabulary = Vocabulary(domain, world)
+        vocabulary = SentenceVocabulary(domain, world)
         self._lexicon = vocabulary.lexicon
         self._nouns = vocabulary.nouns
         self._names: NounPhrases = vocabulary.names()

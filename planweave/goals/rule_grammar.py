@@ -21,7 +21,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import english, lexicon
 from planweave.goals.phrase_parser import TooLongError
-from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Quantity
+from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Quantity
 from planweave.goals.sentence_words import Words, is_real, longest, phrases, words_of
 from planweave.goals.word_forms import singulars
 
@@ -47,7 +47,7 @@ _SIDES = {*english()["which_side"], "middle", "rear"}
 _SPOTS = ("side", "middle", "edge", "spot", "corner", "location")  # on a table
 _TOPS = ("table", "counter", "floor")
 _ROOMS = ("kitchen", "bedroom", "bathroom", "livingroom", "room", "office", "hall")
-_NO_CLAUSE = Clause(Kind.WISH, "")
+_NO_CLAUSE = Clause(ClauseKind.WISH, "")
 
 
 @dataclass(frozen=True)
@@ -245,12 +245,16 @@ class _Reader:
 
     def _asked(self, clause: Clause) -> Iterator[Forbidden]:
         """The literals that a clause asks for, of described things."""
-        if clause.kind in (Kind.MOVE, Kind.PUSH, Kind.STACK, Kind.WISH) and clause.places and not clause.template:
+        if (
+            clause.kind in (ClauseKind.MOVE, ClauseKind.PUSH, ClauseKind.STACK, ClauseKind.WISH)
+            and clause.places
+            and not clause.template
+        ):
             yield from self._placed(clause)
-        elif clause.kind in (Kind.REMOVE,) and clause.source is not None:
+        elif clause.kind in (ClauseKind.REMOVE,) and clause.source is not None:
             for literal in self._places_of(clause.things, "in", clause.source, clause):
                 yield replace(literal, positive=False)
-        elif clause.kind is Kind.EMPTY:
+        elif clause.kind is ClauseKind.EMPTY:
             everything = NounPhrase("everything", Quantity.ALL, generic="everything", plural=True)
             for literal in self._places_of(
                 (everything,), "in", clause.things[0], replace(clause, things=(everything,))
@@ -271,7 +275,7 @@ class _Reader:
                 yield replace(literal, positive=False)
         elif word in self._lexicon.inverse:
             yield from self._places_of(
-                place.things, self._lexicon.inverse[word], clause.things[0], Clause(Kind.MOVE, "")
+                place.things, self._lexicon.inverse[word], clause.things[0], Clause(ClauseKind.MOVE, "")
             )
         elif len(place.things) > 1 or word in self._lexicon.between or word in self._lexicon.unknown:
             raise self._unsure(place.word)
@@ -390,7 +394,7 @@ class _RuleParser(Parser):
     def _untouched(self, at: int) -> Iterator[_Said]:
         for things, end in self.things_at(at):
             if end == len(self._words):
-                yield _Said("touch", Clause(Kind.WISH, "", things))
+                yield _Said("touch", Clause(ClauseKind.WISH, "", things))
 
     def _height(self, things: Sequence[NounPhrase], at: int) -> Iterator[_Said]:
         """ "above 30 cm", of everything."""
@@ -418,7 +422,7 @@ class _RuleParser(Parser):
 
     def _whole(self, things: tuple[NounPhrase, ...], at: int) -> Iterator[Clause]:
         """That things are at a place or in a state, up to the end of the sentence."""
-        yield from self._ended(self._states(Clause(Kind.WISH, "", things), at))
+        yield from self._ended(self._states(Clause(ClauseKind.WISH, "", things), at))
 
     def _kept(self) -> Iterator[_Said]:
         """ "keep …", "leave …" """
@@ -426,7 +430,7 @@ class _RuleParser(Parser):
             return
         for things, middle in self.things_at(1):
             if longest(self._words, middle, _GRAMMAR["alone"]) == len(self._words) - middle > 0:
-                yield _Said("touch", Clause(Kind.WISH, "", things))
+                yield _Said("touch", Clause(ClauseKind.WISH, "", things))
             yield from (self._state_kept(clause) for clause in self._whole(things, middle))
 
     def _about_things(self) -> Iterator[_Said]:
@@ -435,7 +439,7 @@ class _RuleParser(Parser):
             if length := longest(self._words, middle, _GRAMMAR["stays"]):
                 yield from (self._state_kept(clause) for clause in self._whole(things, middle + length))
                 if longest(self._words, middle + length, _GRAMMAR["alone"]) == len(self._words) - middle - length > 0:
-                    yield _Said("touch", Clause(Kind.WISH, "", things))
+                    yield _Said("touch", Clause(ClauseKind.WISH, "", things))
             if length := max(self._is("should_not", middle), longest(self._words, middle, _GRAMMAR["never_is"])):
                 yield from (_Said("never", clause) for clause in self._whole(things, middle + length))
 

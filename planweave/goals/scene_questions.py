@@ -13,7 +13,7 @@ from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, longest, phrases
 
 _THERE = phrases(["is there", "are there", "do we have"])
@@ -100,7 +100,7 @@ class _Asker:
 
     def __init__(self, domain: Domain, world: World, words: Words) -> None:
         self._domain, self._world = domain, world
-        vocabulary = self._vocabulary = Vocabulary(domain, world)
+        vocabulary = self._vocabulary = SentenceVocabulary(domain, world)
         self._words, _, unknown = vocabulary.mended(words)
         self._parser = vocabulary.parser(self._words, unknown)
         self._reader = ClauseGoals(vocabulary)

@@ -54,7 +54,7 @@ class NounPhrase:
         return self.quantity in (Quantity.THE, Quantity.BARE) and not (self.plural or self.pronoun)
 
 
-class Kind(Enum):
+class ClauseKind(Enum):
     """Kind of a clause."""
 
     MOVE = "move"
@@ -72,7 +72,7 @@ class Clause:
     joined: what stands before it: "and", ",", "then"; "." where a sentence begins.
     """
 
-    kind: Kind
+    kind: ClauseKind
     verb: str
     things: tuple[NounPhrase, ...] = ()
     places: tuple[Place, ...] = ()

@@ -17,7 +17,7 @@ from planweave.goals.sentence_words import Mended, Words, longest, mended, phras
 _PARTS = ("side", "middle", "edge", "spot")  # of a table
 
 
-class Vocabulary:
+class SentenceVocabulary:
     """The words with a meaning in a world."""
 
     def __init__(self, domain: Domain, world: World, clarifications: Iterable[Clarification] = ()) -> None:

@@ -12,7 +12,7 @@ from planweave.goals.goal_checks import checked_goal, misfit
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import Lexicon
 from planweave.goals.noun_phrases import NotCoveredError, NounPhrases
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words
 
 _MOST = 3  # suggestions
@@ -23,7 +23,7 @@ def nearest(domain: Domain, world: World, words: Words) -> list[str]:
     """Suggested sentences that the grammar reads here, of what the words name first; few, and none where nothing is
     left to do.
     """
-    vocabulary = Vocabulary(domain, world)
+    vocabulary = SentenceVocabulary(domain, world)
     names = vocabulary.names()
     words = vocabulary.mended(words)[0]
     said = {*map(names.singular, words), *words}

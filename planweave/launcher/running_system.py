@@ -31,7 +31,7 @@ class _Deaths:
     again: float | None = None
 
 
-class Graph(Protocol):
+class RosGraph(Protocol):
     """Discovery of a node's interfaces; planweave_ros.client.Client implements it."""
 
     def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
@@ -128,7 +128,7 @@ class RunningSystem:
 
     def wait_ready(
         self,
-        graph: Graph,
+        graph: RosGraph,
         timeout: float = 60.0,
         on_ready: Callable[[str], None] = lambda name: None,
     ) -> None:

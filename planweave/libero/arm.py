@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.arms.base import ArmState, Desired, Done, Outcome
+from planweave.bodies.arm.arms.base import ArmState, Desired, Done, MotionResult
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
@@ -81,11 +81,11 @@ class _Joints:
         error = np.abs(state.positions - self._end)
         if error.max() < _ARRIVED and np.abs(state.velocities).max() < _SLOW:
             self._done = None
-            done(Outcome(Code.SUCCESS))
+            done(MotionResult(Code.SUCCESS))
         elif self._left == 0:
             self._done, joint = None, int(error.argmax())
             done(
-                Outcome(
+                MotionResult(
                     Code.CONTROL_FAILED,
                     f"the arm did not reach the end of its motion: {self._robot.joint_names[joint]} is "
                     f"{error[joint]:.3f} rad away {_GRACE * STEP:g} s after the motion should have ended (something "
@@ -126,7 +126,7 @@ class _Fingers:
         self._count += 1
         if self._done is not None and (self._count >= _GRIP_STEPS or (self._notch == self._wanted and (there or rest))):
             done, self._done = self._done, None
-            done(Outcome(Code.SUCCESS))
+            done(MotionResult(Code.SUCCESS))
 
 
 class LiberoArm(ControlledArm):

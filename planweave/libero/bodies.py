@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planweave.core.base.errors import UnknownNameError
-from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.client import LiberoSimulator, LiberoTask
 
 if TYPE_CHECKING:
     from planweave.libero.body import LiberoBody
@@ -27,7 +27,7 @@ def check_view(view: str) -> None:
         vision_timeout()
 
 
-def body_on(simulator: LiberoSimulator, name: str, view: str) -> tuple[Task, LiberoBody]:
+def body_on(simulator: LiberoSimulator, name: str, view: str) -> tuple[LiberoTask, LiberoBody]:
     """Load a task (suite/task/initial state), and a body that sees it in this view."""
     check_view(view)
     from planweave.libero.body import LiberoBody
@@ -40,6 +40,6 @@ def body_on(simulator: LiberoSimulator, name: str, view: str) -> tuple[Task, Lib
     return task, LiberoBody(simulator, blinded(task), CAMERA, namer)
 
 
-def blinded(task: Task) -> Task:
+def blinded(task: LiberoTask) -> LiberoTask:
     """A task without its true state: of that, only where the robot's base stands."""
     return replace(task, goal=(), state={"base": task.state["base"]}, geometry={})

@@ -15,7 +15,7 @@ from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
@@ -25,7 +25,7 @@ from planweave.core.workflow.ports import Look
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
 from planweave.libero.camera_view import CameraView, Namer, classes
-from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.views import LiberoView, SeenView, TruthView
 from planweave.perception.vision_names import VisionNamer, vision_client, vision_timeout
 
@@ -59,7 +59,9 @@ class LiberoBody(ArmBody):
     timeout = 300.0  # on a busy machine
     arm: LiberoArm
 
-    def __init__(self, simulator: LiberoSimulator, task: Task, view: str = TRUTH, namer: Namer | None = None) -> None:
+    def __init__(
+        self, simulator: LiberoSimulator, task: LiberoTask, view: str = TRUTH, namer: Namer | None = None
+    ) -> None:
         domain = Domain.load("kitchen")
         self.arm = arm = LiberoArm(simulator)
         robot = arm.robot
@@ -78,13 +80,19 @@ class LiberoBody(ArmBody):
         )
         self._known = world
         planner = MotionPlanner(scene, self._kinematics)
-        safety = Safety(self._kinematics, Limits.of(robot), *_WORKSPACE)
+        safety = Safety(self._kinematics, JointLimits.of(robot), *_WORKSPACE)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)
         settings = replace(_SETTINGS, domain=domain)
         super().__init__(domain, world, arm, Skills(arm, scene, reaching, safety, world, settings))
 
     def _make_view(
-        self, simulator: LiberoSimulator, task: Task, view: str, namer: Namer | None, domain: Domain, arm: LiberoArm
+        self,
+        simulator: LiberoSimulator,
+        task: LiberoTask,
+        view: str,
+        namer: Namer | None,
+        domain: Domain,
+        arm: LiberoArm,
     ) -> LiberoView:
         if view == TRUTH:
             return TruthView(simulator, task, domain, arm)

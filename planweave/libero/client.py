@@ -36,7 +36,7 @@ _LAST = 4000  # bytes of standard error that an error shows
 
 
 @dataclass(frozen=True)
-class Task:
+class LiberoTask:
     """A task as it was loaded. name: suite/task/initial state; goal: LIBERO's literals; inits: its initial states;
     geometry: see `planweave.libero.geometry`.
     """
@@ -50,7 +50,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LiberoVerdict:
     """What LIBERO's checker said since the task was loaded: after each step whether the goal holds.
 
     first: after how many steps it held for the first time; holds: after the last one; fault: why a step could not be
@@ -114,7 +114,7 @@ class LiberoSimulator:
             env={"MUJOCO_GL": "egl", **os.environ, "PYTHONPATH": ""},
         )
         self._buffer, self._lock = bytearray(), threading.Lock()
-        self.verdict = Verdict()
+        self.verdict = LiberoVerdict()
 
     def __enter__(self) -> LiberoSimulator:
         return self
@@ -159,7 +159,7 @@ class LiberoSimulator:
         found: Mapping[str, int] = self._ask({"do": "suites"}, START)["suites"]
         return found
 
-    def load(self, name: str, joints: bool = False) -> Task:
+    def load(self, name: str, joints: bool = False) -> LiberoTask:
         """Load suite/task/initial state, e.g. libero_goal/3/0, and let things come to rest; seconds.
 
         joints: the arm is moved by `move`, with robosuite's controller of joint positions; else by `step`.
@@ -169,10 +169,10 @@ class LiberoSimulator:
             raise SceneError(f"{name!r} is no task of LIBERO; write suite/task/initial state, e.g. libero_goal/3/0")
         suite, task, init = parts[0], int(parts[1]), int(parts[2]) if len(parts) == 3 else 0
         found = self._ask({"do": "load", "suite": suite, "task": task, "init": init, "joints": joints}, START)
-        self.verdict = Verdict()
+        self.verdict = LiberoVerdict()
         goal = tuple(tuple(row) for row in found["goal"])
         name = f"{suite}/{task}/{init}"
-        return Task(name, found["language"], goal, found["inits"], found["state"], found["geometry"])
+        return LiberoTask(name, found["language"], goal, found["inits"], found["state"], found["geometry"])
 
     def state(self) -> Mapping[str, Any]:
         """The true state for `planweave.libero.truth`; also `joints` (7, rad), `gripper` (2, m), `base` (m)."""
@@ -246,7 +246,7 @@ class LiberoSimulator:
                 self.verdict = replace(self.verdict, fault=refusal)
             raise SceneError(refusal)
         if "success" in answer:
-            self.verdict = Verdict(int(answer["steps"]), answer.get("first"), bool(answer["success"]))
+            self.verdict = LiberoVerdict(int(answer["steps"]), answer.get("first"), bool(answer["success"]))
         return answer
 
     def _read_line(self, deadline: float) -> bytes:

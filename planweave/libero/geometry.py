@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.solids import Part, solid_of_geoms
-from planweave.libero.client import Task
+from planweave.libero.client import LiberoTask
 from planweave.libero.truth import Names
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Geom:
 class Geometry:
     """The geometry of a task at a state of it."""
 
-    def __init__(self, task: Task, state: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, task: LiberoTask, state: Mapping[str, Any] | None = None) -> None:
         """state: by default the one in which the task was loaded."""
         self._found = task.geometry
         self._state = task.state if state is None else state

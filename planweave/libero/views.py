@@ -22,7 +22,7 @@ from planweave.core.symbolic.world import Literal, World
 from planweave.libero import things
 from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CameraView
-from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.geometry import Geometry, pose
 from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
@@ -55,7 +55,7 @@ class LiberoView(Protocol):
 class TruthView:
     """The simulator's own poses."""
 
-    def __init__(self, simulator: LiberoSimulator, task: Task, domain: Domain, arm: LiberoArm) -> None:
+    def __init__(self, simulator: LiberoSimulator, task: LiberoTask, domain: Domain, arm: LiberoArm) -> None:
         self._simulator, self._task, self._domain, self._arm = simulator, task, domain, arm
         self._state = task.state
         self._taken: tuple[Thing, Array] | None = None  # what is held, and its pose when it was taken

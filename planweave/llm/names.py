@@ -13,7 +13,7 @@ from typing import Protocol
 
 from rapidfuzz import fuzz
 
-from planweave.core.pddl.formula import Parameter
+from planweave.core.pddl.formula import TypedVariable
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.plan import PlanStep
 from planweave.core.symbolic.world import Action, World
@@ -134,7 +134,7 @@ class Mender:
         score = max(own, other * 0.99)  # an action's own name before another's alias
         return score if score >= self._cutoff else 0.0
 
-    def _fitting(self, parameter: Parameter) -> dict[str, None]:
+    def _fitting(self, parameter: TypedVariable) -> dict[str, None]:
         found = self._candidates.get(parameter.types)
         if found is None:
             names = self._domain.candidates(parameter, self._world.objects)

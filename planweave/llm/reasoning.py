@@ -34,7 +34,7 @@ _FINAL = ("final", "answer", "response")
 
 
 @dataclass(frozen=True)
-class Said:
+class ReplyParts:
     """The parts of a reply. tools: names of called tools, "" for one without a known name."""
 
     answer: str
@@ -42,7 +42,7 @@ class Said:
     tools: tuple[str, ...] = ()
 
 
-def said_in(text: str) -> Said:
+def said_in(text: str) -> ReplyParts:
     """The parts of a reply's text. The answer is empty where the reply ends within the reasoning: what stands before
     reasoning that never ends may be a draft.
     """
@@ -70,15 +70,15 @@ def _messages(text: str) -> list[tuple[bool, str, str]]:
     return found
 
 
-def _of_channels(messages: list[tuple[bool, str, str]]) -> Said:
+def _of_channels(messages: list[tuple[bool, str, str]]) -> ReplyParts:
     """The parts of a reply of several messages; there is no answer where the last one is none."""
     inner = _of_marks("\n".join(body.strip().removeprefix("final") for final, _, body in messages if final))
     thought = "\n".join(body for final, tool, body in messages if not final and not tool)
     tools = tuple(tool for _, tool, _ in messages if tool)
-    return Said(inner.answer if messages[-1][0] else "", thought + inner.reasoning, tools + inner.tools)
+    return ReplyParts(inner.answer if messages[-1][0] else "", thought + inner.reasoning, tools + inner.tools)
 
 
-def _of_marks(text: str) -> Said:
+def _of_marks(text: str) -> ReplyParts:
     """The parts of a reply with tags: what is outside of reasoning, or within blocks of answers where there are some.
 
     A closing tag without an opening one ends reasoning that the prompt began.
@@ -105,9 +105,9 @@ def _of_marks(text: str) -> Said:
         position = mark.end()
     rest = text[position:]
     if inside == "reasoning":
-        return Said("", "".join([*thought, *kept, *answers, rest]), tuple(map(_tool_name, tools)))
+        return ReplyParts("", "".join([*thought, *kept, *answers, rest]), tuple(map(_tool_name, tools)))
     {"": kept, "answer": answers, "tool": tools}[inside].append(rest)
-    return Said("\n".join(answers) or "".join(kept), "".join(thought), tuple(map(_tool_name, tools)))
+    return ReplyParts("\n".join(answers) or "".join(kept), "".join(thought), tuple(map(_tool_name, tools)))
 
 
 def _kind(mark: re.Match[str]) -> str:

@@ -112,13 +112,13 @@ def _plain(text: str) -> str:
 
 
 @dataclass(eq=False)
-class Step:
+class SubgoalStep:
     """A node of the tree of steps; resolves: the literal that it achieves."""
 
     action: Action
     resolves: Literal
-    parent: Step | None
-    children: list[Step] = field(default_factory=list)
+    parent: SubgoalStep | None
+    children: list[SubgoalStep] = field(default_factory=list)
 
 
 REVEALS = ("stuck", "unseen")
@@ -146,7 +146,7 @@ class Blocking(PaperMode):
     def run(self, episode: Episode) -> None:
         """Select, try, and add resolutions where blocked, until the goal holds."""
         observed, predicted = episode.observe(), UnobservedEffects()
-        roots: list[Step] = []
+        roots: list[SubgoalStep] = []
         errors: list[str] = []
         tried: set[tuple[Action, frozenset[Literal]]] = set()  # with these facts it did not help: not offered again
         failed: Counter[Action] = Counter()  # by chance
@@ -198,13 +198,13 @@ class Blocking(PaperMode):
         self,
         episode: Episode,
         world: World,
-        roots: list[Step],
+        roots: list[SubgoalStep],
         tried: set[tuple[Action, frozenset[Literal]]],
         history: list[Action],
-    ) -> list[Step]:
+    ) -> list[SubgoalStep]:
         """The leaves that may help; where there are none, those that may show an unseen object."""
 
-        def fresh() -> list[Step]:
+        def fresh() -> list[SubgoalStep]:
             return [
                 s
                 for s in self._leaves(roots, world)
@@ -219,17 +219,17 @@ class Blocking(PaperMode):
             leaves = fresh()
         return leaves
 
-    def _unseen(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
+    def _unseen(self, episode: Episode, world: World, step: SubgoalStep) -> tuple[Literal, ...]:
         """The literals that would say that the objects of an action were seen."""
         marks = unseen_marks(episode.domain, world)
         return tuple(sorted(m.negated() for m in marks if set(m.args) & set(step.action.args)))
 
-    def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
+    def _plant(self, episode: Episode, world: World, roots: list[SubgoalStep]) -> None:
         """Add roots for every unmet goal literal; remove those of literals that hold."""
         roots[:] = [r for r in roots if not world.holds(r.resolves)]
         for literal in world.unmet(episode.goal):
             if not any(r.resolves == literal for r in roots):
-                roots += [Step(a, literal, None) for a in self._achievers(episode, world, literal)]
+                roots += [SubgoalStep(a, literal, None) for a in self._achievers(episode, world, literal)]
 
     def _achievers(self, episode: Episode, world: World, literal: Literal) -> list[Action]:
         domain, transition = episode.domain, Transition(episode.domain, world)
@@ -250,7 +250,7 @@ class Blocking(PaperMode):
             )
         return kept
 
-    def _leaves(self, steps: list[Step], world: World) -> list[Step]:
+    def _leaves(self, steps: list[SubgoalStep], world: World) -> list[SubgoalStep]:
         """Steps without children; children whose blocking condition no longer holds are removed first."""
         found = []
         for step in steps:
@@ -258,7 +258,7 @@ class Blocking(PaperMode):
             found += self._leaves(step.children, world) if step.children else [step]
         return found
 
-    def _blocked(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
+    def _blocked(self, episode: Episode, world: World, step: SubgoalStep) -> tuple[Literal, ...]:
         """Blocking conditions of a step: of its action, and of the effect that it is needed for."""
         if self.reveal == "unseen" and (unseen := self._unseen(episode, world, step)):
             return unseen
@@ -268,7 +268,7 @@ class Blocking(PaperMode):
         more = lacking(episode.domain, transition, state, step.action, step.resolves)
         return tuple(dict.fromkeys((*missing, *more)))
 
-    def _resolve(self, episode: Episode, world: World, step: Step, missing: tuple[Literal, ...]) -> None:
+    def _resolve(self, episode: Episode, world: World, step: SubgoalStep, missing: tuple[Literal, ...]) -> None:
         """Add children for every blocking condition, except actions that are among the ancestors."""
         above = {step.action}
         node = step.parent
@@ -277,12 +277,12 @@ class Blocking(PaperMode):
             node = node.parent
         for literal in missing:
             step.children += [
-                Step(a, literal, step)
+                SubgoalStep(a, literal, step)
                 for a in self._achievers(episode, world, literal)
                 if a not in above and a not in {c.action for c in step.children}
             ]
 
-    def _remove(self, roots: list[Step], step: Step) -> None:
+    def _remove(self, roots: list[SubgoalStep], step: SubgoalStep) -> None:
         """Remove an executed action and its siblings for the same literal."""
         siblings = roots if step.parent is None else step.parent.children
         siblings[:] = [s for s in siblings if s is not step and s.resolves != step.resolves]

@@ -15,8 +15,8 @@ from planweave.core.checks.error_types import action_error
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, inverse_actions
 from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.trees.action_tree import Node
-from planweave.core.workflow.approval import Answer, Approval, Request
+from planweave.core.trees.action_tree import TreeNode
+from planweave.core.workflow.approval import Approval, Decision, Request
 from planweave.core.workflow.pause import Pause
 from planweave.core.workflow.ports import Body, Outcome, Planner
 from planweave.methods.after_pause import AfterPause, Course, Resumed
@@ -50,7 +50,7 @@ class Episode:
     phase: str = ""
     message: str = ""
     action: Action | None = None
-    tree: Node | None = None
+    tree: TreeNode | None = None
     usage: Usage = field(default_factory=Usage)
     steps: int = 0
     executed: int = 0
@@ -222,7 +222,7 @@ class Episode:
             )
         return replace(outcome, world=outcome.world.with_derived(self.goal))
 
-    def _approval_changed(self, request: Request, word: Answer | None) -> None:
+    def _approval_changed(self, request: Request, word: Decision | None) -> None:
         if word is None:
             self.journal.add(
                 "approval_asked",

@@ -27,7 +27,7 @@ from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.paraphrase import understood
 from planweave.goals.reading_checks import checked_reading
 from planweave.goals.scene_questions import answer, is_question
-from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, longest, not_english, without_politeness, words_of
 from planweave.goals.suggestions import nearest
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
@@ -96,7 +96,7 @@ def interpret(
             '"is …?", "where is …?"'
         )
     instead = cache(partial(_instead, domain, world, plain))  # made where it is needed
-    foreign = not_english(plain, Vocabulary(domain, world).nouns)  # before slips are looked for
+    foreign = not_english(plain, SentenceVocabulary(domain, world).nouns)  # before slips are looked for
     if foreign and not model_first:
         raise GoalError(foreign + instead())
     by_grammar, problem = (
@@ -127,7 +127,7 @@ def interpret(
         found = _agreed(domain, read, agreement, instead, unclear, reason)
         if a_question and not found.answer:
             raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
-        said = Vocabulary(domain, world).mended(words)[0]
+        said = SentenceVocabulary(domain, world).mended(words)[0]
         doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
         if doubt and not found.answer:
             _ask_whether(domain, found, f"{doubt}; a model read it otherwise" if refused else doubt)
@@ -179,7 +179,7 @@ def _by_grammar(
 
 def _check_sayable(domain: Domain, world: World, words: Words, reason: str, instead: Callable[[], str]) -> None:
     """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
-    mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
+    mended, _, _ = SentenceVocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
     for said, why in unsaid(mended):
         raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + instead())
     negated = [w for w in mended if w in english()["negations"]]
@@ -271,7 +271,7 @@ def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World
 
 def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
     """Notes on objects in a model's goal that no word of the sentence names."""
-    names = Vocabulary(domain, world).names()
+    names = SentenceVocabulary(domain, world).names()
     said = {names.singular(w) for w in words}
     named = {n for n in world.by_name if n in said or said & names.heads[n]}
     guessed = sorted({a for g in goal for a in g.args} - named)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.workflow.ports import Check, Choice, Grounding, Proposals, SampledPlans, Written
 from planweave.core.workflow.question import Clarification
@@ -452,7 +452,9 @@ def _collected(
         raise ParseError(f"none of {len(replies.replies)} replies holds a plan; the last: {problem}")
     ordered = sorted(plans.values(), key=lambda p: (-p[1], -p[2]))
     return SampledPlans(
-        tuple(Plan(steps, count, None if logprob == -math.inf else logprob) for steps, count, logprob in ordered),
+        tuple(
+            CountedPlan(steps, count, None if logprob == -math.inf else logprob) for steps, count, logprob in ordered
+        ),
         len(replies.replies),
         len(replies.replies) - len(rows),
         mended,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from planweave.core.base.usage import Usage
 from planweave.core.planning.relevance import relevant_world
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.transition import State, Transition
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import SampledPlans
@@ -70,13 +70,13 @@ class StepwisePlans:
         All plans are returned, also incomplete ones; raises ModelError or CanceledError.
         """
         self._seconds = trying.seconds
-        plans: list[Plan] = []
+        plans: list[CountedPlan] = []
         for index in range(trying.tries):
             if time.monotonic() > self._until:
                 break
             steps, logprob = self._plan(trying.temperature if index else 0.0, trying.longest, bool(index))
             if steps:
-                plans.append(Plan(tuple(PlanStep(a, self._domain.phrase(a)) for a in steps), 1, logprob))
+                plans.append(CountedPlan(tuple(PlanStep(a, self._domain.phrase(a)) for a in steps), 1, logprob))
             if self._reached(self._after(steps)):
                 break
         return SampledPlans(tuple(plans), len(plans), usage=self._usage)

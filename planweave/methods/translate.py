@@ -16,7 +16,7 @@ from itertools import product
 from rapidfuzz import fuzz
 
 from planweave.core.base.errors import ParseError
-from planweave.core.pddl.formula import Parameter
+from planweave.core.pddl.formula import TypedVariable
 from planweave.core.symbolic.domain import ActionSchema, Domain, spoken
 from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder
@@ -130,7 +130,7 @@ class Translator:
                 yield schema, chosen, tuple(_phrases(schema, [k.word for k in chosen]))
 
     def _likely(
-        self, parameter: Parameter, kinds: Sequence[_Kind], found: dict[frozenset[str], list[_Kind]]
+        self, parameter: TypedVariable, kinds: Sequence[_Kind], found: dict[frozenset[str], list[_Kind]]
     ) -> list[_Kind]:
         """The kinds to try for a parameter; found: cache over parameters of the same types, for one step."""
         types = parameter.types

@@ -18,10 +18,10 @@ from planweave.core.base.parameter import option
 from planweave.core.checks.error_types import plan_error
 from planweave.core.checks.validation import Validation, Validator, achievers
 from planweave.core.pddl.formula import conjuncts
-from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.plan import CountedPlan
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Known, Literal, World
-from planweave.core.trees.action_tree import Node, Status, build_tree
+from planweave.core.trees.action_tree import Status, TreeNode, build_tree
 from planweave.core.workflow.ports import Outcome
 from planweave.methods import paper_notation
 from planweave.methods.action_filter import distinct
@@ -115,7 +115,9 @@ class TreePlanner(PaperMode):
             if not wrong or episode.stopped:
                 return
 
-    def _sample(self, episode: Episode, world: World, wrong: Sequence[str]) -> tuple[list[Plan], int, Sequence[str]]:
+    def _sample(
+        self, episode: Episode, world: World, wrong: Sequence[str]
+    ) -> tuple[list[CountedPlan], int, Sequence[str]]:
         """The plans to act by, how many samples came, and the most frequent plans that do not pass, with the reason."""
         sampled = episode.planner.generate_plans(
             episode.sentence,
@@ -137,12 +139,14 @@ class TreePlanner(PaperMode):
         )
         return plans, sampled.received, wrong
 
-    def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> tuple[list[Plan], list[str]]:
+    def _checked(
+        self, episode: Episode, world: World, plans: Sequence[CountedPlan]
+    ) -> tuple[list[CountedPlan], list[str]]:
         """Validate every plan and record goal-condition recall (GCR_max, GCR_avg of 5.2); the plans that pass, and what
         is wrong with the others.
         """
         recall: list[float] = []
-        checked: list[tuple[Plan, Validation]] = []
+        checked: list[tuple[CountedPlan, Validation]] = []
         validator = Validator(episode.domain, world)
         for plan in plans:
             check = validator.check(plan.actions, episode.goal)
@@ -165,7 +169,7 @@ class TreePlanner(PaperMode):
         wrong = [f"{', '.join(map(str, p.actions))}: {_fault(episode, c)}" for p, c in checked if not c.ok]
         return self._kept(episode, checked) if self.check_plans else list(plans), wrong[:MOST_WRONG]
 
-    def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
+    def _kept(self, episode: Episode, checked: Sequence[tuple[CountedPlan, Validation]]) -> list[CountedPlan]:
         """The plans with the weakest assumptions: none, facts about unobserved objects, or unobserved goal literals."""
         grades = [0 if c.ok and not c.assumed else 1 if c.ok else 2 if c.possible else 3 for _, c in checked]
         best = min(grades, default=3)
@@ -178,10 +182,10 @@ class TreePlanner(PaperMode):
             episode.journal.add("assumed", literals=assumed)
         return [plan for plan, _ in kept]
 
-    def _descend(self, episode: Episode, node: Node) -> list[str]:
+    def _descend(self, episode: Episode, node: TreeNode) -> list[str]:
         """Grounded deciding (3.3) from a node downwards; what is wrong at the end, as far as it was seen."""
-        history: list[tuple[Node, World]] = []  # executed nodes on the current path, with the world before each
-        done: list[tuple[Action, Node]] = []  # what was executed and not undone, also on paths that were left
+        history: list[tuple[TreeNode, World]] = []  # executed nodes on the current path, with the world before each
+        done: list[tuple[Action, TreeNode]] = []  # what was executed and not undone, also on paths that were left
         errors: list[str] = []
         while True:
             options = node.valid_children()
@@ -228,7 +232,7 @@ class TreePlanner(PaperMode):
                 return errors
             node = fork
 
-    def _execute(self, episode: Episode, node: Node, action: Action) -> Outcome:
+    def _execute(self, episode: Episode, node: TreeNode, action: Action) -> Outcome:
         """Execute a node's action; where it fails by chance and is still applicable again, at most `retries` times."""
         episode.intend(_likely(node))
         outcome = episode.execute(action)
@@ -244,17 +248,17 @@ class TreePlanner(PaperMode):
     def _backtrack(
         self,
         episode: Episode,
-        node: Node,
-        history: list[tuple[Node, World]],
-        done: list[tuple[Action, Node]],
+        node: TreeNode,
+        history: list[tuple[TreeNode, World]],
+        done: list[tuple[Action, TreeNode]],
         errors: list[str],
-    ) -> Node | None:
+    ) -> TreeNode | None:
         """Steps (i) to (iii) of error correction: the nearest fork with a valid child, actions above it undone.
 
         None where no valid branch is left; then nothing is undone, since no execution would follow. An action that
         cannot be undone stays in `done`, and an error says so.
         """
-        fork: Node | None = node
+        fork: TreeNode | None = node
         while fork is not None and not fork.valid_children():
             if fork.parent is not None:
                 fork.status = Status.INVALID
@@ -272,7 +276,9 @@ class TreePlanner(PaperMode):
                 errors.append(f"{undone.action} was done on the way and could not be undone: {episode.undo_problem}")
         return fork
 
-    def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:
+    def _decide(
+        self, episode: Episode, options: list[TreeNode], history: Sequence[Action], errors: Sequence[str]
+    ) -> TreeNode:
         """A single valid child is taken without a request; else the model votes, or the weights of C.5 decide.
 
         With merge_alike, of children whose actions change the world alike only the one that most plans have is an
@@ -314,7 +320,7 @@ class TreePlanner(PaperMode):
         )
         return options[choice.index]
 
-    def _weights(self, world: World, options: Sequence[Node]) -> list[float]:
+    def _weights(self, world: World, options: Sequence[TreeNode]) -> list[float]:
         """Evaluation functions f_L, f_E and f_Hybrid of appendix C.5."""
         likelihoods = [o.logprob if o.logprob is not None else math.log(o.samples) for o in options]
         language = _softmax(likelihoods)
@@ -334,7 +340,7 @@ def _fault(episode: Episode, check: Validation) -> str:
     return f"in the end it is not so that {episode.domain.phrases(missing)}"
 
 
-def _not_reached(episode: Episode, done: Sequence[tuple[Action, Node]]) -> list[str]:
+def _not_reached(episode: Episode, done: Sequence[tuple[Action, TreeNode]]) -> list[str]:
     """Goal literals that are seen not to hold after what was done, as an error; not those that it brought about of
     things that are out of view.
     """
@@ -346,7 +352,7 @@ def _not_reached(episode: Episode, done: Sequence[tuple[Action, Node]]) -> list[
     return [f"{', '.join(str(a) for a, _ in done)}: done, but now it is not so that {episode.domain.phrases(missing)}"]
 
 
-def _out_of_view(episode: Episode, world: World, literal: Literal, done: Sequence[tuple[Action, Node]]) -> bool:
+def _out_of_view(episode: Episode, world: World, literal: Literal, done: Sequence[tuple[Action, TreeNode]]) -> bool:
     """Whether something done should have brought a literal about, and one of its objects is out of view now."""
     if not any(a in world.by_name and world.by_name[a].known in _NOT_IN_VIEW for a in literal.args):
         return False
@@ -365,7 +371,7 @@ def _needless(episode: Episode, world: World, action: Action) -> bool:
     return any(e.add for e in effects) and not change.added and not change.deleted
 
 
-def _likely(node: Node) -> list[Action]:
+def _likely(node: TreeNode) -> list[Action]:
     """The plan that most samples follow from a node downwards, the node's action first."""
     plan = []
     while node.action is not None:

@@ -46,7 +46,7 @@ _LONG = 1.6  # how much longer than wide that is
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class Carcass:
     """Furniture without what is open: middle of its footprint (2,), unit vector out of its front (2,), half of its
     depth and width, heights of its lower side and its top. shut: how far out of its front closed drawers are, m; None:
     as the least drawn one is, where it is near.
@@ -94,7 +94,7 @@ class Body:
         return np.array((*level, at[2]))
 
 
-def joints_of(body: Body, points: np.ndarray) -> list[SeenJoint]:
+def joints_of(body: Carcass, points: np.ndarray) -> list[SeenJoint]:
     """Joints of the parts of one piece of furniture, drawers from the top down, then doors, then knobs.
 
     points: (n, 3), of the furniture alone.
@@ -109,7 +109,7 @@ def joints_of(body: Body, points: np.ndarray) -> list[SeenJoint]:
     return _named(body, [*found, *_knobs(body, points)])
 
 
-def with_shut(body: Body, points: np.ndarray) -> Body:
+def with_shut(body: Carcass, points: np.ndarray) -> Carcass:
     """The body with what closed drawers are measured from, as its points show it, for later looks."""
     seen = body.of(points)
     found = [joint for front in _fronts(body, seen) for joint in _closed_or_drawn(body, seen, *front)]
@@ -149,7 +149,7 @@ def _is_same(old: SeenJoint, new: SeenJoint) -> bool:
 # ---- the furniture -----------------------------------------------------------------------------------------------
 
 
-def find_body(points: np.ndarray, floor: float) -> Body | None:
+def find_body(points: np.ndarray, floor: float) -> Carcass | None:
     """What stands still of one piece of furniture, by its largest level top; None where it has none.
 
     points: (n, 3), of the furniture alone; floor: height of what it stands on, m.
@@ -170,7 +170,7 @@ def find_body(points: np.ndarray, floor: float) -> Body | None:
     low = points[:, 2] < top - _FLAT
     outside = [float((ahead[low, k] > _OUT[0]).sum()) for k in range(4)]
     k = int(np.argmax(outside))
-    return Body(middle, sides[k] / lengths[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
+    return Carcass(middle, sides[k] / lengths[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
 
 
 def _top(points: np.ndarray) -> float:
@@ -212,7 +212,7 @@ def _largest(xy: np.ndarray) -> np.ndarray:
 # ---- drawers, and doors that are closed --------------------------------------------------------------------------
 
 
-def _fronts(body: Body, seen: np.ndarray) -> Iterator[tuple[float, float, float]]:
+def _fronts(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, float]]:
     """Upright surfaces across the furniture, parallel to its front: lower and upper edge, and how far out they are."""
     near = seen[(np.abs(seen[:, 1]) < body.width) & (seen[:, 0] > -0.03)]
     columns = max(1, int(2 * body.width / 0.01))
@@ -261,7 +261,7 @@ def _outermost(out: np.ndarray, column: np.ndarray, columns: int) -> float | Non
     return None
 
 
-def _closed_or_drawn(body: Body, seen: np.ndarray, low: float, high: float, out: float) -> Iterator[SeenJoint]:
+def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, out: float) -> Iterator[SeenJoint]:
     """The parts of one front, one for each handle."""
     ahead = seen[:, 0] - out
     standing = seen[
@@ -289,7 +289,7 @@ def _closed_or_drawn(body: Body, seen: np.ndarray, low: float, high: float, out:
         yield _door(body, hinge, sign, 0.0, panel, body.box(*_bar(handle)))
 
 
-def _drawn_box(body: Body, seen: np.ndarray, drawer: SeenJoint) -> tuple[OrientedBox, ...]:
+def _drawn_box(body: Carcass, seen: np.ndarray, drawer: SeenJoint) -> tuple[OrientedBox, ...]:
     """Floor and sides of a drawer as far as it is out; none where it is not far enough out that they are seen."""
     out = drawer.value
     low, high = (float(drawer.panel.centre[2] + s * drawer.panel.half[2]) for s in (-1, 1))
@@ -311,7 +311,7 @@ def _drawn_box(body: Body, seen: np.ndarray, drawer: SeenJoint) -> tuple[Oriente
 
 
 def _door(
-    body: Body, hinge: np.ndarray, sign: float, value: float, panel: OrientedBox, handle: OrientedBox | None
+    body: Carcass, hinge: np.ndarray, sign: float, value: float, panel: OrientedBox, handle: OrientedBox | None
 ) -> SeenJoint:
     axis = np.array((0.0, 0.0, sign))
     return SeenJoint("door", "hinge", axis, body.place(hinge), value, _WIDEST, panel, handle)
@@ -353,7 +353,7 @@ def _bar(handle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # ---- doors that are open -----------------------------------------------------------------------------------------
 
 
-def _open_doors(body: Body, seen: np.ndarray, fronts: list[tuple[float, float, float]]) -> Iterator[SeenJoint]:
+def _open_doors(body: Carcass, seen: np.ndarray, fronts: list[tuple[float, float, float]]) -> Iterator[SeenJoint]:
     """An upright plate that begins at an edge of the front and leads away from it."""
     free = seen[seen[:, 0] > 0.01]
     for low, high, out in fronts:
@@ -433,7 +433,7 @@ def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
 # ---- knobs -------------------------------------------------------------------------------------------------------
 
 
-def _knobs(body: Body, points: np.ndarray) -> Iterator[SeenJoint]:
+def _knobs(body: Carcass, points: np.ndarray) -> Iterator[SeenJoint]:
     """Small things that stand out of the level top, each with a ridge that shows which way it is turned."""
     height = points[:, 2] - body.top
     standing = points[(height > _KNOB[0]) & (height < _KNOB[1])]
@@ -461,7 +461,7 @@ def _knobs(body: Body, points: np.ndarray) -> Iterator[SeenJoint]:
 # ---- names -------------------------------------------------------------------------------------------------------
 
 
-def _named(body: Body, joints: list[SeenJoint]) -> list[SeenJoint]:
+def _named(body: Carcass, joints: list[SeenJoint]) -> list[SeenJoint]:
     """With names that tell them apart: by height where there are several of a kind one above the other, or where one
     leaves room for another that is hidden.
     """
@@ -476,7 +476,7 @@ def _named(body: Body, joints: list[SeenJoint]) -> list[SeenJoint]:
     return found
 
 
-def _level(body: Body, front: OrientedBox) -> str:
+def _level(body: Carcass, front: OrientedBox) -> str:
     """Beginning of the name of the only drawer that is seen; empty where its front leaves no room for another."""
     if 2 * front.half[2] > _ALONE * (body.top - body.low):
         return ""

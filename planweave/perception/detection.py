@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from planweave.geometry.upright_shape import Upright
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     )
 
 
-Measured: TypeAlias = tuple[Detection, Region | None]
+Measured: TypeAlias = tuple[Detection, PixelRegion | None]
 """An object and its pixels; None where it is inferred (a cube hidden under another)."""
 
 

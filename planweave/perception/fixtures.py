@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
-from planweave.perception.articulation import Body, cells_covered, find_body, joints_of, remembered, with_shut
+from planweave.perception.articulation import Carcass, cells_covered, find_body, joints_of, remembered, with_shut
 
 _CELL, _POINTS = 0.01, 3  # m: edge of a cell of the plan; points in it that are no noise
 _LOW, _HIGH = 0.012, 0.60  # m above the table between which points are looked at
@@ -30,7 +30,7 @@ _GONE = 4  # looks through its place after which furniture is gone, or at anothe
 _EMPTY = 0.5  # share of a footprint in which the table is seen
 
 
-def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Body, np.ndarray]]:
+def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Carcass, np.ndarray]]:
     """Large things with a level top in points (n, 3) of all that stands on a floor: bodies, and points of each."""
     for group in _groups(points):
         body = find_body(group, floor)
@@ -38,7 +38,7 @@ def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Body, 
             yield body, group
 
 
-def fixture_of(body: Body, points: np.ndarray, name: str = "") -> SeenFixture | None:
+def fixture_of(body: Carcass, points: np.ndarray, name: str = "") -> SeenFixture | None:
     """Furniture of a body and points (n, 3); None where it is none, by default named by its class."""
     joints = joints_of(body, points)
     kind = _class_of(joints, body, points)
@@ -60,7 +60,7 @@ def _groups(points: np.ndarray) -> Iterator[np.ndarray]:
             yield points[of == k]
 
 
-def _class_of(joints: Sequence[SeenJoint], body: Body, points: np.ndarray) -> str:
+def _class_of(joints: Sequence[SeenJoint], body: Carcass, points: np.ndarray) -> str:
     """The class of furniture by its parts; empty for what is none."""
     kinds = {joint.name.rsplit("_", 1)[-1] for joint in joints}
     for part, kind in (("drawer", "cabinet"), ("door", "cupboard"), ("knob", "stove")):
@@ -71,7 +71,7 @@ def _class_of(joints: Sequence[SeenJoint], body: Body, points: np.ndarray) -> st
     return "shelf" if len(_boards(body, points)) > 1 else "furniture"
 
 
-def _boards(body: Body, points: np.ndarray) -> list[float]:
+def _boards(body: Carcass, points: np.ndarray) -> list[float]:
     """Heights of level boards, from the top down."""
     inside = points[(body.around.beyond(points) < 0.0).all(axis=1)]
     if not len(inside):
@@ -93,7 +93,7 @@ class _Record:
     """
 
     fixture: SeenFixture
-    body: Body
+    body: Carcass
     seen: int = 1
     missed: int = 0
     elsewhere: int = 0
@@ -154,7 +154,7 @@ class FixtureMemory:
         if record.missed >= _GONE:
             self._records.remove(record)
 
-    def _seen(self, record: _Record, body: Body, points: np.ndarray) -> None:
+    def _seen(self, record: _Record, body: Carcass, points: np.ndarray) -> None:
         steady = _is_steady(record.body, body)
         new = fixture_of(record.body if steady else body, points)
         if new is None or not steady:
@@ -198,23 +198,23 @@ def _hidden(fixture: SeenFixture) -> SeenFixture:
     return replace(fixture, joints=joints, visible=False)
 
 
-def _distance(one: Body, two: Body) -> float:
+def _distance(one: Carcass, two: Carcass) -> float:
     return float(np.linalg.norm(one.middle - two.middle))
 
 
-def _is_steady(old: Body, new: Body) -> bool:
+def _is_steady(old: Carcass, new: Carcass) -> bool:
     """Whether two looks show the same body at the same place; which side is its front does not matter."""
     apart = np.linalg.norm(_corners(old)[:, None] - _corners(new)[None], axis=2).min(axis=1).max()
     return bool(apart < _STEADY and abs(old.top - new.top) < _STEADY)
 
 
-def _corners(body: Body) -> np.ndarray:
+def _corners(body: Carcass) -> np.ndarray:
     """Of its footprint, (4, 2)."""
     signs = np.array(((1, 1), (1, -1), (-1, -1), (-1, 1)))
     return np.asarray(body.middle + signs[:, :1] * body.depth * body.front + signs[:, 1:] * body.width * body.side)
 
 
-def _is_empty(body: Body, points: np.ndarray) -> bool:
+def _is_empty(body: Carcass, points: np.ndarray) -> bool:
     """Whether the table is seen where furniture was."""
     low = points[(points[:, 2] < _LOW) & (body.around.beyond(points)[:, :2] < -0.02).all(axis=1)]
     if not len(low):

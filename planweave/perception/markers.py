@@ -12,7 +12,7 @@ _GAP = 0.02  # m between an object's top and its label
 
 
 @dataclass(frozen=True)
-class Shape:
+class MarkerShape:
     """One shape: kind "box", "cylinder" or "text"; id is the object's.
 
     position of the centre and size in metres; yaw in rad; colour red, green, blue, alpha from 0 to 1.
@@ -27,7 +27,7 @@ class Shape:
     text: str = ""
 
 
-def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
+def shapes(objects: Sequence[NamedObject]) -> tuple[MarkerShape, ...]:
     """A body and a label for every object; objects out of view are faint, receptacles half transparent.
 
     Rounded to millimetres and hundredths, so that a static scene gives equal shapes in every frame.
@@ -40,10 +40,10 @@ def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
         r, g, b = (round(v / 255.0, 2) for v in thing.rgb)
         w, d, h = (max(round(v, 3), 0.001) for v in thing.size)
         kind, yaw = ("cylinder", 0.0) if thing.is_round else ("box", round(thing.yaw, 2))
-        result.append(Shape(kind, seen.id, (x, y, z), yaw, (w, d, h), (r, g, b, alpha)))
+        result.append(MarkerShape(kind, seen.id, (x, y, z), yaw, (w, d, h), (r, g, b, alpha)))
         if not seen.name:
             continue
         above = (x, y, round(thing.top + _GAP, 3))
         white = (1.0, 1.0, 1.0, 1.0 if seen.visible else 0.5)
-        result.append(Shape("text", seen.id, above, 0.0, (0.0, 0.0, _TEXT_HEIGHT), white, seen.name))
+        result.append(MarkerShape("text", seen.id, above, 0.0, (0.0, 0.0, _TEXT_HEIGHT), white, seen.name))
     return tuple(result)

@@ -46,7 +46,7 @@ class PipelineLimits:
 
 
 @dataclass(frozen=True)
-class Scene:
+class SeenScene:
     """The result of one frame.
 
     view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
@@ -89,7 +89,7 @@ class Pipeline:
         names: Sequence[str] = (),
         sides: Sequence[DepthView] | None = (),
         furniture: FixtureMemory | None = None,
-    ) -> Scene:
+    ) -> SeenScene:
         """The objects of one frame.
 
         rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
@@ -152,7 +152,7 @@ class Pipeline:
         found = rest_on_supports(named, self._classes, remembered)
         if ground is not None:
             found = lifted(found, ground, view.projector)
-        return Scene(
+        return SeenScene(
             tuple(found),
             view,
             int(mask.sum()),

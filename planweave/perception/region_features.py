@@ -7,7 +7,7 @@ import numpy as np
 
 from planweave.perception.colours import patch_colour
 from planweave.perception.geometry import outline
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 
 SIDE = 32  # pixels
 CHANNELS = 6  # red, green, blue, mask, height in metres, height over the top
@@ -15,7 +15,7 @@ MEASURES = 19
 _MARGIN = 1.12
 
 
-def picture(region: Region) -> np.ndarray:
+def picture(region: PixelRegion) -> np.ndarray:
     """(CHANNELS, SIDE, SIDE) float32, 0 outside the region; scaled to the region's longer side."""
     rows, columns = region.rows, region.columns
     r0, c0 = int(rows.min()), int(columns.min())
@@ -33,7 +33,7 @@ def picture(region: Region) -> np.ndarray:
     return np.stack([cv2.resize(square[..., k], (SIDE, SIDE), interpolation=how) for k in range(CHANNELS)])
 
 
-def measures(region: Region, pixel: float) -> np.ndarray:
+def measures(region: PixelRegion, pixel: float) -> np.ndarray:
     """(MEASURES,) float32: extents and heights in units of 5 cm, ratios, and the colour of its illuminated part."""
     points = region.points
     shape = outline(points[:, :2], pixel / 2)

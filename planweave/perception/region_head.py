@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from planweave.perception.region_features import measures, picture
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 
 _LEAST_NOUN, _LEAST_SHADE = 0.3, -0.1  # cosines from which a noun or a shade is rather right than wrong
 _LIKELY, _ASKED_FOR = 0.45, 0.2  # probabilities from which a name is given to many, and to the one it fits best
@@ -124,7 +124,9 @@ class RegionHead:
         fits: np.ndarray = 1 / (1 + np.exp(-np.minimum(by_noun, by_shade)))
         return logits, fits
 
-    def score(self, regions: Sequence[Region], pixel: float, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    def score(
+        self, regions: Sequence[PixelRegion], pixel: float, names: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities (regions, names) and which names are known, (names,) bool; unknown ones have probability 0.
 
         The product of the probabilities that a name is the best of these and that it fits at all; the rest to 1 is for

@@ -28,7 +28,7 @@ _UNDER = 0.8  # share of its points that are within the outline of the top
 
 
 @dataclass
-class Region:
+class PixelRegion:
     """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
 
     steep: (N,) bool, pixels on steep sides. cut: touches the robot's mask or the image's border, or shows no top, so
@@ -43,11 +43,11 @@ class Region:
     steep: np.ndarray
     cut: bool = False
     beyond: bool = False
-    sides: Region | None = None
+    sides: PixelRegion | None = None
 
-    def part(self, chosen: np.ndarray) -> Region:
+    def part(self, chosen: np.ndarray) -> PixelRegion:
         """The region of some of the pixels, chosen (N,) bool."""
-        return Region(
+        return PixelRegion(
             self.rows[chosen],
             self.columns[chosen],
             self.points[chosen],
@@ -58,9 +58,9 @@ class Region:
             self.sides,
         )
 
-    def joined(self, other: Region) -> Region:
+    def joined(self, other: PixelRegion) -> PixelRegion:
         """The region of the pixels of both."""
-        return Region(
+        return PixelRegion(
             np.concatenate((self.rows, other.rows)),
             np.concatenate((self.columns, other.columns)),
             np.concatenate((self.points, other.points)),
@@ -96,7 +96,7 @@ def find_regions(
     steep: np.ndarray,
     robot: np.ndarray,
     table: tuple[float, float, float, float],
-) -> list[Region]:
+) -> list[PixelRegion]:
     """The regions of the segments with these masks (h, w) bool of an image, highest first.
 
     height: (h, w) m above what is below; steep, robot: (h, w) bool, pixels on sides, and of the robot; table: x_min,
@@ -116,7 +116,7 @@ def find_regions(
         hidden = arm[rows, columns].sum() >= _CUT
         outer = border[rows, columns].astype(bool) | ((points[:, :2] < low) | (points[:, :2] > high)).any(axis=1)
         beyond = outer.sum() >= _CUT
-        whole = Region(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
+        whole = PixelRegion(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
         for region in [whole] if whole.beyond else split(whole, view.pixel):
             if len(region.rows) * view.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
                 region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
@@ -124,12 +124,12 @@ def find_regions(
     return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)
 
 
-def _with_sides(regions: Sequence[Region], pixel: float) -> list[Region]:
+def _with_sides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelRegion]:
     """Regions, highest first, of tall ones with a flat top that top alone. What is below it, of the region and of such
     as show no top of their own within its outline, is made its sides.
     """
-    kept: list[Region] = []
-    tops: list[tuple[Region, Outline]] = []
+    kept: list[PixelRegion] = []
+    tops: list[tuple[PixelRegion, Outline]] = []
     for region in regions:
         top = _flat_top(region, pixel)
         upper = next((above for above, shape in tops if _carries(region, above, shape)), None)
@@ -145,7 +145,7 @@ def _with_sides(regions: Sequence[Region], pixel: float) -> list[Region]:
     return kept
 
 
-def _flat_top(region: Region, pixel: float) -> Outline | None:
+def _flat_top(region: PixelRegion, pixel: float) -> Outline | None:
     """The outline of the level top of something tall; None where there is none that could be a cube's or a can's."""
     high = region.points[:, 2] > region.top - _DROP
     if region.top < _LOWEST or region.cut or high.sum() < 4:
@@ -158,7 +158,7 @@ def _flat_top(region: Region, pixel: float) -> Outline | None:
     return shape if full and np.ptp(np.percentile(level[:, 2], (5, 95))) < _FLAT else None
 
 
-def _carries(region: Region, above: Region, top: Outline) -> bool:
+def _carries(region: PixelRegion, above: PixelRegion, top: Outline) -> bool:
     """Whether a region is what is seen of that which carries another one."""
     low = region.top < above.top - _DROP and region.level_area < _LEDGE
     return low and share_inside(region.points[:, :2], top.hull, _BESIDE) > _UNDER

@@ -10,12 +10,12 @@ import numpy as np
 from planweave.perception.geometry import outline, percentile, rotate_into
 
 if TYPE_CHECKING:
-    from planweave.perception.regions import Region
+    from planweave.perception.regions import PixelRegion
 
 _SQUAT = 0.8  # height over width below which a thing is no row of cubes
 
 
-def _image(region: Region, chosen: np.ndarray | None = None) -> tuple[np.ndarray, int, int]:
+def _image(region: PixelRegion, chosen: np.ndarray | None = None) -> tuple[np.ndarray, int, int]:
     """The region as a small binary image with one pixel of margin, and its first row and column."""
     r0, c0 = int(region.rows.min()) - 1, int(region.columns.min()) - 1
     image = np.zeros((int(region.rows.max()) - r0 + 2, int(region.columns.max()) - c0 + 2), dtype=np.uint8)
@@ -26,7 +26,7 @@ def _image(region: Region, chosen: np.ndarray | None = None) -> tuple[np.ndarray
     return image, r0, c0
 
 
-def split(region: Region, pixel: float) -> list[Region]:
+def split(region: PixelRegion, pixel: float) -> list[PixelRegion]:
     """The cubes in a region, whose tops form a row or an angle and that are as high as wide; else the region itself.
 
     pixel: side of a pixel on the table, metres.

@@ -35,7 +35,7 @@ from planweave.perception.matching import (
 )
 from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import ObjectClasses
-from planweave.perception.pipeline import Scene
+from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
 
 _LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
@@ -185,7 +185,7 @@ class Tracker:
             self._follow_hand(track, hand, track is between)
 
     def update(
-        self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None, repeated: bool = False
+        self, detections: Sequence[Detection], scene: SeenScene, hand: Hand | None = None, repeated: bool = False
     ) -> list[Track]:
         """Process one frame; returns the named tracks.
 
@@ -252,7 +252,7 @@ class Tracker:
                 pairs.append((tracks[i], free[j]))
         return pairs, [d for j, d in enumerate(free) if j not in taken]
 
-    def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
+    def _moved(self, free: list[Detection], scene: SeenScene) -> list[Detection]:
         """Assign remaining detections to unseen tracks of the same appearance: to the held one, to those that have left
         their place, then to dropped ones and to those whose place is hidden, if near. What is hidden may still be
         there: its name must not go to its twin across the table. An inferred detection is never assigned to it.
@@ -283,7 +283,7 @@ class Tracker:
         self._gone = [t for t in self._gone if not t.matched]
         return [d for j, d in enumerate(free) if j not in used]
 
-    def _way(self, track: Track, free: Sequence[Detection], scene: Scene) -> _Way:
+    def _way(self, track: Track, free: Sequence[Detection], scene: SeenScene) -> _Way:
         """How an unseen object may have come to another place."""
         if track.held:
             return _Way.HELD
@@ -341,7 +341,7 @@ class Tracker:
         old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
         old.doubtful.clear()
 
-    def _miss(self, track: Track, free: Sequence[Detection], scene: Scene, repeated: bool) -> None:
+    def _miss(self, track: Track, free: Sequence[Detection], scene: SeenScene, repeated: bool) -> None:
         if not track.name:
             track.missing += 1
             return
@@ -472,7 +472,7 @@ class Tracker:
             for t in self._tracks
         )
 
-    def _everything_changed(self, scene: Scene) -> bool:
+    def _everything_changed(self, scene: SeenScene) -> bool:
         """Whether the scene was replaced: the places of most known objects are empty at once."""
         named = [t for t in self._tracks if t.name and not t.held]
         empty = sum(not t.matched and place_is_empty(t.last, scene.view) for t in named)

@@ -118,7 +118,7 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Frame:
+class LinkFrame:
     """A fixed frame in the link before; joint: its name in the URDF, by default the link's and ``_joint``."""
 
     link: str = _key(_text)
@@ -147,7 +147,7 @@ class Capsule:
 
 
 @dataclass(frozen=True)
-class Gripper:
+class GripperDescription:
     """Two parallel fingers. See planweave/robots/fr3.yaml for each value."""
 
     link: str = _key(_text)
@@ -227,8 +227,8 @@ class RobotDescription:
     joints: tuple[Joint, ...] = _part(Joint)
     home: tuple[float, ...] = _key(_numbers())
     observe: tuple[float, ...] = _key(_numbers())
-    flange: Frame = _part(Frame)
-    gripper: Gripper = _part(Gripper)
+    flange: LinkFrame = _part(LinkFrame)
+    gripper: GripperDescription = _part(GripperDescription)
     capsules: tuple[Capsule, ...] = _key(_capsules)
     ros: Ros = _part(Ros)
     planners: Planners = _part(Planners, Planners())

@@ -30,7 +30,7 @@ _EVERY = 5  # time steps between two looks
 _FLOOR, _BEHIND, _APART = -0.715, -1.2, 0.4  # where what is taken off the table ends: height, x, and between two, m
 
 
-class Moment(str, Enum):
+class InterventionMoment(str, Enum):
     """When an intervention happens, in order of occurrence; see Intervene.srv."""
 
     NOW = ""
@@ -43,7 +43,7 @@ class Moment(str, Enum):
     RETREAT = "retreat"
 
 
-_ORDER = tuple(Moment)
+_ORDER = tuple(InterventionMoment)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Intervention:
     from then on, None: unchanged.
     """
 
-    when: Moment
+    when: InterventionMoment
     watch: int
     objects: tuple[int, ...]
     places: tuple[Place | None, ...] = ()
@@ -75,8 +75,10 @@ def read_intervention(
 ) -> Intervention:
     """Parse the intervention of a request; raises SceneError where it is invalid in this scene."""
     count = len(scene.objects)
-    if when not in {m.value for m in Moment}:
-        raise SceneError(f"no moment {when!r}; there are '' (at once), {', '.join(m.value for m in Moment if m.value)}")
+    if when not in {m.value for m in InterventionMoment}:
+        raise SceneError(
+            f"no moment {when!r}; there are '' (at once), {', '.join(m.value for m in InterventionMoment if m.value)}"
+        )
     wrong = [i for i in (watch, *objects) if i >= count]
     if wrong:
         raise SceneError(f"there is no object {wrong[0]} in {scene.name}; there are {count}, counted from 0")
@@ -93,7 +95,7 @@ def read_intervention(
             raise SceneError(f"the place {place} is more than 3 m away")
     to = tuple(None if any(math.isnan(v) for v in place) else place for place in places)
     moved = _joints(scene, joints, values)
-    return Intervention(Moment(when), watch, tuple(objects), to, camera[0] if camera else None, moved)
+    return Intervention(InterventionMoment(when), watch, tuple(objects), to, camera[0] if camera else None, moved)
 
 
 def _joints(scene: Scene, joints: Sequence[str], values: Sequence[float]) -> dict[str, float]:
@@ -140,7 +142,7 @@ class Hands:
         self._waiting = what, on_camera
         self._count = self._passed = 0
         self._start = self._highest = self._position(data, what.watch)
-        if what.when is Moment.NOW:
+        if what.when is InterventionMoment.NOW:
             self._do(data)
         return before
 
@@ -159,19 +161,19 @@ class Hands:
                 self._do(data)
                 return
 
-    def _has_come(self, moment: Moment, at: np.ndarray, tcp: np.ndarray, pressing: bool) -> bool:
+    def _has_come(self, moment: InterventionMoment, at: np.ndarray, tcp: np.ndarray, pressing: bool) -> bool:
         """Whether the next moment has been reached. at, tcp: positions of object and hand, (3,) m."""
-        if moment is Moment.APPROACH:
+        if moment is InterventionMoment.APPROACH:
             return math.dist(at, tcp) < _AT_HAND
-        if moment is Moment.GRASP:
+        if moment is InterventionMoment.GRASP:
             return pressing and math.dist(at[:2], tcp[:2]) < _ROUND_IT[0] and 0 <= tcp[2] - at[2] <= _ROUND_IT[1]
-        if moment is Moment.LIFT:
+        if moment is InterventionMoment.LIFT:
             return bool(at[2] - self._start[2] > _LIFTED)
-        if moment is Moment.CARRY:
+        if moment is InterventionMoment.CARRY:
             return math.dist(at[:2], self._start[:2]) > _CARRIED
-        if moment is Moment.PLACE:
+        if moment is InterventionMoment.PLACE:
             return bool(self._highest[2] - at[2] > _LOWERED)
-        if moment is Moment.RELEASE:
+        if moment is InterventionMoment.RELEASE:
             return not pressing
         return math.dist(at, tcp) > _LEFT
 

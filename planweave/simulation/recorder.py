@@ -35,7 +35,7 @@ _KEEP_STILL = 0.4  # simulated time of stillness that stays in the video, s
 
 
 @dataclass(frozen=True)
-class Recording:
+class Video:
     """A written video. seconds: simulated time covered."""
 
     frames: int
@@ -43,7 +43,7 @@ class Recording:
     files: tuple[Path, ...]
 
 
-class Recorder:
+class VideoRecorder:
     """Stores states while recording and writes them as a video. Thread-safe."""
 
     def __init__(self, width: int = 800, height: int = 450, max_frames: int = 160, patience: float = 6.0):
@@ -101,7 +101,7 @@ class Recorder:
         """Whether a state at simulated time ``now`` would be stored, to avoid needless copies."""
         return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
 
-    def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = "") -> Recording:
+    def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = "") -> Video:
         """End the recording and write it to ``path`` (.webm, .mp4 or .gif), with pictures of its first and last state.
 
         last: the current state, with which the video ends. caption: text below every frame. Raises RecordingError; the
@@ -144,7 +144,7 @@ class Recorder:
             with self._lock:
                 if self._states is states:
                     self._states, self._images = [], {}
-        return Recording(len(frames), seconds, (target, before, after))
+        return Video(len(frames), seconds, (target, before, after))
 
     def close(self) -> None:
         """Discard everything and stop the thread."""

@@ -37,7 +37,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Link:
+class RobotLink:
     """A frame relative to its parent, at joint position 0; position in m, quaternion as x, y, z, w.
 
     kind: revolute, prismatic or fixed; axis in the link's frame; lower and upper in rad or m.
@@ -64,7 +64,7 @@ class Link:
         return (x, y, z), self.quaternion
 
 
-def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tuple[Link, ...]:
+def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tuple[RobotLink, ...]:
     """All links of the robot in a model, parents first; the first is the base, whose parent is empty."""
     import mujoco
 
@@ -72,7 +72,7 @@ def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tu
     flange, base_frame = robot.flange, robot.base
     kinds = {int(mujoco.mjtJoint.mjJNT_HINGE): "revolute", int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic"}
     base = model.body(base_frame).id
-    links = [Link(base_frame, "", "", "fixed", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), shapes=_shapes(model, base))]
+    links = [RobotLink(base_frame, "", "", "fixed", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), shapes=_shapes(model, base))]
     names = {base: base_frame}
     for body in range(base + 1, model.nbody):
         parent = int(model.body_parentid[body])
@@ -83,12 +83,12 @@ def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tu
         shapes = _shapes(model, body)
         if not model.body_jntnum[body]:
             joint_name = flange.joint if flange.joint and name == flange.link else f"{name}_joint"
-            links.append(Link(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
+            links.append(RobotLink(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
             continue
         joint = int(model.body_jntadr[body])
         lower, upper = (float(v) for v in model.jnt_range[joint])
         links.append(
-            Link(
+            RobotLink(
                 name,
                 names[parent],
                 model.joint(joint).name,
@@ -102,7 +102,7 @@ def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tu
         )
     site = model.site(TCP_SITE).id
     links.append(
-        Link(
+        RobotLink(
             robot.gripper.tool.frame,
             names[int(model.site_bodyid[site])],
             f"{robot.gripper.tool.frame}_joint",
@@ -114,7 +114,7 @@ def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tu
     return tuple(links)
 
 
-def urdf(links: tuple[Link, ...], description: RobotDescription | None = None) -> str:
+def urdf(links: tuple[RobotLink, ...], description: RobotDescription | None = None) -> str:
     """The robot as a URDF."""
     description = description or load_robot()
     limits = {joint.name: (joint.effort, joint.velocity) for joint in description.joints}

@@ -37,7 +37,7 @@ _LATEST = 60.0  # s from now at which a trajectory may begin
 
 
 @dataclass(frozen=True)
-class Result:
+class GoalResult:
     """How a goal has ended: error_code and error_string of FollowJointTrajectory."""
 
     code: int
@@ -62,7 +62,7 @@ class Setpoint:
     accelerations: Array
 
 
-Done = Callable[[Result], None]
+Done = Callable[[GoalResult], None]
 
 
 class TrajectoryController:
@@ -132,7 +132,7 @@ class TrajectoryController:
         """
         reference = self.check(joints, points, delay)
         if done is not None:
-            self._end(Result(INVALID_GOAL, "Current goal preempted by new incoming action."))
+            self._end(GoalResult(INVALID_GOAL, "Current goal preempted by new incoming action."))
             self._done, self._tolerances = done, tolerances or self.tolerances()
         self._begin(reference, holding=False)
         self._times = (delay + np.array([point.time for point in points])) / self._timestep
@@ -144,7 +144,7 @@ class TrajectoryController:
 
     def deactivate(self) -> None:
         """Abort the goal, decelerate and hold."""
-        self._end(Result(INVALID_GOAL, "Current goal cancelled during deactivate transition."))
+        self._end(GoalResult(INVALID_GOAL, "Current goal cancelled during deactivate transition."))
         self._brake(*self._blocked())
 
     def index(self) -> int:
@@ -192,14 +192,14 @@ class TrajectoryController:
         limits = self._tolerances.goal if arrived else self._tolerances.path
         outside = bool(((error > limits) & (limits > 0)).any())
         if arrived and still and not outside:
-            self._end(Result(SUCCESSFUL, "Goal successfully reached!"))
+            self._end(GoalResult(SUCCESSFUL, "Goal successfully reached!"))
             return False
         if outside and not arrived:
-            self._end(Result(PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation"))
+            self._end(GoalResult(PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation"))
             self._brake(positions, velocities)
         elif self._late > self._tolerances.goal_time > 0:
             late = f"goal_time_tolerance exceeding by {self._late:.6f} seconds"
-            self._end(Result(GOAL_TOLERANCE_VIOLATED, f"Aborted due to {late}"))
+            self._end(GoalResult(GOAL_TOLERANCE_VIOLATED, f"Aborted due to {late}"))
             self._brake(positions, velocities)
         return True
 
@@ -217,7 +217,7 @@ class TrajectoryController:
         if self._moving and not self._holding:
             self._begin(decelerate(self._last.positions, self._last.velocities, self._timestep), holding=True)
 
-    def _end(self, result: Result) -> None:
+    def _end(self, result: GoalResult) -> None:
         done, self._done = self._done, None
         if done is not None:
             done(result)

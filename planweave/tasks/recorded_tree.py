@@ -7,7 +7,7 @@ from typing import Any
 
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.action_tree import build_tree
 from planweave.core.trees.behaviour_tree import Tree, sequence_of, tree_of_samples
@@ -45,7 +45,7 @@ def recorded_tree(domain: Domain, events: Events) -> Tree:
     if given:
         return read_tree(domain, given)
     samples = [
-        Plan(tuple(PlanStep(Action.parse(action)) for action in event["actions"]), event["samples"])
+        CountedPlan(tuple(PlanStep(Action.parse(action)) for action in event["actions"]), event["samples"])
         for event in _of(events, "plan")
         if event.get("valid")
     ]

@@ -17,7 +17,7 @@ from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.geometry.upright_shape import is_upright
 
@@ -92,7 +92,7 @@ class SolidBench:
         self.arm = CarryingArm(kinematics, self.things, misses)
         retries = read_policies(["NO_GRASP 2 other_grasp", "GRASP_LOST 1 other_grasp"])
         settings = SkillSettings(observe=(), planning_seconds=30.0, left=-1.0, pushes=0, retries=retries)
-        safety = Safety(kinematics, Limits.of(scene.robot), *ROOM)
+        safety = Safety(kinematics, JointLimits.of(scene.robot), *ROOM)
         self.world = LookedWorld(
             self.look, lambda: self.arm.q, kinematics, scene.robot.gripper, places, scene.table_height
         )

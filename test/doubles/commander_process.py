@@ -8,7 +8,7 @@ from rclpy.executors import SingleThreadedExecutor
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.symbolic.world import Action
-from planweave_ros.ports import RosBody
+from planweave_ros.body_client import RosBody
 
 if __name__ == "__main__":
     rclpy.init()

@@ -15,7 +15,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import Location, load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
@@ -110,7 +110,7 @@ class Tabletop:
         self.planning_scene = planning_scene or PlanningScene(robot=robot)
         kinematics = Kinematics(self.planning_scene.model, robot)
         settings = settings or SkillSettings(observe=robot.observe)
-        limits = Limits.of(robot).scaled(settings.speed, settings.acceleration)
+        limits = JointLimits.of(robot).scaled(settings.speed, settings.acceleration)
         safety = Safety(kinematics, limits)
         self.world = TrueSightWorld(
             domain,

@@ -9,7 +9,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from planweave.bodies.home.graph import graph_from
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 
 _STATES_OF_UNITY = {"CLOSED", "OPEN", "ON", "OFF", "SITTING", "LYING", "DIRTY", "CLEAN", "PLUGGED_IN", "PLUGGED_OUT"}
 
@@ -23,7 +23,7 @@ class FakeUnity:
 
     def __init__(self, graph_data):
         self.data = graph_data
-        self.simulator = Simulator(graph_from(graph_data))
+        self.simulator = HomeSimulator(graph_from(graph_data))
         self.moods: dict[str, list] = {}
         self.requests: list[dict] = []
         self.characters = 0

@@ -13,7 +13,7 @@ from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.perception.articulation import find_body, remembered
@@ -36,7 +36,7 @@ class Kitchen:
         kinematics = Kinematics(planning_scene.model, self.robot)
         self.world = LookedWorld(self.look, lambda: self.arm.state().positions, kinematics, self.robot.gripper)
         settings = SkillSettings(observe=self.robot.observe)
-        safety = Safety(kinematics, Limits.of(self.robot).scaled(settings.speed, settings.acceleration))
+        safety = Safety(kinematics, JointLimits.of(self.robot).scaled(settings.speed, settings.acceleration))
         planner = MotionPlanner(planning_scene, kinematics)
         reaching = ApproachPlanner(planning_scene, kinematics, planner, seconds=30.0)
         self.skills = Skills(self.arm, planning_scene, reaching, safety, self.world, settings)

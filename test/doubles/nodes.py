@@ -9,7 +9,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.base.errors import PlanweaveError
-from planweave_ros.presence import PLANNER, show_presence
+from planweave_ros.liveliness import PLANNER, show_presence
 from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.serve_body import serve_body
 

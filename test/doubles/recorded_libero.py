@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planweave.libero.client import Picture, Task
+from planweave.libero.client import LiberoTask, Picture
 
 DATA = np.load(Path(__file__).parents[1] / "unit" / "data" / "libero_pictures.npz")
 THINGS = json.loads(str(DATA["things"]))
@@ -36,7 +36,7 @@ class RecordedSimulator:
     def load(self, name, joints=False):
         """A task whose true state is wrong."""
         wrong = {"base": ROBOT["base"], "things": {"dragon_1": {"category": "dragon", "pos": [0, 0, 1]}}, "facts": []}
-        return Task(name, SENTENCE, (("on", "dragon_1", "dragon_1"),), 1, wrong, {"geoms": [{"wrong": True}]})
+        return LiberoTask(name, SENTENCE, (("on", "dragon_1", "dragon_1"),), 1, wrong, {"geoms": [{"wrong": True}]})
 
     def state(self):
         self.poisoned.append("state")

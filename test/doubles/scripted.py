@@ -11,7 +11,7 @@ from planweave.core.base.errors import CanceledError, PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.workflow.ports import (
@@ -28,10 +28,10 @@ from planweave.core.workflow.ports import (
 from planweave.core.workflow.question import AmbiguityError
 
 
-def plan(text: str, samples: int = 1, logprob: float | None = None) -> Plan:
+def plan(text: str, samples: int = 1, logprob: float | None = None) -> CountedPlan:
     """A plan from ``a(b); c(d)``."""
     steps = tuple(PlanStep(Action.parse(part)) for part in text.split(";") if part.strip())
-    return Plan(steps, samples, logprob)
+    return CountedPlan(steps, samples, logprob)
 
 
 def literals(text: str) -> tuple[Literal, ...]:
@@ -66,7 +66,7 @@ class ScriptedPlanner:
 
     def __init__(
         self,
-        plans: Sequence[Plan] = (),
+        plans: Sequence[CountedPlan] = (),
         choices: Iterable[int] = (),
         goal: str = "",
         error: PlanweaveError | None = None,
@@ -80,7 +80,9 @@ class ScriptedPlanner:
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
         self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
         self.understood, self.answer, self.unclear = understood, answer, unclear
-        self.other_plans: tuple[Plan, ...] | None = None  # where the first do not pass the check; None for the same
+        self.other_plans: tuple[CountedPlan, ...] | None = (
+            None  # where the first do not pass the check; None for the same
+        )
         self.asked: list[tuple] = []
 
     def generate_plans(self, sentence, world, **options) -> SampledPlans:

@@ -11,7 +11,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
@@ -100,7 +100,7 @@ class Bench:
     def __init__(self, planning_scene, arm=None, **settings):
         self.arm = arm or ScriptedArm()
         kinematics = Kinematics(planning_scene.model)
-        safety = Safety(kinematics, Limits().scaled(SkillSettings.speed, SkillSettings.acceleration))
+        safety = Safety(kinematics, JointLimits().scaled(SkillSettings.speed, SkillSettings.acceleration))
         self.domain = Domain.load("tabletop")
         self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety, silence=0.05)
         self.world.clock = lambda: self.arm.stamp

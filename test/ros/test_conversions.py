@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree
 from planweave.core.workflow.question import Alternative, UserQuestion
@@ -154,8 +154,8 @@ def test_no_action():
     "value",
     [
         plan("grasp(a); place_in(a, tray)", 3, -1.5),
-        Plan(()),
-        Plan((PlanStep(Action("grasp", ("a",)), "pick up a", "take(a)"),)),
+        CountedPlan(()),
+        CountedPlan((PlanStep(Action("grasp", ("a",)), "pick up a", "take(a)"),)),
     ],
 )
 def test_plan(value):

@@ -387,7 +387,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     from feedback_node.node import FeedbackNode
 
     table = make_table(require_approval=True)
-    assert table.executor._skills.body.settings.pushes == 0, "nobody approved that a neighbour is pushed"
+    assert table.executor._skills.context.settings.pushes == 0, "nobody approved that a neighbour is pushed"
 
     def refused(**fields):
         grasp = ActionMsg(name="grasp", arguments=["red_cube"])
@@ -425,7 +425,7 @@ def test_what_was_pushed_aside_stands_in_the_result(make_table):
     table = make_table()
     skills = table.executor._skills
     by = skills.by
-    skills.by = lambda skill, action: skills.body.pushed.append("blue_cube") or by(skill, action)
+    skills.by = lambda skill, action: skills.context.pushed.append("blue_cube") or by(skill, action)
     result = table.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS and list(result.pushed) == ["blue_cube"]
     assert result.message == "done: pick up the red cube; pushed aside to get there: blue_cube"

@@ -166,7 +166,7 @@ def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
 
     from planweave.core.base.cancellation import Cancellation
     from planweave_ros import conversions as convert
-    from planweave_ros.ports import RosBody
+    from planweave_ros.body_client import RosBody
 
     make_node(BodyNodeDouble, doubles[1])
     node = make_node("asker")

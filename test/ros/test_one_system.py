@@ -14,7 +14,7 @@ from planweave.core.base.errors import SystemDownError
 from planweave.launcher import domains, running_system
 from planweave.launcher.one_system import RunningError, own_domain
 from planweave_ros.client import Client
-from planweave_ros.following_client import FollowingClient
+from planweave_ros.lasting_client import LastingClient
 
 CONSOLE = Console(quiet=True)
 
@@ -115,7 +115,7 @@ def test_what_run_starts_is_in_a_domain_of_its_own(ros, make_node, monkeypatch):
 def test_a_client_follows_the_system_to_its_domain(ros, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("ROS_DOMAIN_ID")
-    with FollowingClient() as client:
+    with LastingClient() as client:
         with own_domain("tabletop", lasting=True):
             up = domains.domain()
             monkeypatch.delenv("ROS_DOMAIN_ID")

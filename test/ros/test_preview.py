@@ -8,7 +8,7 @@ from ros_fixtures import arm_goals, simulated
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
-from planweave.simulation.intervention import Intervention, Moment
+from planweave.simulation.intervention import Intervention, InterventionMoment
 from planweave_ros import conversions as convert
 
 pytestmark = pytest.mark.gl
@@ -107,7 +107,7 @@ def system(make_node, spin_until):
 
 def _moved(index, x, y):
     """A person who moves an object of the scene."""
-    return Intervention(Moment.NOW, 0, (index,), ((x, y, 0.0),))
+    return Intervention(InterventionMoment.NOW, 0, (index,), ((x, y, 0.0),))
 
 
 def way(path):

@@ -9,7 +9,7 @@ pytest.importorskip("planweave_interfaces")
 
 from planweave.core.base.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.ports import (
     Candidate,
@@ -45,7 +45,7 @@ CASES = {
             "task_id": "t",
             "method": "base_llm",
         },
-        SampledPlans((Plan(STEPS, 2, -1.5), Plan(STEPS[:1], 1, None)), 4, 1, 1, USED),
+        SampledPlans((CountedPlan(STEPS, 2, -1.5), CountedPlan(STEPS[:1], 1, None)), 4, 1, 1, USED),
     ),
     "choose_action": (
         ("sort", BLOCKS, [GRASP], [HOME, None]),

@@ -152,7 +152,7 @@ def test_where_ros_cannot_be_used_it_says_what_to_do(monkeypatch):
     with pytest.raises(ConfigError, match=r"run  \. .*planweave\.sh  and start the program again"):
         pw.run("put the cup in the tray", body="ros", model="none")
     monkeypatch.setattr(robot, "ros_environment", lambda base, prefix: base)
-    monkeypatch.setitem(sys.modules, "planweave_ros.ports", None)
+    monkeypatch.setitem(sys.modules, "planweave_ros.body_client", None)
     with pytest.raises(PlanweaveError, match=r"cannot be imported .*make setup"):
         pw.run("put the cup in the tray", body="ros", model="none")
 

@@ -72,10 +72,10 @@ def test_a_real_controller_is_not_moved_with_the_speeds_of_the_simulation(make_n
     from rclpy.action import ActionServer
     from std_srvs.srv import Trigger
 
-    from planweave_ros.arm_ports import ArmPorts, Names
+    from planweave_ros.arm_ports import ArmPorts, ControllerNames
 
     ports = ArmPorts(
-        make_node("a_body"), Names("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"), FR3
+        make_node("a_body"), ControllerNames("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"), FR3
     )
     action, _ = ports.follow()
 
@@ -243,7 +243,7 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
     from trajectory_msgs.msg import JointTrajectory
 
     from planweave_ros.action_port import ActionPort
-    from planweave_ros.other_commanders import OtherCommanders
+    from planweave_ros.other_commanders import HeardCommanders
 
     controller, running, ended = make_node("controller"), [], threading.Event()
 
@@ -263,7 +263,7 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
     )
     node, heard = make_node("a_body"), []
     port = ActionPort(node, ExecuteAction, "/arm/follow")
-    others = OtherCommanders(node, "/arm/joint_trajectory", "/arm/follow", port.sent, heard.append)
+    others = HeardCommanders(node, "/arm/joint_trajectory", "/arm/follow", port.sent, heard.append)
     spin_until(lambda: port.there, 20, "the controller")
     try:
         assert others.named() == "" and others.moving() == ""
@@ -447,10 +447,10 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
     try:
         assert node._names.recover == "/left/executor/recover" and node._names.kind == "simulation"
         assert node._unseen_grip._let_go == node._names.let_go == "/left/executor/let_go"
-        settings = node._skills.body.settings
+        settings = node._skills.context.settings
         assert settings.names.detections == "/left/perception/detected_objects" and settings.names is node._names
         assert node._world.world().actions_off == {"hand_over"}
-        assert node._on_set([]).successful and node._skills.body.settings.names is node._names
+        assert node._on_set([]).successful and node._skills.context.settings.names is node._names
     finally:
         node.stop_work()
         node.destroy_node()

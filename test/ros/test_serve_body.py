@@ -270,7 +270,7 @@ def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_p
 @pytest.fixture
 def announce(ros):
     """announce(name) -> key of a feedback_node in a participant of its own, as in a process of its own, and its end."""
-    from planweave_ros.presence import TASKS, show_own_presence
+    from planweave_ros.liveliness import TASKS, show_own_presence
 
     ends = []
 

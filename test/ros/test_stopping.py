@@ -33,7 +33,7 @@ def table(make_node, start_node, spin_until):
     from sensor_msgs.msg import JointState
 
     from planweave_ros import conversions as convert
-    from planweave_ros.presence import BODY, Presence
+    from planweave_ros.liveliness import BODY, Presence
     from planweave_ros.qos import LATCHED
     from simulation_node.node import SimulationNode
 

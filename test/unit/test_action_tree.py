@@ -8,7 +8,7 @@ from doubles.scripted import plan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planweave.core.symbolic.plan import Plan, PlanStep
+from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action
 from planweave.core.trees.action_tree import Status, build_tree
 
@@ -24,7 +24,7 @@ def plans_of(root):
 
 @given(PLANS)
 def test_a_tree_keeps_exactly_the_sampled_plans(rows):
-    plans = [Plan(tuple(PlanStep(a) for a in actions), samples) for actions, samples in rows]
+    plans = [CountedPlan(tuple(PlanStep(a) for a in actions), samples) for actions, samples in rows]
     expected = Counter()
     for actions, samples in rows:
         expected[tuple(actions)] += samples

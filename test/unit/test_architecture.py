@@ -373,3 +373,13 @@ def test_messages_name_no_service_or_topic_without_its_namespace(room):
     for path in sorted((ROOT / room).rglob("*.py")):
         if path.name != "ros_names.py":
             assert not [text for text in texts(path.read_text()) if ABSOLUTE.search(text)], path
+
+
+def test_no_class_name_means_two_things():
+    found: dict[str, list[str]] = {}
+    for room in ("planweave", "planweave_ros", *NODES):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for item in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(item, ast.ClassDef) and not item.name.startswith("_"):
+                    found.setdefault(item.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -52,7 +52,7 @@ class Body(ArmBody):
 
     def _by(self, skill, action):
         self.told("closing", 0.5)
-        self.skills.body.pushed.append("blue_cube")
+        self.skills.context.pushed.append("blue_cube")
         self.facts, self.looked = self.makes.get(skill, (self.facts, self.facts))
         self._called(skill)
 

@@ -13,12 +13,12 @@ from planweave.bodies.arm.arms.grippers import NoGripper
 from planweave.bodies.arm.arms.moveit import MoveItFollower
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.ros_names import RosNames
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import End
 
 HOME = np.array(FR3.home)
-SLOW = Limits().scaled(0.15, 0.25)
+SLOW = JointLimits().scaled(0.15, 0.25)
 
 
 def path_to(*offsets):

@@ -18,7 +18,7 @@ from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.input_checks import joint_state_fault
 from planweave.bodies.arm.ros_names import RosNames
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import End
 from planweave.robots import load_robot
@@ -26,7 +26,7 @@ from planweave.robots import load_robot
 FR3 = load_robot()
 
 HOME = np.array(FR3.home)
-MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
+MOTION = time_path(np.array([HOME, HOME + 0.2]), JointLimits())
 
 
 def state(stamp, q=HOME, v=0.0, width=0.08):
@@ -230,7 +230,7 @@ def test_a_motion_that_begins_elsewhere_is_refused(bench, way):
     elsewhere = HOME.copy()
     elsewhere[3] += way
     with pytest.raises(SkillFailureError, match=rf"begins {abs(way):.3f} rad from where fr3_joint4 is.*nothing"):
-        bench.arm.follow(time_path(np.array([elsewhere, HOME]), Limits()))
+        bench.arm.follow(time_path(np.array([elsewhere, HOME]), JointLimits()))
     assert not bench.port.goals
     bench.arm.on_state(state(0.1, HOME + 0.029))
     following(bench)

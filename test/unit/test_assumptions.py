@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.home_tasks import HomeBody
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import DomainError
 from planweave.core.checks.assumptions import never_seen, unknown_rules
 from planweave.core.checks.validation import Validator
@@ -129,7 +129,7 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     names = {n.class_name: n.name for n in reversed([*simulator.graph.nodes.values()])}
     hide = hide.replace("microwave", names["microwave"]).replace("sofa", names["sofa"])
     assert all(simulator.execute(a).ok for a in actions(hide))
-    body.home.simulator = Simulator(simulator.graph_now())
+    body.home.simulator = HomeSimulator(simulator.graph_now())
     body._body.reset()
     goal = literals(f"on(salmon_49, {names['coffee_table']})")
     episode = Episode("t", "", goal, DOMAIN, ScriptedPlanner(), body, Journal())

@@ -10,7 +10,7 @@ from planweave.bench.suites import SUITES, Case
 from planweave.bench.suites.home import HomeSuite, read_tasks
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.observation import visible
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
@@ -57,7 +57,7 @@ def test_every_gold_plan_reaches_its_goal_and_no_goal_holds_at_the_start(name):
 
 def test_no_goal_that_counts_instead_holds_at_the_start_either():
     for case in SUITES["home"].cases().values():
-        simulator = Simulator(load_graph(case.scene))
+        simulator = HomeSimulator(load_graph(case.scene))
         for goal in (case.goal, *case.instead):
             assert not all(map(simulator.holds, goal)), (case.id, goal)
 
@@ -70,7 +70,7 @@ def test_home_has_the_papers_tasks_by_name_three_homes_and_hidden_things():
     assert {c.scene for c in cases.values()} == {"home_studio", "home_flat", "home_house"}
     hidden = 0
     for case in cases.values():
-        simulator = Simulator(load_graph(case.scene))
+        simulator = HomeSimulator(load_graph(case.scene))
         shut = {f[1] for f in simulator.state.of("closed")}
         needed = {a for g in case.goal for a in g.args}
         hidden += any(f[2] in shut and f[1] in needed for f in simulator.state.of("inside"))
@@ -112,7 +112,7 @@ def test_every_fault_strikes_on_the_way_of_somebody_who_does_not_know_of_it():
 
 @pytest.fixture
 def home():
-    return Simulator(load_graph("home_flat"))
+    return HomeSimulator(load_graph("home_flat"))
 
 
 GRAB = [Action("walk", ("apple_50",)), Action("grab", ("apple_50",))]

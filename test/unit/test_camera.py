@@ -17,7 +17,7 @@ from planweave.simulation import offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import LOOKS, CameraThread
 from planweave.simulation.mujoco_model import build_model
-from planweave.simulation.recorder import Recorder
+from planweave.simulation.recorder import VideoRecorder
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator, Snapshot
 from planweave.simulation.video_files import RecordingError, write_video
@@ -217,7 +217,7 @@ def test_wrong_camera_files_are_refused_by_name(tmp_path, change, said):
 
 @pytest.fixture
 def recorder():
-    recorder = Recorder(width=320, height=180, max_frames=40, patience=300.0)
+    recorder = VideoRecorder(width=320, height=180, max_frames=40, patience=300.0)
     yield recorder
     recorder.close()
 

@@ -13,7 +13,7 @@ from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.cameras import content, open_realsense, open_recording, realsense, ros_bag
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO
-from planweave.perception.cameras.threaded import LiveCamera, Recording
+from planweave.perception.cameras.threaded import LiveCamera, PacedRecording
 from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Intrinsics
 
@@ -122,13 +122,13 @@ def test_only_the_newest_frame_of_a_device_counts_and_silence_is_told(opened):
 
 
 def test_a_recording_gives_every_frame_and_ends(taker, opened):
-    camera = opened(Recording(lambda ended: map(frame, (1, 2, 3)), taker.arrived.release, 1.0, loop=False))
+    camera = opened(PacedRecording(lambda ended: map(frame, (1, 2, 3)), taker.arrived.release, 1.0, loop=False))
     assert [f.nanoseconds // 1_000_000 for f in taker.all(camera)] == [1, 2, 3]
     assert camera.complaint(1e9) == ""
 
 
 def test_a_recording_that_loops_begins_anew(taker, opened):
-    camera = opened(Recording(lambda ended: map(frame, (1, 2)), taker.arrived.release, 1.0, loop=True))
+    camera = opened(PacedRecording(lambda ended: map(frame, (1, 2)), taker.arrived.release, 1.0, loop=True))
     assert [taker.next(camera).nanoseconds // 1_000_000 for _ in range(5)] == [1, 2, 1, 2, 1]
     assert not camera.ended
 
@@ -141,7 +141,7 @@ def test_a_recording_that_breaks_off_says_so_and_is_not_read_again(taker, opened
         yield FrameError("depth encoding 'x' is not known")
         raise CameraError("the file is cut off")
 
-    camera = opened(Recording(source, taker.arrived.release, 1.0, loop=True))
+    camera = opened(PacedRecording(source, taker.arrived.release, 1.0, loop=True))
     with pytest.raises(FrameError, match="encoding"):
         taker.next(camera)
     camera._thread.join(WAIT)

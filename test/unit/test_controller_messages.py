@@ -62,7 +62,7 @@ def test_the_action_of_the_fingers_is_that_of_their_controller(messages, monkeyp
 
     monkeypatch.setattr(arm_ports, "ActionPort", lambda node, kind, name: (kind, name))
     node = types.SimpleNamespace(create_publisher=lambda *_: None)
-    ports = arm_ports.ArmPorts(node, arm_ports.Names("/arm", "/fingers", "/hand"), load_robot())
+    ports = arm_ports.ArmPorts(node, arm_ports.ControllerNames("/arm", "/fingers", "/hand"), load_robot())
     (kind, name), to_goal = ports.gripper_command(parallel)
     assert name == "/fingers/gripper_cmd" and isinstance(to_goal(0.08, 20.0), kind.Goal)
     assert kind is getattr(sys.modules["control_msgs.action"], action)

@@ -18,7 +18,7 @@ from planweave.perception.detectors.weights import MEGABYTES
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.region_head import WEIGHTS, fitting, load_region_head
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 from planweave.perception.splitting import split
 from planweave.perception.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
 from planweave.simulation.camera import DepthNoise, load_camera
@@ -34,7 +34,7 @@ def region(x0, y0, x1, y1):
     rows, columns = (a.ravel() for a in np.mgrid[y0:y1, x0:x1])
     points = np.column_stack((0.5 - rows * 0.002, -columns * 0.002, np.full(len(rows), 0.03)))
     colours = np.tile(np.array([[200, 30, 30]], np.uint8), (len(rows), 1))
-    return Region(rows, columns, points, colours, np.zeros(len(rows), bool))
+    return PixelRegion(rows, columns, points, colours, np.zeros(len(rows), bool))
 
 
 def thing(**changes):

@@ -15,7 +15,7 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import angle_between, pose_of, quaternion, rotation
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import Held, WorldModel
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.upright_shape import is_upright, quaternion_of, yaw_of
@@ -81,7 +81,7 @@ def test_what_was_seen_tilted_is_held_so():
 
 def test_the_world_tells_how_it_lies_in_the_hand(kinematics):
     told = []
-    world = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, Limits()), told.append)
+    world = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, JointLimits()), told.append)
     world.on_detections([BOX], 1.0)
     q = HOME + [0, 0, 0, 0, 0, 0.5, 0]
     world.on_joints(q)

@@ -8,8 +8,8 @@ import pytest
 from benchmarks.household_figures import a_script
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.script import read_line
-from planweave.bodies.home.simulator import Simulator
-from planweave.bodies.home.vocabulary import Vocabulary, squeezed
+from planweave.bodies.home.simulator import HomeSimulator
+from planweave.bodies.home.vocabulary import HomeVocabulary, squeezed
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.pddl.formula import atoms_in
@@ -38,11 +38,11 @@ Drop Lie SwitchOn SwitchOff Drink PutIn PutBack""",
 
 @pytest.fixture(scope="module")
 def vocabulary():
-    return Vocabulary.load()
+    return HomeVocabulary.load()
 
 
 def home(scene="home_flat", *actions):
-    simulator = Simulator(load_graph(scene))
+    simulator = HomeSimulator(load_graph(scene))
     for text in actions:
         do(simulator, text)
     return simulator
@@ -231,7 +231,7 @@ def undone(simulator, action):
     return left if done else None
 
 
-UNDO = Vocabulary.load().domain.extra["undo"]
+UNDO = HomeVocabulary.load().domain.extra["undo"]
 
 
 @pytest.mark.parametrize("scene, seed", [("home_flat", 0), ("home_flat", 1), ("home_house", 0), ("home_studio", 2)])

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.household_figures import a_script, figures, large_home, report
 from planweave.bodies.home.graph import graph_from
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ def test_the_large_home():
 def test_a_script_can_be_run_and_mixes_actions():
     data = large_home(150)
     lines = a_script(data, steps=120)
-    simulator = Simulator(graph_from(data))
+    simulator = HomeSimulator(graph_from(data))
     assert all(simulator.execute_line(line).ok for line in lines)
     assert len({line.partition("]")[0] for line in lines}) > 15
 

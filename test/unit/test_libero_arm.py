@@ -9,11 +9,11 @@ import pytest
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.core.base.errors import NotInstalledError
 from planweave.core.base.failure import Code
 from planweave.libero.arm import STEP, LiberoArm
-from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.environment import python
 from planweave.libero.geometry import Geometry
 from planweave.robots import load_robot
@@ -26,7 +26,7 @@ FAR = HOME + [0.8, 0.3, -0.2, 0.4, 0.1, -0.3, -0.6]
 
 
 def motion(goal=FAR):
-    return time_path(np.array([HOME, goal]), Limits.of(PANDA))
+    return time_path(np.array([HOME, goal]), JointLimits.of(PANDA))
 
 
 def spin(positions):
@@ -100,7 +100,7 @@ def test_what_the_checker_said_is_kept():
 
 
 def task(geometry, **state):
-    return Task("libero_goal/0/0", "open it", (), 1, {"base": [-0.66, 0, 0.9, 1, 0, 0, 0], **state}, geometry)
+    return LiberoTask("libero_goal/0/0", "open it", (), 1, {"base": [-0.66, 0, 0.9, 1, 0, 0, 0], **state}, geometry)
 
 
 def test_geometry_is_given_in_the_base_frame_with_the_joint_that_moves_it():
@@ -155,6 +155,6 @@ def test_the_real_arm_follows():
         simulator.load("libero_goal/0/0", joints=True)
         arm = LiberoArm(simulator)
         start = arm.state().positions
-        arm.follow(time_path(np.array([start, start + [0.3, 0, 0, 0.1, 0, 0, 0.2]]), Limits.of(PANDA)))
+        arm.follow(time_path(np.array([start, start + [0.3, 0, 0, 0.1, 0, 0, 0.2]]), JointLimits.of(PANDA)))
         assert arm.state().positions - start == pytest.approx([0.3, 0, 0, 0.1, 0, 0, 0.2], abs=0.012)
         assert arm.grip(0.0, 20.0) < 0.005

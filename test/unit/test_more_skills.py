@@ -402,9 +402,9 @@ def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     table = simulated(planning_scene, path)
     with pytest.raises(SkillFailureError, match="no free grasp of red_cube"):
         acted(simulated(planning_scene, path, pushes=0), "grasp(red_cube)")
-    assert table.skills.body.pushed == []
+    assert table.skills.context.pushed == []
     assert "holding(red_cube)" in acted(table, "grasp(red_cube)")
-    assert table.skills.body.pushed and set(table.skills.body.pushed) <= {
+    assert table.skills.context.pushed and set(table.skills.context.pushed) <= {
         "blue_cube",
         "green_cube",
         "yellow_cube",

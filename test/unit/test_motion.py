@@ -10,7 +10,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits, Trajectory, time_path
+from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
 from planweave.core.base.failure import Code
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec
@@ -18,7 +18,7 @@ from planweave.robots.model import robot_spec
 FR3 = load_robot()
 
 HOME = np.array(FR3.home)
-LIMITS = Limits()
+LIMITS = JointLimits()
 
 
 def cube(name, x, y, z=0.025, size=0.05, yaw=0.0):

@@ -22,7 +22,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
 from planweave.robots import load_robot
@@ -31,7 +31,7 @@ FR3 = load_robot()
 
 HOME = np.array(FR3.home)
 GOAL = HOME + 0.3
-MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
+MOTION = time_path(np.array([HOME, HOME + 0.2]), JointLimits())
 CUBE = Thing("red_cube", "item", "cube", (0.5, 0.2, 0.025), (0.05, 0.05, 0.05), 0.3, "red", "cube", True)
 CAN = Thing("can", "item", "cylinder", (0.4, -0.2, 0.05), (0.06, 0.06, 0.10), 0.0, "blue", "cylinder", True)
 CONFIG = config_dir() / "moveit"
@@ -255,7 +255,7 @@ def test_planner_and_follower_through_the_process(start, scene, kinematics):
     arm.begin(time.monotonic() + 10.0)
     arm.on_state(ArmState(MOTION.duration, MOTION.end, np.zeros(7), 0.08))
     # A motion that begins where it ends is over as soon as MoveIt says so.
-    arm.follow(time_path(np.array([MOTION.end, MOTION.end]), Limits()))
+    arm.follow(time_path(np.array([MOTION.end, MOTION.end]), JointLimits()))
     assert not canceled
 
 
@@ -327,11 +327,11 @@ def test_what_moveit_planned_passes_our_limits_before_it_is_executed(start, scen
     arm.begin(time.monotonic() + 10.0)
     sent = []
     process.send = lambda message, take: sent.append(message)
-    slow = Safety(kinematics, Limits().scaled(0.1, 0.1))
-    small = Safety(kinematics, Limits(), workspace_high=(0.85, 0.85, 0.49))
+    slow = Safety(kinematics, JointLimits().scaled(0.1, 0.1))
+    small = Safety(kinematics, JointLimits(), workspace_high=(0.85, 0.85, 0.49))
     for safety, words in ((slow, "beyond the speed limit of fr3_joint"), (small, "leaves the workspace")):
         with pytest.raises(SkillFailureError, match=words) as failed:
-            GuardedArm(arm, safety).follow(time_path(path[::-1] if safety is small else path, Limits()))
+            GuardedArm(arm, safety).follow(time_path(path[::-1] if safety is small else path, JointLimits()))
         assert failed.value.code is Code.SAFETY_STOP
     assert not sent
 

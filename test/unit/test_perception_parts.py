@@ -36,7 +36,7 @@ from planweave.perception.geometry import (
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
 from planweave.perception.side_views import find_table
 from planweave.perception.supports import rest_on_supports
@@ -709,7 +709,7 @@ def raised(inside, height=0.06, rim=0.0):
     z = np.where(depth < rim, height + 0.04, height)
     chosen = depth > 0
     points, grey = np.column_stack((0.5 + x, y, z))[chosen], np.full((int(chosen.sum()), 3), 120, np.uint8)
-    return Region(rows[chosen], columns[chosen], points, grey, np.zeros(len(points), bool))
+    return PixelRegion(rows[chosen], columns[chosen], points, grey, np.zeros(len(points), bool))
 
 
 def disc(x, y):

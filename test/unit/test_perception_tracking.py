@@ -10,7 +10,7 @@ from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import Intrinsics
-from planweave.perception.pipeline import Scene
+from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
 from planweave.perception.tracking import Rules, Track, Tracker
 
@@ -43,7 +43,7 @@ def over(detections=(), covered=None):
     if covered:
         x, y, radius = covered
         robot = np.hypot(points[..., 0] - x, points[..., 1] - y) < radius
-    return Scene(tuple(detections), replace(TABLE, depth=depth, hidden=robot), int(robot.sum()), None)
+    return SeenScene(tuple(detections), replace(TABLE, depth=depth, hidden=robot), int(robot.sum()), None)
 
 
 class Table:

@@ -196,7 +196,7 @@ def test_it_may_touch_nothing_but_what_the_action_names(table):
 def test_every_bad_step_of_a_thousand_is_caught(table, tmp_path):
     """None of them reaches the arm: beyond a joint's limit, too fast, out of the workspace, no number."""
     bench = table(PolicyServer(same(STILL)))
-    contract, safety = load_contract(str(tmp_path / "scripted.yaml")), bench.skills.body.arm.safety
+    contract, safety = load_contract(str(tmp_path / "scripted.yaml")), bench.skills.context.arm.safety
     rng, caught = np.random.default_rng(3), 0
     velocity = np.array(FR3.velocity)
     for index in range(1000):
@@ -234,7 +234,7 @@ def outside(safety, rng):
 @pytest.mark.parametrize("kind", ["joint_deltas", "tool_deltas"])
 def test_deltas_lead_to_where_they_say(table, tmp_path, kind):
     bench = table(PolicyServer(same(STILL)), kind=kind)
-    contract, safety = load_contract(str(tmp_path / "scripted.yaml")), bench.skills.body.arm.safety
+    contract, safety = load_contract(str(tmp_path / "scripted.yaml")), bench.skills.context.arm.safety
     row = [0.01] * 7 if kind == "joint_deltas" else [0.0, 0.01, -0.005, 0.0, 0.0, 0.02]
     steps = steps_of(contract, np.tile([*row, 1.0], (CHUNK, 1)), HOME, safety)
     assert len(steps) == policy_server.EXECUTE and all(step.closed for step in steps)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from planweave_ros import presence as module
-from planweave_ros.presence import Presence
+from planweave_ros.liveliness import Presence
 
 
 class FakeNode:

@@ -50,7 +50,7 @@ def motions(table):
 
     def plan(*texts, check=lambda: None):
         actions = [Action.parse(text) for text in texts]
-        body = skills.body
+        body = skills.context
         return preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, check)
 
     return plan
@@ -64,7 +64,7 @@ def test_the_previewed_path_is_the_one_that_the_arm_takes_and_planning_it_moves_
     table = Tabletop("blocks")
     preview = preview_of(table)
     before, q, world = len(table.arm.sent), table.arm.state().positions, table.world.world()
-    body = table.skills.body
+    body = table.skills.context
     actions = [Action.parse(text) for text in STACK]
     shown = preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, lambda: None)
     assert len(table.arm.sent) == before and table.world.world() == world
@@ -214,7 +214,7 @@ def test_a_step_without_a_path_below_the_height_of_a_rule_is_not_known_and_says_
         preview = preview_of(table)  # whose scene is a twin of the arm's
     finally:
         table.planning_scene.ceiling = math.inf
-    body, sent = table.skills.body, len(table.arm.sent)
+    body, sent = table.skills.context, len(table.arm.sent)
     actions = [Action.parse(text) for text in STACK[:2]]
     shown = preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, lambda: None)
     assert [step.known for step in shown] == [False, False] and len(table.arm.sent) == sent

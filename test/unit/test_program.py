@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planweave.core.base.errors import ParseError
-from planweave.core.trees.program import Assertion, Branch, Call, Comment, Condition, read_program
+from planweave.core.trees.program import Assertion, Branch, Call, Comment, ProgramCondition, read_program
 
 ACTIONS = {"find": 1, "grab": 1, "putin": 2, "open": 1, "standup": 0}
 PAPER = """Here is the plan:
@@ -38,7 +38,7 @@ def test_the_papers_form():
     kinds = [type(s).__name__ for s in program.body]
     assert kinds == ["Comment", "Assertion", "Call", "Comment", "Assertion", "Assertion", "Call"]
     near, held, opened = (s for s in program.body if isinstance(s, Assertion))
-    assert near.condition == Condition("close", "to", "salmon") and near.recovery[0].name == "find"
+    assert near.condition == ProgramCondition("close", "to", "salmon") and near.recovery[0].name == "find"
     assert [c.name for c in held.recovery] == ["find", "grab"]
     assert str(opened.condition) == "'microwave' is 'opened'" and opened.recovery[0] == Call("open", ("microwave",), 12)
 
@@ -46,19 +46,19 @@ def test_the_papers_form():
 @pytest.mark.parametrize(
     "line, condition",
     [
-        ("assert close('mug')", Condition("close", "", "mug")),
-        ("assert not close('mug')", Condition("close", "", "mug", True)),
-        ("assert 'mug' in 'hands'", Condition("mug", "in", "hands")),
-        ("assert('mug' not in 'hands')", Condition("mug", "in", "hands", True)),
-        ('assert("close" to "mug")', Condition("close", "to", "mug")),
-        ("assert('fridge' is 'closed')", Condition("fridge", "is", "closed")),
-        ("assert('mug' next to 'sink')", Condition("mug", "next to", "sink")),
-        ("assert('mug' is not next to 'sink')  # moved away", Condition("mug", "next to", "sink", True)),
-        ("assert(mug left of plate)", Condition("mug", "left of", "plate")),
-        ("assert('tv' is 'on')", Condition("tv", "is", "on")),
-        ("assert('mug' 'clean')", Condition("", "", "", text="'mug' 'clean'")),
-        ("assert 'a' in 'b' and 'c' in 'd'", Condition("", "", "", text="'a' in 'b' and 'c' in 'd'")),
-        ("assert('mug', 'plate' are clean)", Condition("", "", "", text="'mug', 'plate' are clean")),
+        ("assert close('mug')", ProgramCondition("close", "", "mug")),
+        ("assert not close('mug')", ProgramCondition("close", "", "mug", True)),
+        ("assert 'mug' in 'hands'", ProgramCondition("mug", "in", "hands")),
+        ("assert('mug' not in 'hands')", ProgramCondition("mug", "in", "hands", True)),
+        ('assert("close" to "mug")', ProgramCondition("close", "to", "mug")),
+        ("assert('fridge' is 'closed')", ProgramCondition("fridge", "is", "closed")),
+        ("assert('mug' next to 'sink')", ProgramCondition("mug", "next to", "sink")),
+        ("assert('mug' is not next to 'sink')  # moved away", ProgramCondition("mug", "next to", "sink", True)),
+        ("assert(mug left of plate)", ProgramCondition("mug", "left of", "plate")),
+        ("assert('tv' is 'on')", ProgramCondition("tv", "is", "on")),
+        ("assert('mug' 'clean')", ProgramCondition("", "", "", text="'mug' 'clean'")),
+        ("assert 'a' in 'b' and 'c' in 'd'", ProgramCondition("", "", "", text="'a' in 'b' and 'c' in 'd'")),
+        ("assert('mug', 'plate' are clean)", ProgramCondition("", "", "", text="'mug', 'plate' are clean")),
     ],
 )
 def test_assertions(line, condition):

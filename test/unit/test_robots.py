@@ -17,7 +17,7 @@ from planweave.bodies.arm.parameters import parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.robots import check_robot
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.symbolic.world import Action
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose
@@ -43,7 +43,7 @@ def test_the_default_robot_has_the_limits_of_its_maker():
     assert FR3.velocity == (2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26) and set(FR3.acceleration) == {10.0}
     assert [joint.effort for joint in FR3.joints] == [87.0] * 4 + [12.0] * 3
     assert (FR3.gripper.opening, FR3.gripper.force, FR3.ros.driver) == (0.08, 70.0, "franka_ros2")
-    assert Limits.of(FR3).jerk == 100.0
+    assert JointLimits.of(FR3).jerk == 100.0
 
 
 def test_the_chain_made_of_the_description_is_that_of_the_meshes():
@@ -160,7 +160,7 @@ def test_the_camera_knows_where_it_is(ur5e):
 def test_a_grip_is_never_harder_than_the_gripper_can(ur5e):
     weak = replace(ur5e, gripper=replace(ur5e.gripper, force=12.0))
     kinematics = Kinematics(PlanningScene(robot=weak).model, weak)
-    assert Safety(kinematics, Limits.of(weak)).force(200.0) == 12.0
+    assert Safety(kinematics, JointLimits.of(weak)).force(200.0) == 12.0
 
 
 def test_it_takes_and_stacks_a_cube_in_the_simulation(ur5e):

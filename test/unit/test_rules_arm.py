@@ -85,7 +85,7 @@ def test_an_empty_hand_may_be_higher(bench):
 
 
 def test_a_neighbour_that_may_not_be_touched_is_not_pushed_aside(bench):
-    body = bench.skills.body
+    body = bench.skills.context
     assert body.may_push("blue_cube")
     domain = ruled(bench.domain, [read_rule(bench.domain, "do not touch the blue cube")])
     body.settings = replace(body.settings, domain=domain)

@@ -14,7 +14,7 @@ from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
@@ -141,8 +141,8 @@ def test_a_thing_remembered_where_the_hand_stands_does_not_hold_the_arm_up(bench
 
 def test_fingers_that_measure_nothing_confirm_no_grasp(bench):
     """As with gripper: none, where they read 70 mm whatever they are told; also with retries for it."""
-    bench.skills.body.settings = dataclasses.replace(
-        bench.skills.body.settings, retries=read_policies(["CONTROL_FAILED 2 back_off"])
+    bench.skills.context.settings = dataclasses.replace(
+        bench.skills.context.settings, retries=read_policies(["CONTROL_FAILED 2 back_off"])
     )
     bench.arm.width, closed = 0.07, []
     bench.arm.grip = lambda width, force, wait=True: closed.append(width) or 0.07
@@ -163,8 +163,8 @@ def test_fingers_much_wider_than_the_thing_hold_it_not(bench, wider, held):
 
 def test_an_arm_that_was_held_off_its_path_is_not_moved_again_by_itself(bench):
     """retries: COLLISION 1 back_off is for motions that would collide, of which nothing was moved."""
-    bench.skills.body.settings = dataclasses.replace(
-        bench.skills.body.settings, retries=read_policies(["COLLISION 1 back_off"])
+    bench.skills.context.settings = dataclasses.replace(
+        bench.skills.context.settings, retries=read_policies(["COLLISION 1 back_off"])
     )
     follow, tried = bench.arm.follow, []
 
@@ -286,8 +286,8 @@ def test_no_room_in_a_place(bench):
 
 
 def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
-    tight = Limits(np.full(7, 0.01), np.full(7, 0.05))
-    guarded = bench.skills.body.arm
+    tight = JointLimits(np.full(7, 0.01), np.full(7, 0.05))
+    guarded = bench.skills.context.arm
     guarded.safety = dataclasses.replace(guarded.safety, limits=tight)
     assert "limit of fr3_joint" in fails(bench, "grasp(red_cube)", Code.SAFETY_STOP)
     assert not bench.arm.sent

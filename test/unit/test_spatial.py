@@ -10,7 +10,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.checks.validation import Validator
@@ -144,7 +144,7 @@ def crowd(number):
 
 def seen(model, number, domain=DOMAIN):
     kinematics = Kinematics(model)
-    known = WorldModel(domain, load_workspace("tabletop"), kinematics, Safety(kinematics, Limits()))
+    known = WorldModel(domain, load_workspace("tabletop"), kinematics, Safety(kinematics, JointLimits()))
     known.on_detections(crowd(number), 1.0)
     return known.world()
 

@@ -26,7 +26,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.errors import ConfigError, UnknownNameError
@@ -70,7 +70,7 @@ def things_of(task):
 def observed(planning_scene):
     """observed(task): the world at the task's start, facts and reachability by the executor's own rules."""
     kinematics = Kinematics(planning_scene.model)
-    model = WorldModel(DOMAIN, (), kinematics, Safety(kinematics, Limits()))
+    model = WorldModel(DOMAIN, (), kinematics, Safety(kinematics, JointLimits()))
 
     def world(task):
         model.use_places(load_workspace(task.workspace))

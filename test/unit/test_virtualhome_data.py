@@ -17,7 +17,7 @@ from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.script import read_line
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", ROOT.parent / "shared" / "data")) / "eai_virtualhome"
@@ -61,7 +61,7 @@ def pass_over_the_data():
     found, densest = {}, {"edges": []}
     for task, data in _tasks():
         densest = max(densest, data, key=lambda d: len(d["edges"]))
-        simulator = Simulator(graph_from(data, task["id"]))
+        simulator = HomeSimulator(graph_from(data, task["id"]))
         actions = [read_line(line, simulator.graph, simulator.vocabulary) for line in task["gold_plan"]]
         before = _unmet(simulator, task)
         failure = next((s.message for s in map(simulator.execute, actions) if not s.ok), "")
@@ -94,7 +94,7 @@ def test_which_goals_hold_at_the_start(outcomes):
 
 
 def test_the_densest_home_is_observed_and_well_typed(pass_over_the_data):
-    simulator = Simulator(graph_from(pass_over_the_data[1]))
+    simulator = HomeSimulator(graph_from(pass_over_the_data[1]))
     observer = Observer()
     observer.begin(simulator)
     world = observer.look(simulator)
@@ -145,7 +145,7 @@ def test_decisions_are_those_of_the_evolving_graph():
             two = f"[{rng.choice(['PUTBACK', 'PUTIN', 'POUR'])}] {rng.choice(things)} {rng.choice(things)}"
             plan.insert(rng.randrange(len(plan) + 1), two)
         theirs_graph = EnvironmentGraph(data)
-        theirs, ours = EnvironmentState(theirs_graph, {}, instance_selection=True), Simulator(graph_from(data))
+        theirs, ours = EnvironmentState(theirs_graph, {}, instance_selection=True), HomeSimulator(graph_from(data))
         for line in plan:
             executor = ScriptExecutor(theirs_graph, {}, 0)
             allowed, theirs = executor.execute_one_step(read_script_from_list_string([line]), theirs)

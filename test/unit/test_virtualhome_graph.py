@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
 from planweave.bodies.home.graph import graph_from, load_graph, read_graph
 from planweave.bodies.home.script import read_line, write_line
-from planweave.bodies.home.vocabulary import Vocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary
 from planweave.core.base.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
@@ -180,11 +180,11 @@ def test_where_scenes_come_from(tmp_path):
 )
 def test_a_person_that_cannot_be(edges, words):
     with pytest.raises(SceneError, match=words):
-        facts_of_graph(graph_from(small(edges=edges)), Vocabulary.load())
+        facts_of_graph(graph_from(small(edges=edges)), HomeVocabulary.load())
 
 
 def test_facts_of_a_small_home():
-    graph, vocabulary = graph_from(small()), Vocabulary.load()
+    graph, vocabulary = graph_from(small()), HomeVocabulary.load()
     facts = {f for group in facts_of_graph(graph, vocabulary).values() for f in group}
     assert facts == {
         ("agent_in", "kitchen_1"),
@@ -207,7 +207,7 @@ def test_facts_of_a_small_home():
 def test_a_person_that_sits():
     data = with_edge({"from_id": 2, "relation_type": "SITTING", "to_id": 3})
     data["nodes"][1]["states"] = ["SITTING"]
-    graph, vocabulary = graph_from(data), Vocabulary.load()
+    graph, vocabulary = graph_from(data), HomeVocabulary.load()
     groups = facts_of_graph(graph, vocabulary)
     assert groups["agent_on"] == {("agent_on", "fridge_3")} and groups["sitting"] == {("sitting",)}
     back = graph_of_facts(graph, vocabulary, [f for group in groups.values() for f in group])
@@ -216,7 +216,7 @@ def test_a_person_that_sits():
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_own_scenes_come_back_as_they_were(scene):
-    graph, vocabulary = load_graph(scene), Vocabulary.load()
+    graph, vocabulary = load_graph(scene), HomeVocabulary.load()
     facts = [f for group in facts_of_graph(graph, vocabulary).values() for f in group]
     back = graph_of_facts(graph, vocabulary, facts)
     assert back.edges == graph.edges
@@ -253,7 +253,7 @@ def test_own_scenes_have_what_the_papers_tasks_need(scene):
     ],
 )
 def test_reading_lines(line, action):
-    assert read_line(line, graph_from(small()), Vocabulary.load()) == action
+    assert read_line(line, graph_from(small()), HomeVocabulary.load()) == action
 
 
 @pytest.mark.parametrize(
@@ -273,13 +273,13 @@ def test_reading_lines(line, action):
 )
 def test_lines_that_are_wrong(line, error, words):
     with pytest.raises(error, match=words):
-        read_line(line, graph_from(small()), Vocabulary.load())
+        read_line(line, graph_from(small()), HomeVocabulary.load())
 
 
 @given(st.text(alphabet="[]<>()123.charwlkfidge \n_-", max_size=60))
 def test_whatever_line_is_given_the_error_is_ours(line):
     with contextlib.suppress(PlanweaveError):
-        read_line(line, graph_from(small()), Vocabulary.load())
+        read_line(line, graph_from(small()), HomeVocabulary.load())
 
 
 def test_writing_lines():
@@ -288,4 +288,4 @@ def test_writing_lines():
     assert write_line(action, graph) == "[PUTIN] <food_Salmon 2> (4) <fridge> (3)"
     assert write_line(action, graph, character=0) == "<char0> [putin] <food_Salmon 2> (4) <fridge> (3)"
     assert write_line(Action("standup"), graph, index=2) == "[STANDUP] [2]"
-    assert read_line(write_line(action, graph, character=0), graph, Vocabulary.load()) == action
+    assert read_line(write_line(action, graph, character=0), graph, HomeVocabulary.load()) == action

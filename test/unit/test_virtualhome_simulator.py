@@ -11,7 +11,7 @@ from planweave.bodies.home.graph import graph_from, load_graph
 from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.observation import Observer, visible
 from planweave.bodies.home.picture import floor_plan, png
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import SceneError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known, Literal
@@ -31,7 +31,7 @@ def run(simulator, script):
 
 @pytest.fixture
 def flat():
-    return Simulator(load_graph("home_flat"))
+    return HomeSimulator(load_graph("home_flat"))
 
 
 C = r"<character> (5)"
@@ -129,7 +129,7 @@ def test_reset_brings_everything_back(flat):
 
 def test_graph_now_can_be_loaded_and_goes_on_from_there(flat):
     assert run(flat, "[WALK] <apple>; [GRAB] <apple>; [WALK] <fridge>; [OPEN] <fridge>").ok
-    again = Simulator(graph_from(flat.graph_now().to_dict()))
+    again = HomeSimulator(graph_from(flat.graph_now().to_dict()))
     assert again.graph.edges >= {(5, "HOLDS_RH", 50), (5, "INSIDE", 1), (5, "CLOSE", 10), (50, "CLOSE", 5)}
     assert run(again, "[PUTIN] <apple> <fridge>; [CLOSE] <fridge>").ok
     assert "CLOSED" in again.graph_now().nodes[10].states and (50, "INSIDE", 10) in again.graph_now().edges
@@ -294,7 +294,7 @@ def test_time_and_cancelling():
 
 @pytest.mark.parametrize("scene", ["home_flat", "home_studio", "home_house"])
 def test_a_picture_of_each_home(scene):
-    image = Image.open(io.BytesIO(png(Simulator(load_graph(scene)))))
+    image = Image.open(io.BytesIO(png(HomeSimulator(load_graph(scene)))))
     assert image.format == "PNG" and image.width == 1280 and 300 < image.height < 1600
     assert len(image.getcolors(1 << 20)) > 20
 
@@ -315,7 +315,7 @@ def test_a_home_without_positions_is_drawn_too():
     data = load_graph("home_flat").to_dict()
     for node in data["nodes"]:
         node.pop("bounding_box", None)
-    simulator = Simulator(graph_from(data))
+    simulator = HomeSimulator(graph_from(data))
     assert run(simulator, "[WALK] <apple>; [GRAB] <apple>; [WALK] <sofa>; [SIT] <sofa>").ok
     assert len(floor_plan(simulator).getcolors(1 << 20)) > 20
 
@@ -333,7 +333,7 @@ def test_names_on_the_plan_do_not_cover_each_other(scene, monkeypatch):
             texts.append((text, self._taken[-1]))
 
     monkeypatch.setattr(picture._Plan, "_write", kept)
-    floor_plan(Simulator(load_graph(scene)))
+    floor_plan(HomeSimulator(load_graph(scene)))
     assert len(texts) > 10
     covered = [
         (a, b)

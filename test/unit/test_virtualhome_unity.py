@@ -8,7 +8,7 @@ import pytest
 from doubles.fake_unity import FakeUnity
 
 from planweave.bodies.home.home import UnityHome
-from planweave.bodies.home.unity import Reply, UnityClient, UnityError, failure_of
+from planweave.bodies.home.unity import UnityClient, UnityError, UnityReply, failure_of
 from planweave.core.base.errors import ConfigError, SceneError
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
@@ -193,4 +193,4 @@ def test_scenes_are_numbers(home):
     ],
 )
 def test_reading_messages(success, message, failure):
-    assert failure_of(Reply(success, message)) == failure
+    assert failure_of(UnityReply(success, message)) == failure

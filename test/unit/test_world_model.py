@@ -14,7 +14,7 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import Held, WorldModel
@@ -46,7 +46,7 @@ def told():
 
 @pytest.fixture
 def world(kinematics, told):
-    safety = Safety(kinematics, Limits())
+    safety = Safety(kinematics, JointLimits())
     return WorldModel(Domain.load("tabletop"), load_workspace("tabletop"), kinematics, safety, told.append)
 
 
@@ -176,7 +176,7 @@ def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kin
         Domain.load("tabletop"),
         load_workspace("tabletop"),
         kinematics,
-        Safety(kinematics, Limits()),
+        Safety(kinematics, JointLimits()),
         told.append,
         numbness=0.05,
     )
@@ -237,7 +237,9 @@ def clock(monkeypatch):
 @pytest.fixture
 def watched(clock, kinematics, told):
     """A world whose camera counts as silent after 1 s."""
-    model = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, Limits()), told.append, silence=1.0)
+    model = WorldModel(
+        Domain.load("tabletop"), (), kinematics, Safety(kinematics, JointLimits()), told.append, silence=1.0
+    )
     model.check_silence()
     assert not told, "nobody has been heard yet"
     model.on_detections([cube("a", 0.5, 0.0)], 1.0)
@@ -278,7 +280,7 @@ def guarded(kinematics):
     arm.forces = []
     grip = arm.grip
     arm.grip = lambda width, force, wait=True: (arm.forces.append(force), grip(width, force, wait))[1]
-    limits = Limits().scaled(0.4, 0.8)
+    limits = JointLimits().scaled(0.4, 0.8)
     return arm, GuardedArm(arm, Safety(kinematics, limits, (0.2, -0.5, 0.01), (0.7, 0.5, 0.8), 30.0))
 
 
@@ -292,7 +294,7 @@ def test_no_arm_presses_harder_than_allowed(guarded):
 @pytest.mark.parametrize(("speed", "words"), [(0.4, ""), (0.6, "beyond the speed limit of fr3_joint")])
 def test_no_arm_goes_faster_than_allowed(guarded, speed, words):
     arm, guard = guarded
-    trajectory = time_path(np.array([HOME, HOME + [0.5, 0, 0, 0, 0, 0, 0]]), Limits().scaled(speed, 0.8))
+    trajectory = time_path(np.array([HOME, HOME + [0.5, 0, 0, 0, 0, 0, 0]]), JointLimits().scaled(speed, 0.8))
     if not words:
         guard.follow(trajectory)
         assert len(arm.sent) == 1
@@ -306,7 +308,7 @@ def test_no_arm_leaves_the_workspace(guarded, kinematics):
     arm, guard = guarded
     outside = kinematics.ranked(downwards(0.45, 0.6, 0.3, 0.0), HOME)[0]
     with pytest.raises(SkillFailureError, match="leaves the workspace at") as failure:
-        guard.follow(time_path(np.array([HOME, outside]), Limits().scaled(0.4, 0.8)))
+        guard.follow(time_path(np.array([HOME, outside]), JointLimits().scaled(0.4, 0.8)))
     assert failure.value.code is Code.SAFETY_STOP and not arm.sent
 
 

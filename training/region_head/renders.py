@@ -15,7 +15,7 @@ from planweave.perception.decoding import FrameError
 from planweave.perception.detection import Detection, Measured
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
 from planweave.simulation.offscreen import choose_gl
 from planweave.simulation.shapes import KINDS, add_shape
@@ -39,7 +39,7 @@ class Seen:
     """A thing as perception sees it: index into what was wanted, its region, and what `attributes` says of it."""
 
     index: int
-    region: Region
+    region: PixelRegion
     detection: Detection
 
 

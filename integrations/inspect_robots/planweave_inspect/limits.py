@@ -12,7 +12,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.timing import JointLimits
 from planweave.robots import RobotDescription
 
 _LAST = "planweave:last"
@@ -23,7 +23,7 @@ class LimitsApprover:
 
     def __init__(self, robot: RobotDescription, hz: float) -> None:
         kinematics = Kinematics(PlanningScene(robot=robot).model, robot)
-        self.safety, self._period = Safety(kinematics, Limits.of(robot)), 1.0 / hz
+        self.safety, self._period = Safety(kinematics, JointLimits.of(robot)), 1.0 / hz
 
     def review(self, action: Action, store: dict[str, Any]) -> Action:
         """The same action; raises SafetyAbort where it is beyond a limit."""

@@ -25,7 +25,7 @@ from inspect_robots.types import Action, ActionChunk, Observation
 
 import planweave as pw
 from planweave.bodies.arm.approach_planning import ApproachPlanner
-from planweave.bodies.arm.arms.base import AWAY, ArmState, Desired, Done, Outcome
+from planweave.bodies.arm.arms.base import AWAY, ArmState, Desired, Done, MotionResult
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.failures import SkillFailureError
@@ -37,7 +37,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.timing import Limits, Trajectory
+from planweave.bodies.arm.timing import JointLimits, Trajectory
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
@@ -209,9 +209,9 @@ class _Targets:
         error = float(np.abs(state.positions - self._end).max())
         done = self._done
         if error < _THERE and np.abs(state.velocities).max() < _STILL:
-            done(Outcome(Code.SUCCESS))
+            done(MotionResult(Code.SUCCESS))
         elif self._left <= 0:
-            done(Outcome(Code.CONTROL_FAILED, f"a joint is {error:.3f} rad away {_LATE:g} s after its motion"))
+            done(MotionResult(Code.CONTROL_FAILED, f"a joint is {error:.3f} rad away {_LATE:g} s after its motion"))
         self._left -= 1
 
 
@@ -238,7 +238,7 @@ class _Fingers:
         rests = self._waited > 0.5 and abs(state.width - self._before) < _FINGERS_REST
         self._before = state.width
         if rests or self._waited > _MOST:
-            self._done(Outcome(Code.SUCCESS))
+            self._done(MotionResult(Code.SUCCESS))
 
 
 class _Table(WorldModel):
@@ -267,7 +267,7 @@ def _body(session: _Session) -> ArmBody:
     robot, period = session.robot, 1.0 / session.hz
     domain, scene = Domain.load("tabletop"), PlanningScene(robot=robot)
     kinematics = Kinematics(scene.model, robot)
-    safety = Safety(kinematics, Limits.of(robot).scaled(0.4, 0.8))
+    safety = Safety(kinematics, JointLimits.of(robot).scaled(0.4, 0.8))
     targets, fingers = _Targets(period, _state(session).positions), _Fingers(robot.gripper.opening, period)
     world = _Table(domain, load_workspace("tabletop"), kinematics, safety, silence=math.inf, numbness=math.inf)
     camera = str(session.newest.extra["camera"][session.camera])

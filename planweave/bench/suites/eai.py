@@ -23,7 +23,7 @@ from planweave.bench.suites.homes import HomeStage
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import Graph, graph_from
 from planweave.bodies.home.script import read_line
-from planweave.bodies.home.vocabulary import Vocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary
 from planweave.core.base.errors import MissingExtraError
 from planweave.core.symbolic.world import Literal
 
@@ -66,11 +66,11 @@ def data_folder() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _cases() -> Mapping[str, Case]:
-    vocabulary = Vocabulary.load()
+    vocabulary = HomeVocabulary.load()
     return {row["id"]: _case(row, _graph(row["id"]), vocabulary) for row in _rows()}
 
 
-def _case(row: Mapping[str, Any], graph: Graph, vocabulary: Vocabulary) -> Case:
+def _case(row: Mapping[str, Any], graph: Graph, vocabulary: HomeVocabulary) -> Case:
     goal = [state_literal(graph, vocabulary, g["id"], g["state"]) for g in row["states"]]
     goal += [edge_literal(graph, e["from_id"], e["relation_type"], e["to_id"]) for e in row["edges"]]
     unique: dict[Literal, None] = dict.fromkeys(goal)

@@ -10,7 +10,7 @@ from planweave.bench.suites.case import Case
 from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.port import HomePort
-from planweave.bodies.home.simulator import Simulator, Step
+from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody
 
@@ -19,11 +19,11 @@ class PlainHome:
     """A home for one episode; implements `planweave.bodies.home.home.Home` with the faults of `injection`."""
 
     def __init__(self, graph: Graph, injection: Injection | None = None) -> None:
-        self.simulator = Simulator(graph)
+        self.simulator = HomeSimulator(graph)
         self.lock = threading.Lock()
         self._injection = injection
 
-    def execute(self, action: Action, timeout: float, stopped: Callable[[], bool]) -> Step:
+    def execute(self, action: Action, timeout: float, stopped: Callable[[], bool]) -> StepResult:
         """Execute one action without delay."""
         with self.lock:
             if self._injection is not None:
@@ -51,7 +51,7 @@ class HomeStage:
         self.body: LookingBody = HomePort(HomeSession(self._home))
 
     @property
-    def simulator(self) -> Simulator:
+    def simulator(self) -> HomeSimulator:
         """The simulator."""
         return self._home.simulator
 

@@ -24,7 +24,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody, Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.libero.bodies import CAMERA, NAMED, TRUTH, body_on, check_view
-from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.environment import python
 from planweave.libero.suites import LONGEST, contradictory, suite_of, suites, suites_named
 from planweave.libero.truth import goal_of, truth
@@ -241,7 +241,7 @@ class LimitedBody(WrappedBody):
         return super().execute(action, timeout=timeout or self._seconds, **options)
 
 
-def _goal(task: Task) -> tuple[Literal, ...]:
+def _goal(task: LiberoTask) -> tuple[Literal, ...]:
     """LIBERO's goal in our literals; empty where one has no counterpart."""
     try:
         return goal_of(task.state, task.goal)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm.solids import Part
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 _UP = np.array([0.0, 0.0, 1.0])
@@ -112,7 +112,7 @@ class Articulation:
         """The part that stands out furthest."""
         return max(self.parts, key=lambda part: float((part.corners @ self.outward).max()))
 
-    def pulls(self, gripper: Gripper) -> Iterator[tuple[Array, float, float]]:
+    def pulls(self, gripper: GripperDescription) -> Iterator[tuple[Array, float, float]]:
         """Grasps of the handle, the most level first: pose, opening needed (m), share of a door's turn to make."""
         side = np.cross(_UP, self.outward)
         middle, (tall, wide) = _extents(self.handle, _UP, side)
@@ -129,7 +129,7 @@ class Articulation:
                     for share in shares:
                         yield _hand(middle + _BEYOND * approach, approach, sign * closing), width, share
 
-    def pushes(self, gripper: Gripper) -> Iterator[tuple[Array, float]]:
+    def pushes(self, gripper: GripperDescription) -> Iterator[tuple[Array, float]]:
         """Poses of the closed hand before what is to be pushed shut: pose, share of a door's turn to make."""
         side = np.cross(_UP, self.outward)
         point = self._pushed
@@ -160,7 +160,7 @@ class Articulation:
         found: Array = point
         return found
 
-    def turns(self, gripper: Gripper) -> Iterator[tuple[Array, float]]:
+    def turns(self, gripper: GripperDescription) -> Iterator[tuple[Array, float]]:
         """Grasps of a knob from above: pose, opening needed (m)."""
         tops = [float(part.corners[:, 2].max()) for part in self.parts]
         ridge = np.vstack([p.corners for p, top in zip(self.parts, tops) if top > max(tops) - _RIDGE])

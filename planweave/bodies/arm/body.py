@@ -63,7 +63,7 @@ class ArmBody:
         if not self._begun:
             self.begin(timeout)
         self._begun = False
-        mover, pushed = self.skills.mover, self.skills.body.pushed
+        mover, pushed = self.skills.mover, self.skills.context.pushed
         phase = [""]
 
         def told(name: str, progress: float) -> None:
@@ -114,7 +114,7 @@ class ArmBody:
                     error.message = f"{failed}{reason}".strip(" ;")
                     raise
                 failed += reason
-            self.skills.body.look_anew()
+            self.skills.context.look_anew()
             if not effects.unmet(facts, self.world.world()):
                 return f" as it is seen, though{failed}".rstrip(";")
         raise AssertionError("a list of skills is never empty")
@@ -123,7 +123,7 @@ class ArmBody:
         """Raise SkillFailureError where the facts that an action is for are not so. What the arm does not feel itself
         is looked at: with the newest image, where that was taken since the arm moved, and shows it.
         """
-        body = self.skills.body
+        body = self.skills.context
         fresh = self.world.looked_since_motion or all(fact.predicate in FELT for fact in facts)
         if not body.settings.observe or not fresh or effects.unmet(facts, self.world.world()):
             body.look_anew()

@@ -19,7 +19,7 @@ from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import STEP, HeightMap, Part, height_map, rectangle_around
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -43,7 +43,7 @@ _TILTS = tuple(math.radians(tilt) for tilt in (30.0, 60.0, 85.0))
 _AZIMUTHS = tuple(math.radians(turn) for turn in (0.0, 40.0, -40.0, 80.0, -80.0))
 
 
-def tiers(thing: Thing, others: Iterable[Thing], gripper: Gripper) -> Iterator[list[Grasp]]:
+def tiers(thing: Thing, others: Iterable[Thing], gripper: GripperDescription) -> Iterator[list[Grasp]]:
     """Candidates, best first, the next tier where none of one can be carried out: from above, then tilted by more and
     more towards the horizontal, from the robot's side.
     """
@@ -79,7 +79,7 @@ def _candidates(
     approach: Array,
     yaws: Iterable[float],
     middle: Array,
-    gripper: Gripper,
+    gripper: GripperDescription,
 ) -> list[Grasp]:
     """Grasps with closing directions turned by `yaws` about the approach."""
     found: list[Grasp] = []
@@ -100,7 +100,7 @@ def _candidates(
 
 
 def _at_level(
-    own: HeightMap, around: Array, level: float, least: float, frame: Array, middle: Array, gripper: Gripper
+    own: HeightMap, around: Array, level: float, least: float, frame: Array, middle: Array, gripper: GripperDescription
 ) -> Iterator[Grasp]:
     """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them."""
     thickness, half_width = gripper.finger_size

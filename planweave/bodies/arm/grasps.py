@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.scene_object import Thing
 from planweave.robots import load_robot
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 LOW = 0.035
@@ -68,7 +68,7 @@ class Grasp:
         return parallel and abs(z - other_z) < _LEVEL and math.hypot(x - other_x, y - other_y) < _SAME
 
 
-def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | None = None) -> list[Grasp]:
+def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: GripperDescription | None = None) -> list[Grasp]:
     """Grasps of an object, best first; empty where it is too wide for the gripper.
 
     gripper: by default that of the default robot. others: surrounding objects; a grasp whose fingers come close to
@@ -95,7 +95,9 @@ def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | No
     return sorted(found, key=lambda g: g.cost)
 
 
-def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing], gripper: Gripper) -> float:
+def finger_room(
+    thing: Thing, yaw: float, opening: float, others: Iterable[Thing], gripper: GripperDescription
+) -> float:
     """Clearance between the open fingers and the nearest other object in top view; 0 where they touch, m."""
     closing, across = (-math.sin(yaw), math.cos(yaw)), (math.cos(yaw), math.sin(yaw))
     (thickness, half_width), nearest = gripper.finger_size, math.inf
@@ -107,7 +109,7 @@ def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing
     return nearest
 
 
-def grasp_height(thing: Thing, gripper: Gripper | None = None) -> float:
+def grasp_height(thing: Thing, gripper: GripperDescription | None = None) -> float:
     """Height of the tool centre point: near the object's middle, on tall objects as low as the palm allows."""
     gripper = gripper or load_robot().gripper
     middle = thing.bottom + thing.size[2] / 2

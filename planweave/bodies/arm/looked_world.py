@@ -16,7 +16,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
 from planweave.core.symbolic.world import World
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class LookedWorld:
         look: Callable[[], Observation],
         joints: Callable[[], Array],
         kinematics: Kinematics,
-        gripper: Gripper,
+        gripper: GripperDescription,
         places: Sequence[Location] = (),
         ground: float = 0.0,
     ) -> None:

@@ -19,7 +19,7 @@ from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.surroundings import Surroundings
-from planweave.bodies.arm.timing import Limits, Trajectory, time_path
+from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
 from planweave.core.base.failure import Code
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Mover:
         self.motion_seconds = 0.0  # time in motion, controller's time
         self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
         self._waited = 0.0  # wall time of motion within planning
-        limits = Limits.of(scene.robot)
+        limits = JointLimits.of(scene.robot)
         self._limits = limits.scaled(settings.speed, settings.acceleration)
         self._slow = limits.scaled(settings.approach_speed, settings.acceleration)
         self._on_phase: OnPhase = lambda phase, progress: None

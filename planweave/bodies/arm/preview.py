@@ -291,8 +291,8 @@ class MotionPreview:
             check()  # it may have ended because the preview must
             known, why = False, str(error)
         arm.taken = False
-        if skills.body.pushed:
-            notes.append(f"pushes aside to get there: {', '.join(skills.body.pushed)}")
+        if skills.context.pushed:
+            notes.append(f"pushes aside to get there: {', '.join(skills.context.pushed)}")
         if action.name.startswith("push"):
             notes.append("how far it goes is seen only then")
         return arm.motion(action, known, "; ".join([why] if why else notes), world.carried())

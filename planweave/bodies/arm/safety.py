@@ -13,7 +13,7 @@ from planweave.bodies.arm.arms.base import Arm, ArmState, Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.settings import point
-from planweave.bodies.arm.timing import Limits, Trajectory
+from planweave.bodies.arm.timing import JointLimits, Trajectory
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 
@@ -30,7 +30,7 @@ class Safety:
     """
 
     kinematics: Kinematics
-    limits: Limits
+    limits: JointLimits
     workspace_low: tuple[float, float, float] = (-0.30, -0.85, 0.005)
     workspace_high: tuple[float, float, float] = (0.85, 0.85, 1.10)
     largest_force: float = math.inf
@@ -101,7 +101,9 @@ def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
         raise ConfigError(
             f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y and z"
         )
-    limits = Limits.of(kinematics.robot).scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
+    limits = JointLimits.of(kinematics.robot).scaled(
+        max(values["speed"], values["approach_speed"]), values["acceleration"]
+    )
     return Safety(kinematics, limits, low, high, values["largest_force"])
 
 

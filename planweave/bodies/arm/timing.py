@@ -25,7 +25,7 @@ _CORNER = math.cos(math.radians(12))
 
 
 @dataclass(frozen=True)
-class Limits:
+class JointLimits:
     """Joint velocity (rad/s) and acceleration (rad/s^2) limits, shape (n,) each; jerk: largest, as a multiple of the
     acceleration limit per second. The defaults are those of the default robot.
     """
@@ -35,14 +35,14 @@ class Limits:
     jerk: float = 100.0
 
     @classmethod
-    def of(cls, robot: RobotDescription) -> Limits:
+    def of(cls, robot: RobotDescription) -> JointLimits:
         """Those of a robot."""
         acceleration = np.array(robot.acceleration)
         return cls(np.array(robot.velocity), acceleration, float((np.array(robot.jerk) / acceleration).min()))
 
-    def scaled(self, speed: float, acceleration: float) -> Limits:
+    def scaled(self, speed: float, acceleration: float) -> JointLimits:
         """The same limits times factors in (0, 1]."""
-        return Limits(self.velocity * speed, self.acceleration * acceleration, self.jerk)
+        return JointLimits(self.velocity * speed, self.acceleration * acceleration, self.jerk)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Trajectory:
         return np.vstack([self.positions[:1], _cubic(p0[k], p1[k], m0[k], m1[k], u)])
 
 
-def time_path(path: Array, limits: Limits, period: float = PERIOD) -> Trajectory:
+def time_path(path: Array, limits: JointLimits, period: float = PERIOD) -> Trajectory:
     """Time a path of joint positions, shape (n, joints); it stops where the path turns by more than 12 degrees."""
     path = np.asarray(path, dtype=float)
     keep = np.r_[True, np.abs(np.diff(path, axis=0)).max(axis=1) > 1e-6] if len(path) > 1 else np.array([True])
@@ -107,7 +107,7 @@ def _smooth_pieces(path: Array) -> Sequence[Array]:
     return [path[a : b + 1] for a, b in pairwise(edges)]
 
 
-def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Array, Array]:
+def _time_piece(piece: Array, limits: JointLimits, period: float) -> tuple[Array, Array, Array]:
     length = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(piece, axis=0), axis=1))]
     knots = length / length[-1]
     slopes = np.gradient(piece, knots, axis=0) if len(piece) > 2 else np.vstack([piece[1] - piece[0]] * 2)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from planweave.bodies.home.home import Home
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.picture import png
-from planweave.bodies.home.simulator import Step
+from planweave.bodies.home.simulator import StepResult
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, World
@@ -41,13 +41,13 @@ class HomeSession:
             self._world = self._observer.look(self.home.simulator, self._clock())
             return self._world
 
-    def execute(self, action: Action, timeout: float = 60.0, stopped: Callable[[], bool] = lambda: False) -> Step:
+    def execute(self, action: Action, timeout: float = 60.0, stopped: Callable[[], bool] = lambda: False) -> StepResult:
         """Execute one action; a failure that reveals a hidden object is remembered."""
         known = self.observe().by_name
         unknown = [a for a in action.args if a not in known]
         if unknown and action.name in self.home.simulator.vocabulary.domain.actions:
             error = UnknownNameError("object", unknown[0], known)
-            return Step(
+            return StepResult(
                 Code.UNKNOWN_OBJECT, f"{error}; what is in other rooms or in closed things becomes visible there"
             )
         step = self.home.execute(action, timeout, stopped)

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import msgspec
 
 from planweave.bodies.home.graph import ROOMS, Edge, Graph, Link
-from planweave.bodies.home.vocabulary import Vocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary
 from planweave.core.base.errors import SceneError
 from planweave.core.symbolic.state import AtomKey
 from planweave.core.symbolic.world import Literal, WorldObject
@@ -28,7 +28,7 @@ _TO_PERSON = {p: r for r, p in _OF_PERSON.items()}
 Groups = dict[str, set[AtomKey]]
 
 
-def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
+def objects_of(graph: Graph, vocabulary: HomeVocabulary) -> tuple[WorldObject, ...]:
     """All nodes but the acting agent, as objects of the world."""
     upright = (0.0, 0.0, 0.0, 1.0)
     return tuple(
@@ -46,7 +46,7 @@ def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
     )
 
 
-def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
+def facts_of_graph(graph: Graph, vocabulary: HomeVocabulary) -> Groups:
     """Facts of a graph, by predicate; raises SceneError where the agent is in no room."""
     home = HomeFacts(graph, vocabulary)
     return {**home.groups, **{predicate: make() for predicate, make in home.late.items()}}
@@ -58,7 +58,7 @@ class HomeFacts:
     Errors concerning the agent are detected at once; raises SceneError.
     """
 
-    def __init__(self, graph: Graph, vocabulary: Vocabulary):
+    def __init__(self, graph: Graph, vocabulary: HomeVocabulary):
         self._graph, self._vocabulary = graph, vocabulary
         self._person, self._names = graph.character.id, graph.names
         self._rooms = {i for i, n in graph.nodes.items() if n.category == ROOMS}
@@ -191,7 +191,7 @@ def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
     raise SceneError(f"{graph.nodes[start].tag} {relation} {graph.nodes[end].tag} cannot be a goal")
 
 
-def state_literal(graph: Graph, vocabulary: Vocabulary, number: int, state: str) -> Literal:
+def state_literal(graph: Graph, vocabulary: HomeVocabulary, number: int, state: str) -> Literal:
     """The literal of a state in a goal; raises SceneError for an unknown state."""
     if number == graph.character.id and state in ("SITTING", "LYING"):
         return Literal(state.lower())
@@ -200,7 +200,7 @@ def state_literal(graph: Graph, vocabulary: Vocabulary, number: int, state: str)
     return Literal(vocabulary.states[state], (graph.names[number],))
 
 
-def graph_of_facts(graph: Graph, vocabulary: Vocabulary, facts: Iterable[AtomKey]) -> Graph:
+def graph_of_facts(graph: Graph, vocabulary: HomeVocabulary, facts: Iterable[AtomKey]) -> Graph:
     """The graph with the current states and edges; everything else is unchanged."""
     person, number = graph.character.id, {name: node.id for name, node in graph.by_name.items()}
     state_of = {p: s for s, p in vocabulary.states.items()}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.script import write_line
-from planweave.bodies.home.simulator import Simulator, Step
+from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.bodies.home.unity import UnityClient, UnityError
 from planweave.core.base.errors import PlanweaveError, SceneError
 from planweave.core.base.failure import Code
@@ -50,10 +50,10 @@ _ADDED = (
 class Home(Protocol):
     """A home that executes actions."""
 
-    simulator: Simulator
+    simulator: HomeSimulator
     lock: threading.Lock  # held while the simulator changes; hold it to read the simulator from another thread
 
-    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> StepResult:
         """Execute one action within `timeout` seconds; stopped() becomes true when it is cancelled."""
 
     def reset(self) -> None:
@@ -67,19 +67,19 @@ class SimulatedHome:
     """The built-in simulator. seconds: simulated duration of an action, for display."""
 
     def __init__(self, scene: str, seconds: float = 0.0):
-        self.simulator = Simulator(load_graph(scene))
+        self.simulator = HomeSimulator(load_graph(scene))
         self.lock = threading.Lock()
         self._seconds = seconds
 
-    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> StepResult:
         """See Home. A cancelled or late action has no effect."""
         end = time.monotonic() + min(self._seconds, timeout)
         while (left := end - time.monotonic()) > 0 and not stopped():
             time.sleep(min(left, 0.02))
         if stopped():
-            return Step(Code.CANCELED, f"{action} was cancelled before it was executed")
+            return StepResult(Code.CANCELED, f"{action} was cancelled before it was executed")
         if self._seconds > timeout:
-            return Step(Code.TIMEOUT, f"{action} takes {self._seconds:g} s, but only {timeout:g} s were allowed")
+            return StepResult(Code.TIMEOUT, f"{action} takes {self._seconds:g} s, but only {timeout:g} s were allowed")
         with self.lock:
             return self.simulator.execute(action)
 
@@ -90,7 +90,7 @@ class SimulatedHome:
 
     def load(self, scene: str) -> None:
         """See Home."""
-        fresh = Simulator(load_graph(scene))
+        fresh = HomeSimulator(load_graph(scene))
         with self.lock:
             fresh.revision = self.simulator.revision + 1
             self.simulator = fresh
@@ -103,10 +103,10 @@ class UnityHome:
         self._client, self._environment, self._animate = client, environment, animate
         client.health()
         client.reset(environment)
-        self.simulator = Simulator(client.graph())
+        self.simulator = HomeSimulator(client.graph())
         self.lock = threading.Lock()
 
-    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> StepResult:
         """See Home. Unity cannot be interrupted: it may complete an action after a cancellation or a timeout."""
         foreseen = self.simulator.explain(action)
         try:
@@ -117,7 +117,7 @@ class UnityHome:
         try:
             failure = self._client.run_line(line, timeout, self._animate, stopped)
         except UnityError as error:
-            return Step(error.code, f"{error} (while executing {line})")
+            return StepResult(error.code, f"{error} (while executing {line})")
         if failure:
             return self._failed(action, line, failure, foreseen)
         with self.lock:
@@ -125,14 +125,14 @@ class UnityHome:
         try:
             self._refresh()
         except UnityError as error:
-            return Step(Code.CONTROL_FAILED, f"{line} was executed, but its result is unknown: {error}")
-        return Step(Code.SUCCESS, "Success")
+            return StepResult(Code.CONTROL_FAILED, f"{line} was executed, but its result is unknown: {error}")
+        return StepResult(Code.SUCCESS, "Success")
 
-    def _failed(self, action: Action, line: str, failure: str, foreseen: str) -> Step:
+    def _failed(self, action: Action, line: str, failure: str, foreseen: str) -> StepResult:
         if foreseen:
             step = self.simulator.execute(action)
-            return Step(Code.PRECONDITION_UNMET, f"{failure} Reason: {foreseen}", step.unmet)
-        return Step(
+            return StepResult(Code.PRECONDITION_UNMET, f"{failure} Reason: {foreseen}", step.unmet)
+        return StepResult(
             Code.CONTROL_FAILED,
             f"{failure} Reason: none is known; by the graph of the home {line} is "
             "possible. Walk to the object again, or use another one of its class.",
@@ -141,7 +141,7 @@ class UnityHome:
     def _refresh(self) -> None:
         """Adopt Unity's graph, and keep the added states of objects that still exist."""
         old = self.simulator
-        fresh = Simulator(self._client.graph(), old.vocabulary)
+        fresh = HomeSimulator(self._client.graph(), old.vocabulary)
         names = fresh.graph.by_name
         for predicate in _ADDED:
             for fact in old.state.of(predicate):
@@ -154,7 +154,7 @@ class UnityHome:
     def reset(self) -> None:
         """See Home."""
         self._client.reset(self._environment)
-        fresh = Simulator(self._client.graph(), self.simulator.vocabulary)
+        fresh = HomeSimulator(self._client.graph(), self.simulator.vocabulary)
         with self.lock:
             fresh.revision = self.simulator.revision + 1
             self.simulator = fresh

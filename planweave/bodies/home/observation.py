@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from planweave.bodies.home.graph import Point
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 from planweave.bodies.home.vocabulary import DOMAIN
 from planweave.core.symbolic.state import AtomKey, State
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
@@ -17,7 +17,7 @@ from planweave.core.symbolic.world import Action, Known, Literal, World, WorldOb
 _OF_PERSON = frozenset({"close_to", "facing"})
 
 
-def visible(simulator: Simulator) -> set[str]:
+def visible(simulator: HomeSimulator) -> set[str]:
     """Names of the objects visible to the agent; linear in the size of the home."""
     state = simulator.state
     here = {f[1] for f in state.of("agent_in")}
@@ -54,7 +54,7 @@ class Observer:
         self._parents: dict[str, AtomKey | None] = {}
         self._literals: dict[AtomKey, Literal] = {}
 
-    def begin(self, simulator: Simulator) -> None:
+    def begin(self, simulator: HomeSimulator) -> None:
         """Clear the memory, for a new or reset home."""
         scenery = simulator.vocabulary.scenery
         self._memory, self._seen, self._literals = set(), {}, {}
@@ -66,7 +66,7 @@ class Observer:
                 if fact[1] in self._fixed:
                     self._fixed[fact[1]].append(Literal(predicate, fact[1:]))
 
-    def look(self, simulator: Simulator, stamp: float = 0.0) -> World:
+    def look(self, simulator: HomeSimulator, stamp: float = 0.0) -> World:
         """Observe at a time (s) and return all that is known."""
         told = self._parents.keys()
         rooms = {o.name for o in self._objects if o.type == "room"}
@@ -99,7 +99,7 @@ class Observer:
                 hiders[name] = place
         return hiders
 
-    def learn(self, simulator: Simulator, action: Action, unmet: Collection[Literal]) -> None:
+    def learn(self, simulator: HomeSimulator, action: Action, unmet: Collection[Literal]) -> None:
         """Remember what a failure reveals: the action's object is inside the closed container of the error message."""
         for literal in unmet:
             if literal.predicate == "closed" and not literal.positive and action.args:
@@ -109,7 +109,7 @@ class Observer:
                         self._memory.add(fact)
                         chain.add(fact[2])
 
-    def _remember(self, simulator: Simulator, now: Collection[str], rooms: Collection[str]) -> None:
+    def _remember(self, simulator: HomeSimulator, now: Collection[str], rooms: Collection[str]) -> None:
         """Adopt the current observation; drop contradicted facts, and those about the agent."""
         state, fixed = simulator.state, simulator.vocabulary.fixed - {"faces", "between"}
         shut = {f[1] for f in state.of("closed")}
@@ -144,7 +144,7 @@ class Observer:
         return literal
 
     def _object(
-        self, simulator: Simulator, thing: WorldObject, seen_now: bool, hiders: Mapping[str, str]
+        self, simulator: HomeSimulator, thing: WorldObject, seen_now: bool, hiders: Mapping[str, str]
     ) -> WorldObject:
         """The object with its position, where known, and how it is known."""
         if thing.type == "room":
@@ -193,7 +193,7 @@ def _parent(state: State, name: str) -> AtomKey | None:
     return found[0] if found else None
 
 
-def _place(simulator: Simulator, thing: WorldObject, parent_at_start: AtomKey | None) -> Point | None:
+def _place(simulator: HomeSimulator, thing: WorldObject, parent_at_start: AtomKey | None) -> Point | None:
     """Position of an object: from the graph until it is moved, then that of its support or container; None while
     carried.
     """

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from planweave.bodies.home.graph import ROOMS, Node, Point
 from planweave.bodies.home.observation import visible
-from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.simulator import HomeSimulator
 
 _FLAT = frozenset({"Walls", "Ceiling", "Floor", "Windows"})  # categories that would cover the plan
 _FURNITURE = frozenset({"Furniture", "Appliances", "Floors", "Doors", "Electronics", "Lamps", "Decor"})
@@ -45,7 +45,7 @@ def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
     return ImageFont.load_default(size)
 
 
-def floor_plan(simulator: Simulator, width: int = 1280) -> Image.Image:
+def floor_plan(simulator: HomeSimulator, width: int = 1280) -> Image.Image:
     """The home in top view, x to the right and y up; a diagram of circles where no positions are known.
 
     Objects that the agent cannot see are omitted. Boxes are to scale.
@@ -72,7 +72,7 @@ def floor_plan(simulator: Simulator, width: int = 1280) -> Image.Image:
     return image
 
 
-def png(simulator: Simulator, width: int = 1280) -> bytes:
+def png(simulator: HomeSimulator, width: int = 1280) -> bytes:
     """The floor plan as a PNG file."""
     out = io.BytesIO()
     floor_plan(simulator, width).save(out, "PNG")
@@ -87,7 +87,7 @@ def _laid_out(rooms: list[Node]) -> dict[int, tuple[Point, Point]]:
 
 class _Plan:
     def __init__(
-        self, draw: ImageDraw.ImageDraw, simulator: Simulator, left: float, top: float, scale: float, width: int
+        self, draw: ImageDraw.ImageDraw, simulator: HomeSimulator, left: float, top: float, scale: float, width: int
     ):
         self._draw, self._sim, self._scale, self._width = draw, simulator, scale, width
         self._left, self._top = left, top

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planweave.bodies.home.graph import Graph, Node
-from planweave.bodies.home.vocabulary import Vocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary
 from planweave.core.base.errors import InvalidActionError, ParseError, UnknownNameError
 from planweave.core.symbolic.world import Action
 
@@ -13,7 +13,7 @@ _LINE = re.compile(r"\s*(?:<char\d+>\s*)?\[\s*([\w -]{1,40}?)\s*\]\s*(.*?)\s*(?:
 _OBJECT = re.compile(r"\s*<\s*([^<>\n]{1,80}?)\s*>\s*\(\s*(-?\d{1,9}(?:\.\d{1,9})?)\s*\)\s*")
 
 
-def read_line(line: str, graph: Graph, vocabulary: Vocabulary) -> Action:
+def read_line(line: str, graph: Graph, vocabulary: HomeVocabulary) -> Action:
     """The action of a line. Ids may be written ``(1.289)``, as in the scripts of ActivityPrograms.
 
     Raises ParseError for a malformed line, UnknownNameError for an unknown action or object, InvalidActionError where

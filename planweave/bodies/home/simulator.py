@@ -9,7 +9,7 @@ from functools import cached_property
 from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.script import read_line, write_line
-from planweave.bodies.home.vocabulary import DOMAIN, Vocabulary
+from planweave.bodies.home.vocabulary import DOMAIN, HomeVocabulary
 from planweave.core.base.errors import InvalidActionError, PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.pddl.formula import Atom, Or, substitute
@@ -19,7 +19,7 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepResult:
     """Result of one action. unmet: with PRECONDITION_UNMET, the literals that do not hold."""
 
     code: Code
@@ -32,15 +32,15 @@ class Step:
         return self.code is Code.SUCCESS
 
 
-_DONE = Step(Code.SUCCESS, "Success")
+_DONE = StepResult(Code.SUCCESS, "Success")
 
 
-class Simulator:
+class HomeSimulator:
     """One home and one agent. Deterministic; `steps` counts the actions tried since the start."""
 
-    def __init__(self, graph: Graph, vocabulary: Vocabulary | None = None):
+    def __init__(self, graph: Graph, vocabulary: HomeVocabulary | None = None):
         self.graph = graph
-        self.vocabulary = vocabulary or Vocabulary.load()
+        self.vocabulary = vocabulary or HomeVocabulary.load()
         self._facts = HomeFacts(graph, self.vocabulary)
         self._changes: list[Change] = []  # since the start, for going back
         self.steps = 0
@@ -67,32 +67,32 @@ class Simulator:
         self.steps = 0
         self.revision += 1
 
-    def execute(self, action: Action) -> Step:
+    def execute(self, action: Action) -> StepResult:
         """Try one action. A failure has no effect and is a Step, not an exception."""
         self.steps += 1
         try:
             unmet = self._transition.unmet(self.state, action)
         except UnknownNameError as error:
             code = Code.UNKNOWN_OBJECT if error.kind == "object" else Code.INVALID_ACTION
-            return Step(code, self._when(str(error), action))
+            return StepResult(code, self._when(str(error), action))
         except InvalidActionError as error:
-            return Step(Code.INVALID_ACTION, self._when(str(error), action))
+            return StepResult(Code.INVALID_ACTION, self._when(str(error), action))
         if unmet:
-            return Step(Code.PRECONDITION_UNMET, self._when(self._say(action, unmet), action), unmet)
+            return StepResult(Code.PRECONDITION_UNMET, self._when(self._say(action, unmet), action), unmet)
         change = self._transition.apply(self.state, action)
         if change.added or change.deleted:
             self._changes.append(change)
             self.revision += 1
         return _DONE
 
-    def execute_line(self, line: str) -> Step:
+    def execute_line(self, line: str) -> StepResult:
         """Try one script line."""
         try:
             action = read_line(line, self.graph, self.vocabulary)
         except PlanweaveError as error:
             self.steps += 1
             unknown = isinstance(error, UnknownNameError) and error.kind != "action"
-            return Step(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, str(error))
+            return StepResult(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, str(error))
         return self.execute(action)
 
     def explain(self, action: Action) -> str:

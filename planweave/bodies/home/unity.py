@@ -36,7 +36,7 @@ class UnityError(PlanweaveError):
 
 
 @dataclass(frozen=True)
-class Reply:
+class UnityReply:
     """A reply of Unity."""
 
     success: bool
@@ -65,7 +65,7 @@ class UnityClient:
         strings: Sequence[str] = (),
         timeout: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
-    ) -> Reply:
+    ) -> UnityReply:
         """Send one request; waits while Unity is busy with an earlier one.
 
         Raises UnityError, at the latest at the deadline.
@@ -141,7 +141,7 @@ class UnityClient:
         finally:
             connection.close()
 
-    def _reply(self, action: str, status: int, text: str) -> Reply:
+    def _reply(self, action: str, status: int, text: str) -> UnityReply:
         if status == 408:
             raise UnityError(
                 f"Unity gave up on {action!r} itself (408 Timeout); restart it if that stays so", Code.TIMEOUT
@@ -157,7 +157,7 @@ class UnityClient:
                 f"what listens at {self.url} does not answer as VirtualHome does ({text.strip()[:80]!r}); "
                 "is it another program's port?"
             ) from None
-        return Reply(success, message if isinstance(message, str) else json.dumps(message), value)
+        return UnityReply(success, message if isinstance(message, str) else json.dumps(message), value)
 
     def health(self, timeout: float = 5.0) -> None:
         """Check that Unity is reachable and idle; raises UnityError that says what is wrong."""
@@ -208,12 +208,12 @@ class UnityClient:
         return failure_of(reply)
 
     @staticmethod
-    def _must(reply: Reply, what: str) -> None:
+    def _must(reply: UnityReply, what: str) -> None:
         if not reply.success:
             raise UnityError(f"Unity could not {what}: {failure_of(reply) or 'it gave no reason'}")
 
 
-def failure_of(reply: Reply) -> str:
+def failure_of(reply: UnityReply) -> str:
     """Why the first character's action failed, from a reply; empty for success.
 
     With several characters ``success`` is true if any of them succeeded, so that the message of each one takes

@@ -17,7 +17,7 @@ DOMAIN = "household"
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class HomeVocabulary:
     """The domain, and the mapping of VirtualHome's names to it."""
 
     domain: Domain
@@ -34,7 +34,7 @@ class Vocabulary:
     _known: dict[Any, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def load(cls) -> Vocabulary:
+    def load(cls) -> HomeVocabulary:
         """The vocabulary of the household domain; cached. Raises DomainError."""
         return _vocabulary(Domain.load(DOMAIN))
 
@@ -76,7 +76,7 @@ def squeezed(spelling: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _vocabulary(domain: Domain) -> Vocabulary:
+def _vocabulary(domain: Domain) -> HomeVocabulary:
     notes: dict[str, Any] = domain.extra.get("virtualhome") or {}
     missing = {"states", "properties", "by_class", "wide_seats", "wide_beds", "scenery", "wording"} - notes.keys()
     if missing:
@@ -95,7 +95,7 @@ def _vocabulary(domain: Domain) -> Vocabulary:
         for alias in schema.aliases:
             spellings.setdefault(squeezed(alias), schema.name)
     spellings.update({squeezed(name): name for name in domain.actions})
-    return Vocabulary(
+    return HomeVocabulary(
         domain,
         notes["states"],
         {k: tuple(v) for k, v in notes["properties"].items()},

@@ -24,7 +24,7 @@ _TRIED = 200  # bindings of the variables of a quantifier
 
 
 @dataclass(frozen=True)
-class Rule:
+class AssumptionRule:
     """A fact with variables that is unknown where it is not stated and all of `when` holds."""
 
     fact: Literal
@@ -38,19 +38,21 @@ class Rule:
 
 
 @lru_cache(maxsize=8)
-def unknown_rules(domain: Domain) -> dict[str, tuple[Rule, ...]]:
+def unknown_rules(domain: Domain) -> dict[str, tuple[AssumptionRule, ...]]:
     """The declared rules by the predicate of their fact; raises DomainError."""
-    rules: dict[str, tuple[Rule, ...]] = {}
+    rules: dict[str, tuple[AssumptionRule, ...]] = {}
     for row in domain.extra.get("unknown") or ():
         rule = _rule(domain, row)
         rules[rule.fact.predicate] = (*rules.get(rule.fact.predicate, ()), rule)
     return rules
 
 
-def _rule(domain: Domain, row: Any) -> Rule:
+def _rule(domain: Domain, row: Any) -> AssumptionRule:
     try:
         when, also = ([x] if isinstance(x, str) else x for x in (row["when"], row.get("also", [])))
-        rule = Rule(Literal.parse(row["fact"]), tuple(map(Literal.parse, when)), tuple(map(Literal.parse, also)))
+        rule = AssumptionRule(
+            Literal.parse(row["fact"]), tuple(map(Literal.parse, when)), tuple(map(Literal.parse, also))
+        )
     except (TypeError, KeyError, AttributeError, ParseError) as error:
         raise DomainError(
             f"{domain.name}.yaml: unknown: cannot read {row!r} ({error}); the form is "

@@ -14,16 +14,18 @@ from functools import lru_cache
 from itertools import product
 
 from planweave.core.base.errors import DomainError, UnknownNameError
-from planweave.core.pddl.formula import Atom, Equal, Formula, Not, Parameter, atoms_in, unified
+from planweave.core.pddl.formula import Atom, Equal, Formula, Not, TypedVariable, atoms_in, unified
 from planweave.core.symbolic.domain import ActionSchema, Domain
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.symbolic.world import Action, Literal
 
 
-def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]]:
+def _ways(
+    schema: ActionSchema, literal: Literal
+) -> list[tuple[Binding, tuple[Formula, ...], tuple[TypedVariable, ...]]]:
     """Bindings under which an action achieves a literal, with the remaining conditions and bindings."""
-    ways: list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]] = []
+    ways: list[tuple[Binding, tuple[Formula, ...], tuple[TypedVariable, ...]]] = []
     for effect, atom in schema.changing(literal.predicate, literal.positive):
         bound = unified(atom.terms, literal.args)
         if bound is not None:
@@ -94,7 +96,7 @@ def revealing_actions(domain: Domain, transition: Transition, state: State) -> l
     return sorted(found)
 
 
-def _fitting(domain: Domain, transition: Transition, parameter: Parameter, wanted: Sequence[Literal]) -> list[str]:
+def _fitting(domain: Domain, transition: Transition, parameter: TypedVariable, wanted: Sequence[Literal]) -> list[str]:
     """Objects for a parameter of an action that fit its type, and those of the conditions that name it."""
     uses = [
         p.types

@@ -9,7 +9,7 @@ from itertools import product
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.checks.assumptions import Assumptions
-from planweave.core.pddl.formula import Atom, Formula, Not, Parameter, Quantified, parts_of, substitute
+from planweave.core.pddl.formula import Atom, Formula, Not, Quantified, TypedVariable, parts_of, substitute
 from planweave.core.symbolic.compiled import compile_axioms
 from planweave.core.symbolic.domain import Domain, refusal
 from planweave.core.symbolic.rules import Broken, RuleError
@@ -125,7 +125,9 @@ def goal_atoms(domain: Domain, world: World, goal: Goal) -> Iterable[Literal]:
     return _instances(domain, world, goal, {}) if isinstance(goal, Formula) else goal
 
 
-def _instances(domain: Domain, world: World, formula: Formula, variables: Mapping[str, Parameter]) -> Iterator[Literal]:
+def _instances(
+    domain: Domain, world: World, formula: Formula, variables: Mapping[str, TypedVariable]
+) -> Iterator[Literal]:
     """All instances of the atoms of a formula that poses decide."""
     if isinstance(formula, Quantified):
         variables = {**variables, **{v.name: v for v in formula.variables}}

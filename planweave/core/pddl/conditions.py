@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from planweave.core.base.errors import PddlError, UnknownNameError
 from planweave.core.base.names import SYMBOL_FORM, is_symbol
-from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, Parameter, Quantified, conjuncts
+from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, Quantified, TypedVariable, conjuncts
 from planweave.core.pddl.text import Expression, PddlText, Word
 
 Node = Word | Expression
@@ -38,12 +38,12 @@ REMEDY = "Planweave plans with STRIPS, typing, ADL, derived predicates and actio
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class FormulaVocabulary:
     """What formulas are made of. types: each with its parent, "" for the top; objects: each with its type."""
 
     types: dict[str, str] = field(default_factory=dict)
-    predicates: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
-    functions: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
+    predicates: dict[str, tuple[TypedVariable, ...]] = field(default_factory=dict)
+    functions: dict[str, tuple[TypedVariable, ...]] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
     derived: set[str] = field(default_factory=set)
 
@@ -65,7 +65,7 @@ class Vocabulary:
         return not types or not wanted or any(self.is_a(a, b) or self.is_a(b, a) for a, b in pairs)
 
 
-def read_condition(text: str, vocabulary: Vocabulary) -> Formula:
+def read_condition(text: str, vocabulary: FormulaVocabulary) -> Formula:
     """Read a condition without free variables, such as a goal; raises PddlError."""
     reader = PddlReader(PddlText("the formula", text), vocabulary)
     return reader.condition(reader.text.expression(), {})
@@ -74,7 +74,7 @@ def read_condition(text: str, vocabulary: Vocabulary) -> Formula:
 class PddlReader:
     """Names, typed lists, conditions and effects."""
 
-    def __init__(self, text: PddlText, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: PddlText, vocabulary: FormulaVocabulary) -> None:
         self.text, self.words = text, vocabulary
         self.notes: list[str] = []
         self._used: dict[str, int] = {}  # requirement -> where it is first needed
@@ -172,7 +172,9 @@ class PddlReader:
             return frozenset(found) if len(found) == len(node) - 1 else frozenset()
         return frozenset() if node.lower() == "object" else frozenset({self.known("type", node)})
 
-    def variables(self, node: Node, scope: Mapping[str, Parameter] = MappingProxyType({})) -> dict[str, Parameter]:
+    def variables(
+        self, node: Node, scope: Mapping[str, TypedVariable] = MappingProxyType({})
+    ) -> dict[str, TypedVariable]:
         """A list of variables by their names in lower case; those that shadow one of the scope are renamed."""
         return self._variables(self._list(node), scope)
 
@@ -182,10 +184,10 @@ class PddlReader:
         raise self.error(node, "syntax", "expected a list of variables such as (?x - type)")
 
     def _variables(
-        self, items: Sequence[Node], scope: Mapping[str, Parameter] = MappingProxyType({}), unused: bool = False
-    ) -> dict[str, Parameter]:
+        self, items: Sequence[Node], scope: Mapping[str, TypedVariable] = MappingProxyType({}), unused: bool = False
+    ) -> dict[str, TypedVariable]:
         """unused: the names stand for nothing, as those in the declaration of a predicate."""
-        found: dict[str, Parameter] = {}
+        found: dict[str, TypedVariable] = {}
         taken = {p.name.lower() for p in scope.values()}
         for each, kind in self.typed(items):
             name = self.word(each, "a variable")
@@ -194,7 +196,7 @@ class PddlReader:
             if name.lower() in found:
                 if unused:
                     self.note(each.at, f"the variable {name} stands twice")
-                    found[f"{name} {len(found)}"] = Parameter(str(name), self.types(kind))
+                    found[f"{name} {len(found)}"] = TypedVariable(str(name), self.types(kind))
                     continue
                 raise self.error(each, "duplicate", f"the variable {name} is declared twice; rename one")
             own = str(name)
@@ -203,7 +205,7 @@ class PddlReader:
                     break
                 own = f"{name}-{number}"
             taken.add(own.lower())
-            found[name.lower()] = Parameter(own, self.types(kind))
+            found[name.lower()] = TypedVariable(own, self.types(kind))
         return found
 
     def objects(self, items: Sequence[Node]) -> dict[str, str]:
@@ -233,7 +235,7 @@ class PddlReader:
 
     # Conditions
 
-    def atom(self, node: Expression, scope: Mapping[str, Parameter], kind: str = "predicate") -> Atom:
+    def atom(self, node: Expression, scope: Mapping[str, TypedVariable], kind: str = "predicate") -> Atom:
         """An atom over the terms of a scope, or a function's term."""
         name = self.known(kind, node[0], f"declare it in (:{kind}s …)")
         declared = (self.words.predicates if kind == "predicate" else self.words.functions)[name]
@@ -254,7 +256,7 @@ class PddlReader:
             terms.append(term)
         return Atom(name, tuple(terms))
 
-    def term(self, node: Node, scope: Mapping[str, Parameter]) -> tuple[str, frozenset[str]]:
+    def term(self, node: Node, scope: Mapping[str, TypedVariable]) -> tuple[str, frozenset[str]]:
         """A term, as its declaration spells it, and its types."""
         name = self.word(node, "a variable or an object")
         if name.startswith("?"):
@@ -267,7 +269,7 @@ class PddlReader:
         kind = self.words.objects[found]
         return found, frozenset() if kind == "object" else frozenset({kind})
 
-    def condition(self, node: Node, scope: Mapping[str, Parameter]) -> Formula:
+    def condition(self, node: Node, scope: Mapping[str, TypedVariable]) -> Formula:
         """A condition over the variables of a scope."""
         if not isinstance(node, Expression):
             raise self.error(node, "syntax", f"expected a condition in brackets, found {str(node)[:100]!r}")

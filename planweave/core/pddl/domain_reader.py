@@ -18,11 +18,21 @@ from planweave.core.pddl.conditions import (
     REMEDY,
     TOTAL_COST,
     UNSUPPORTED,
+    FormulaVocabulary,
     Node,
     PddlReader,
-    Vocabulary,
 )
-from planweave.core.pddl.formula import And, Atom, Axiom, Effect, Formula, Parameter, conjuncts, reached, signed_atoms
+from planweave.core.pddl.formula import (
+    And,
+    Atom,
+    Axiom,
+    Effect,
+    Formula,
+    TypedVariable,
+    conjuncts,
+    reached,
+    signed_atoms,
+)
 from planweave.core.pddl.text import Expression, PddlText, Word
 
 _ADL = frozenset(
@@ -51,7 +61,7 @@ class ParsedAction:
     """An action as read. cost: a number, or a function of its parameters; the sum counts."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TypedVariable, ...]
     precondition: Formula
     effects: tuple[Effect, ...]
     cost: tuple[float | Atom, ...]
@@ -62,7 +72,7 @@ class ParsedDomain:
     """A domain as read. notes: what was accepted although it is not as the standard asks, each with its place."""
 
     name: str
-    vocabulary: Vocabulary
+    vocabulary: FormulaVocabulary
     actions: dict[str, ParsedAction]
     axioms: tuple[Axiom, ...]
     notes: tuple[str, ...]
@@ -77,7 +87,7 @@ class DomainReader(PddlReader):
     """Sections of a domain, in any order."""
 
     def __init__(self, text: PddlText) -> None:
-        super().__init__(text, Vocabulary())
+        super().__init__(text, FormulaVocabulary())
 
     def read(self) -> ParsedDomain:
         name, sections = self.text.definition("domain")
@@ -195,7 +205,7 @@ class DomainReader(PddlReader):
         if len(parameters) != len(declared):
             raise self.error(head, "arity", f"{name} takes {len(declared)} argument(s), got {len(parameters)}")
         scope = {  # an untyped variable has its declaration's types
-            key: Parameter(p.name, p.types or d.types) for (key, p), d in zip(parameters.items(), declared)
+            key: TypedVariable(p.name, p.types or d.types) for (key, p), d in zip(parameters.items(), declared)
         }
         return Axiom(name, tuple(scope.values()), self.condition(section[2], scope))
 
@@ -229,7 +239,7 @@ class DomainReader(PddlReader):
             self.note(parts[":vars"].at, f":vars of {name} are read as further parameters")
         scope = self._variables([x for w in (":parameters", ":vars") if w in parts for x in self._list(parts[w])])
         condition = self.condition(parts[":precondition"], scope) if ":precondition" in parts else And()
-        effects: dict[tuple[tuple[Parameter, ...], And], tuple[list[Atom], list[Atom]]] = {}
+        effects: dict[tuple[tuple[TypedVariable, ...], And], tuple[list[Atom], list[Atom]]] = {}
         cost: list[float | Atom] = []
         if ":effect" in parts:
             self._effect(parts[":effect"], scope, (), And(), effects, cost)
@@ -239,10 +249,10 @@ class DomainReader(PddlReader):
     def _effect(
         self,
         node: Node,
-        scope: Mapping[str, Parameter],
-        variables: tuple[Parameter, ...],
+        scope: Mapping[str, TypedVariable],
+        variables: tuple[TypedVariable, ...],
         condition: And,
-        found: dict[tuple[tuple[Parameter, ...], And], tuple[list[Atom], list[Atom]]],
+        found: dict[tuple[tuple[TypedVariable, ...], And], tuple[list[Atom], list[Atom]]],
         cost: list[float | Atom],
     ) -> None:
         """Collect the literals of an effect by their quantifiers and conditions."""
@@ -300,7 +310,7 @@ class DomainReader(PddlReader):
                 )
             found.setdefault((variables, condition), ([], []))[0 if positive else 1].append(made)
 
-    def _cost(self, node: Node, scope: Mapping[str, Parameter]) -> list[float | Atom]:
+    def _cost(self, node: Node, scope: Mapping[str, TypedVariable]) -> list[float | Atom]:
         """The summands of a cost."""
         if isinstance(node, Word):
             if not NUMBER.match(node):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class TypedVariable:
     """A typed variable; types is empty where any object fits."""
 
     name: str
@@ -58,7 +58,7 @@ class Quantified:
     """``forall`` or ``exists`` over typed variables."""
 
     every: bool
-    variables: tuple[Parameter, ...]
+    variables: tuple[TypedVariable, ...]
     part: Formula
 
 
@@ -69,7 +69,7 @@ Formula = Atom | Equal | Not | And | Or | Quantified
 class Effect:
     """For all variables for which condition holds: atoms are deleted, then atoms are added."""
 
-    variables: tuple[Parameter, ...]
+    variables: tuple[TypedVariable, ...]
     condition: And
     add: tuple[Atom, ...]
     delete: tuple[Atom, ...]
@@ -80,7 +80,7 @@ class Axiom:
     """A rule of a derived predicate: its atom holds for all parameters for which the condition holds."""
 
     predicate: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TypedVariable, ...]
     condition: Formula
 
 

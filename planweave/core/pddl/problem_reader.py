@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planweave.core.pddl.conditions import NUMBER, REMEDY, TOTAL_COST, Node, PddlReader, Vocabulary
+from planweave.core.pddl.conditions import NUMBER, REMEDY, TOTAL_COST, FormulaVocabulary, Node, PddlReader
 from planweave.core.pddl.formula import Formula
 from planweave.core.pddl.text import Expression, PddlText, Word
 
@@ -26,7 +26,7 @@ class ParsedProblem:
     notes: tuple[str, ...]
 
 
-def read_problem(name: str, text: str, vocabulary: Vocabulary, domain: str) -> ParsedProblem:
+def read_problem(name: str, text: str, vocabulary: FormulaVocabulary, domain: str) -> ParsedProblem:
     """Read a problem of a domain; name: what errors call the text. Raises PddlError."""
     return ProblemReader(PddlText(name, text), vocabulary).read(domain)
 
@@ -34,7 +34,7 @@ def read_problem(name: str, text: str, vocabulary: Vocabulary, domain: str) -> P
 class ProblemReader(PddlReader):
     """Sections of a problem, in any order."""
 
-    def __init__(self, text: PddlText, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: PddlText, vocabulary: FormulaVocabulary) -> None:
         super().__init__(text, replace(vocabulary, objects=dict(vocabulary.objects)))
 
     def read(self, domain: str) -> ParsedProblem:

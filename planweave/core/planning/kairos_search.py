@@ -22,7 +22,7 @@ from typing import Any
 
 import kairos
 
-from planweave.core.pddl.formula import Atom, Effect, Formula, Parameter, conjuncts, quantified_in
+from planweave.core.pddl.formula import Atom, Effect, Formula, TypedVariable, conjuncts, quantified_in
 from planweave.core.planning import kairos_child
 from planweave.core.planning.deadline import Deadline, Watched
 from planweave.core.symbolic.domain import Domain
@@ -160,10 +160,10 @@ def ground_instances(domain: Domain, world: World, watched: Watched = iter) -> f
     rows += [(a.parameters, a.condition, ()) for a in domain.axioms]
     fixed = fixed_predicates(domain)
 
-    def size(variables: Iterable[Parameter]) -> float:
+    def size(variables: Iterable[TypedVariable]) -> float:
         return math.prod(float(len(members[v.types])) for v in variables)
 
-    def instances(parameters: Sequence[Parameter], condition: Formula, effects: Sequence[Effect]) -> float:
+    def instances(parameters: Sequence[TypedVariable], condition: Formula, effects: Sequence[Effect]) -> float:
         free, whole = {p.name: p for p in parameters}, 1.0
         static = [a for a in conjuncts(condition) if isinstance(a, Atom) and a.predicate in fixed]
         for atom in sorted(static, key=lambda a: counts[a.predicate]):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
-from planweave.core.pddl.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
+from planweave.core.pddl.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Quantified, TypedVariable
 from planweave.core.planning.deadline import Watched
 from planweave.core.planning.rule_conditions import rule_conditions, rule_facts, rule_predicates
 from planweave.core.symbolic.domain import ActionSchema, Domain
@@ -100,7 +100,7 @@ def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:
     """
     for one, declared in zip(axiom.parameters, domain.predicates[axiom.predicate].parameters):
         if one.types != declared.types and one.types:
-            same = Parameter(f"{one.name}--same", one.types)
+            same = TypedVariable(f"{one.name}--same", one.types)
             yield Quantified(False, (same,), Equal(same.name, one.name))
 
 
@@ -112,11 +112,11 @@ def _type_name(name: str) -> str:
     return _name(name) if name not in ("", "object") else "object"
 
 
-def _variables(parameters: Iterable[Parameter]) -> str:
+def _variables(parameters: Iterable[TypedVariable]) -> str:
     return "".join(f" {p.name}{_types(p)}" for p in parameters)
 
 
-def _types(parameter: Parameter) -> str:
+def _types(parameter: TypedVariable) -> str:
     names = sorted(map(_name, parameter.types))
     if len(names) > 1:
         return f" - (either {' '.join(names)})"

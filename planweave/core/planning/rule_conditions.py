@@ -16,8 +16,8 @@ from planweave.core.pddl.formula import (
     Equal,
     Formula,
     Not,
-    Parameter,
     Quantified,
+    TypedVariable,
     renamed,
     substitute,
 )
@@ -32,10 +32,10 @@ _TOO_HIGH = ("-too-high", "-too-high-on")  # facts of one object, and of one on 
 
 
 @lru_cache(maxsize=16)
-def rule_predicates(domain: Domain) -> dict[str, tuple[Parameter, ...]]:
+def rule_predicates(domain: Domain) -> dict[str, tuple[TypedVariable, ...]]:
     """The predicates that `rule_conditions` adds to those of the domain."""
-    one, two = Parameter("?x"), Parameter("?y")
-    found: dict[str, tuple[Parameter, ...]] = dict.fromkeys(_marks(domain).values(), (one,))
+    one, two = TypedVariable("?x"), TypedVariable("?y")
+    found: dict[str, tuple[TypedVariable, ...]] = dict.fromkeys(_marks(domain).values(), (one,))
     if _limit(domain) is not None:
         found.update({_TOO_HIGH[0]: (one,), _TOO_HIGH[1]: (one, two)})
     return found
@@ -112,7 +112,7 @@ def _added_again(schema: ActionSchema, atom: Atom) -> Iterator[Formula]:
     """
     for effect in schema.effects if not schema.meanwhile else ():
         names = {v.name: f"{v.name}--again" for v in effect.variables}
-        variables = tuple(Parameter(names[v.name], v.types) for v in effect.variables)
+        variables = tuple(TypedVariable(names[v.name], v.types) for v in effect.variables)
         for added in effect.add:
             if added.predicate == atom.predicate:
                 same = tuple(map(Equal, substitute(added.terms, names), atom.terms))

@@ -22,8 +22,8 @@ from planweave.core.pddl.formula import (
     Formula,
     Not,
     Or,
-    Parameter,
     Quantified,
+    TypedVariable,
     atoms_in,
     conjuncts,
     free_variables,
@@ -106,7 +106,7 @@ def compile_formula(domain: Domain, formula: Formula, given: tuple[str, ...]) ->
 
 @lru_cache(maxsize=4096)
 def compile_search(
-    domain: Domain, variables: tuple[Parameter, ...], parts: tuple[Formula, ...], given: tuple[str, ...], limit: int
+    domain: Domain, variables: tuple[TypedVariable, ...], parts: tuple[Formula, ...], given: tuple[str, ...], limit: int
 ) -> CompiledFormula:
     """Compile the search for values of variables under which all parts hold, at most `limit` of them (0: all)."""
     compiler = _Compiler(domain)
@@ -199,7 +199,7 @@ def _compile_axiom(domain: Domain, axiom: Axiom) -> CompiledFormula:
     return CompiledFormula(run, compiler.size)
 
 
-def _alternatives(formula: Formula, numbers: Iterator[int]) -> list[tuple[tuple[Parameter, ...], list[Formula]]]:
+def _alternatives(formula: Formula, numbers: Iterator[int]) -> list[tuple[tuple[TypedVariable, ...], list[Formula]]]:
     """Conjunctions with further variables, one of which holds where the formula does: a search binds their variables
     by facts, and tests what stays within a disjunction or a quantifier.
     """
@@ -209,11 +209,11 @@ def _alternatives(formula: Formula, numbers: Iterator[int]) -> list[tuple[tuple[
         return [way for part in formula.parts for way in _alternatives(part, numbers)]
     if isinstance(formula, Quantified) and not formula.every:
         own = {v.name: f"{v.name}#{next(numbers)}" for v in formula.variables}
-        more = tuple(Parameter(own[v.name], v.types) for v in formula.variables)
+        more = tuple(TypedVariable(own[v.name], v.types) for v in formula.variables)
         inner = renamed(formula.part, own)
         return [((*more, *others), parts) for others, parts in _alternatives(inner, numbers)]
     if isinstance(formula, And):
-        ways: list[tuple[tuple[Parameter, ...], list[Formula]]] = [((), [])]
+        ways: list[tuple[tuple[TypedVariable, ...], list[Formula]]] = [((), [])]
         for part in formula.parts:
             each = _alternatives(part, numbers)
             if len(ways) * len(each) > _MAX_WAYS:
@@ -316,7 +316,7 @@ class _Compiler:
 
         return self.search(effect.variables, effect.condition.parts, _outside(slots, effect.variables), emit)
 
-    def search(self, variables: Iterable[Parameter], parts: Iterable[Formula], slots: Slots, last: Rest) -> Test:
+    def search(self, variables: Iterable[TypedVariable], parts: Iterable[Formula], slots: Slots, last: Rest) -> Test:
         """Call `last` for every binding under which all conjuncts hold, until it returns True; whether it did."""
         todo = list(parts)
         free = {v.name: v for v in variables}
@@ -349,7 +349,7 @@ class _Compiler:
         slot = slots.get(term)
         return (lambda frame: term) if slot is None else (lambda frame: str(frame[slot]))
 
-    def _assign(self, variable: Parameter, value: Callable[[Frame], str], slots: Slots, rest: Rest) -> Test:
+    def _assign(self, variable: TypedVariable, value: Callable[[Frame], str], slots: Slots, rest: Rest) -> Test:
         slot, types = self.new_slot(), variable.types
         after = rest({**slots, variable.name: slot})
 
@@ -362,7 +362,7 @@ class _Compiler:
 
         return assign
 
-    def _enumerate(self, variable: Parameter, slots: Slots, rest: Rest) -> Test:
+    def _enumerate(self, variable: TypedVariable, slots: Slots, rest: Rest) -> Test:
         slot, types = self.new_slot(), variable.types
         after = rest({**slots, variable.name: slot})
 
@@ -375,7 +375,7 @@ class _Compiler:
 
         return enumerate_all
 
-    def _matches(self, atom: Atom, free: dict[str, Parameter], slots: Slots, rest: Rest) -> Test:
+    def _matches(self, atom: Atom, free: dict[str, TypedVariable], slots: Slots, rest: Rest) -> Test:
         """Bind an atom's free variables by the facts that match it."""
         inner = dict(slots)
         outputs: list[tuple[int, int, frozenset[str]]] = []  # position in the fact, slot, types to check
@@ -430,7 +430,7 @@ class _Compiler:
 
         return general
 
-    def _unsure(self, atom: Atom, position: int, variable: Parameter) -> frozenset[str]:
+    def _unsure(self, atom: Atom, position: int, variable: TypedVariable) -> frozenset[str]:
         """Types to check for a fact's argument; empty where the predicate's declaration guarantees them."""
         declared = self._domain.predicates[atom.predicate].parameters[position - 1].types
         sure = declared and all(self._domain.is_a(t, variable.types) for t in declared)
@@ -463,7 +463,7 @@ def loose_places(domain: Domain) -> frozenset[tuple[str, int]]:
     )
 
 
-def _outside(slots: Slots, variables: Sequence[Parameter]) -> Slots:
+def _outside(slots: Slots, variables: Sequence[TypedVariable]) -> Slots:
     """The slots visible outside a quantifier: without those shadowed by its variables."""
     names = {v.name for v in variables}
     return {name: slot for name, slot in slots.items() if name not in names}

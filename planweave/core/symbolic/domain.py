@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from planweave.core.base.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.base.yaml_files import parse_yaml
-from planweave.core.pddl.conditions import Vocabulary
+from planweave.core.pddl.conditions import FormulaVocabulary
 from planweave.core.pddl.domain_reader import ParsedDomain, read_domain
-from planweave.core.pddl.formula import Atom, Axiom, Effect, Formula, Parameter
+from planweave.core.pddl.formula import Atom, Axiom, Effect, Formula, TypedVariable
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
 from planweave.core.symbolic.rules import Rule
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
@@ -35,7 +35,7 @@ class Predicate:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TypedVariable, ...]
     phrase: str
     negative: str
     goal: bool = False
@@ -65,7 +65,7 @@ class ActionSchema:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TypedVariable, ...]
     precondition: Formula
     effects: tuple[Effect, ...]
     phrase: str
@@ -126,7 +126,7 @@ class Domain:
     axioms: tuple[Axiom, ...] = ()
     constants: tuple[WorldObject, ...] = ()
     remarks: tuple[str, ...] = ()
-    vocabulary: Vocabulary = field(default_factory=Vocabulary, repr=False)
+    vocabulary: FormulaVocabulary = field(default_factory=FormulaVocabulary, repr=False)
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
     @classmethod
@@ -193,7 +193,7 @@ class Domain:
             type_name = self.types.get(type_name, "")
         return False
 
-    def candidates(self, parameter: Parameter, objects: Iterable[WorldObject]) -> list[str]:
+    def candidates(self, parameter: TypedVariable, objects: Iterable[WorldObject]) -> list[str]:
         """Names of the objects that fit a parameter's type, in their order."""
         types = parameter.types
         if not types or "object" in types:
@@ -371,7 +371,7 @@ def is_pddl_text(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";")
 
 
-def _plain_phrase(name: str, parameters: Iterable[Parameter]) -> str:
+def _plain_phrase(name: str, parameters: Iterable[TypedVariable]) -> str:
     """The phrase of an action or predicate without notes: ``name({a}, {b})``."""
     return f"{name}({', '.join('{' + p.name[1:] + '}' for p in parameters)})"
 

@@ -17,7 +17,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CountedPlan:
     """A plan with the number of samples that produced it and, where known, their summed log-probability."""
 
     steps: tuple[PlanStep, ...]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-from planweave.core.pddl.formula import Parameter
+from planweave.core.pddl.formula import TypedVariable
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import WorldObject
 
@@ -25,7 +25,7 @@ class Members(dict[frozenset[str], Collection[str]]):
         self._domain, self._objects = domain, objects
 
     def __missing__(self, types: frozenset[str]) -> Collection[str]:
-        found = dict.fromkeys(self._domain.candidates(Parameter("?", types), self._objects)).keys()
+        found = dict.fromkeys(self._domain.candidates(TypedVariable("?", types), self._objects)).keys()
         self[types] = found
         return found
 

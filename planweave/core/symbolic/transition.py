@@ -19,8 +19,8 @@ from planweave.core.pddl.formula import (
     Formula,
     Not,
     Or,
-    Parameter,
     Quantified,
+    TypedVariable,
     atoms_in,
     conjuncts,
     negated,
@@ -151,7 +151,12 @@ class Transition:
         return name in self._members[types]
 
     def bindings(
-        self, state: State, variables: Sequence[Parameter], parts: Iterable[Formula], binding: Binding, limit: int = 0
+        self,
+        state: State,
+        variables: Sequence[TypedVariable],
+        parts: Iterable[Formula],
+        binding: Binding,
+        limit: int = 0,
     ) -> list[Binding]:
         """Bindings of the variables under which all conjuncts hold, at most `limit` (0: all)."""
         search = compile_search(self.domain, tuple(variables), tuple(parts), tuple(binding), limit)
@@ -375,7 +380,7 @@ def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Acti
     binding = schema.binding(action.args)
     for rule in schema.inverse:
         names = dict.fromkeys(t for atom in rule.when for t in atom.terms if t.startswith("?") and t not in binding)
-        free = [Parameter(name) for name in names]
+        free = [TypedVariable(name) for name in names]
         bound = min(transition.bindings(state, free, rule.when, binding), key=_by_names, default=None)
         if bound is not None:
             return tuple(Action(atom.predicate, _ground(atom, bound)[1:]) for atom in rule.do)

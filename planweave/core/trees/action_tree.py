@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.plan import CountedPlan
 from planweave.core.symbolic.world import Action
 
 
@@ -23,7 +23,7 @@ class Status(enum.IntEnum):
 
 
 @dataclass(eq=False)
-class Node:
+class TreeNode:
     """A node (action, time step). action is None for the root and for an end leaf, which closes a sampled plan.
 
     samples counts the sampled plans through the edge to this node; logprob is the log of their summed probability, each
@@ -32,11 +32,11 @@ class Node:
 
     action: Action | None
     time_step: int
-    parent: Node | None = None
+    parent: TreeNode | None = None
     samples: int = 0
     logprob: float | None = None
     status: Status = Status.UNTRIED
-    children: dict[Action | None, Node] = field(default_factory=dict)
+    children: dict[Action | None, TreeNode] = field(default_factory=dict)
 
     @property
     def is_end(self) -> bool:
@@ -48,20 +48,20 @@ class Node:
         """Whether this node may still be tried."""
         return self.status not in (Status.FAILED, Status.INVALID)
 
-    def valid_children(self) -> list[Node]:
+    def valid_children(self) -> list[TreeNode]:
         """Children that may still be tried, most sampled first."""
         return sorted((c for c in self.children.values() if c.valid), key=lambda c: -c.samples)
 
-    def path(self) -> list[Node]:
+    def path(self) -> list[TreeNode]:
         """Nodes from the first action to this one, without the root."""
-        nodes: list[Node] = []
-        node: Node | None = self
+        nodes: list[TreeNode] = []
+        node: TreeNode | None = self
         while node is not None and node.parent is not None:
             nodes.append(node)
             node = node.parent
         return nodes[::-1]
 
-    def subtree(self) -> Iterator[Node]:
+    def subtree(self) -> Iterator[TreeNode]:
         """This node and all below it, parents first."""
         stack = [self]
         while stack:
@@ -76,16 +76,16 @@ class Node:
                 node.status = Status.INVALID
 
 
-def build_tree(plans: Iterable[Plan]) -> Node:
+def build_tree(plans: Iterable[CountedPlan]) -> TreeNode:
     """Merge plans by their shared prefixes (Algorithm 1); returns the root."""
-    root = Node(None, 0)
+    root = TreeNode(None, 0)
     for plan in plans:
         node = root
         root.samples += plan.samples
         for step, action in enumerate([*plan.actions, None], 1):
             child = node.children.get(action)
             if child is None:
-                child = node.children[action] = Node(action, step, node)
+                child = node.children[action] = TreeNode(action, step, node)
             child.samples += plan.samples
             if plan.logprob is not None:
                 child.logprob = _log_add(child.logprob, plan.logprob / (len(plan.actions) + 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from planweave.core.base.errors import GoalError, InvalidActionError, PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.trees.action_tree import Node
+from planweave.core.trees.action_tree import TreeNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def sequence_of(actions: Iterable[Action], goal: Iterable[Literal] = ()) -> Tree
     return SequenceNode(children)
 
 
-def tree_of_samples(root: Node, goal: tuple[Literal, ...]) -> Tree:
+def tree_of_samples(root: TreeNode, goal: tuple[Literal, ...]) -> Tree:
     """An action tree (`planweave.core.trees.action_tree`) as a behaviour tree: forks are fallbacks, most sampled branch
     first, and each sampled plan ends with the goal as conditions.
     """
@@ -100,12 +100,12 @@ def tree_of_samples(root: Node, goal: tuple[Literal, ...]) -> Tree:
     return _one(_below(root, goal))
 
 
-def _below(node: Node, goal: tuple[Literal, ...]) -> tuple[Tree, ...]:
+def _below(node: TreeNode, goal: tuple[Literal, ...]) -> tuple[Tree, ...]:
     branches = [_branch(child, goal) for child in sorted(node.children.values(), key=lambda c: -c.samples)]
     return branches[0] if len(branches) == 1 else (FallbackNode(tuple(map(_one, branches))),)
 
 
-def _branch(node: Node, goal: tuple[Literal, ...]) -> tuple[Tree, ...]:
+def _branch(node: TreeNode, goal: tuple[Literal, ...]) -> tuple[Tree, ...]:
     if node.action is None:
         return tuple(map(ConditionNode, goal))
     return (ActionNode(node.action), *_below(node, goal))

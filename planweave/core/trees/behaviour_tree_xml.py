@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from planweave.core.base.errors import DomainError, ParseError, UnknownNameError
 from planweave.core.base.names import is_symbol, one_line
-from planweave.core.pddl.formula import Parameter
+from planweave.core.pddl.formula import TypedVariable
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree import ActionNode, ConditionNode, FallbackNode, SequenceNode, Tree
@@ -54,7 +54,7 @@ def _model(domain: Domain) -> ET.Element:
     return model
 
 
-def _ports(name: str, parameters: Sequence[Parameter]) -> list[str]:
+def _ports(name: str, parameters: Sequence[TypedVariable]) -> list[str]:
     ports = [parameter.name.removeprefix("?") for parameter in parameters]
     wrong = next((port for port in ports if port in _RESERVED or not port[:1].isalpha()), None)
     if wrong is not None:
@@ -64,7 +64,7 @@ def _ports(name: str, parameters: Sequence[Parameter]) -> list[str]:
     return ports
 
 
-def _types(parameter: Parameter) -> str:
+def _types(parameter: TypedVariable) -> str:
     return " or ".join(sorted(parameter.types)) or "object"
 
 
@@ -86,7 +86,7 @@ def _write(domain: Domain, tree: Tree, parent: ET.Element) -> None:
 
 
 def _leaf(
-    parent: ET.Element, tag: str, name: str, parameters: Sequence[Parameter], args: Sequence[str], words: str
+    parent: ET.Element, tag: str, name: str, parameters: Sequence[TypedVariable], args: Sequence[str], words: str
 ) -> None:
     attributes = {"ID": name, "name": words or name}
     ET.SubElement(parent, tag, attributes | dict(zip(_ports(name, parameters), args)))
@@ -202,7 +202,7 @@ def _only(element: _Element, attributes: Iterable[str]) -> None:
         )
 
 
-def _arguments(element: _Element, name: str, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+def _arguments(element: _Element, name: str, parameters: Sequence[TypedVariable]) -> tuple[str, ...]:
     ports = _ports(name, parameters)
     _only(element, {*_written(element), *ports})
     if element.children:

@@ -68,7 +68,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ProgramCondition:
     """The condition of an assertion, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``.
 
     text: the condition as written, where it has no such form; then only a model can evaluate it.
@@ -91,7 +91,7 @@ class Condition:
 class Assertion:
     """A condition; where it does not hold, the calls of recovery are executed in order."""
 
-    condition: Condition
+    condition: ProgramCondition
     recovery: tuple[Call, ...]
     line: int
 
@@ -100,7 +100,7 @@ class Assertion:
 class Branch:
     """``if condition: … else: …``."""
 
-    condition: Condition
+    condition: ProgramCondition
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
     line: int
@@ -358,12 +358,12 @@ class _Reader:
                 return items[index]
         raise ParseError(f"line {node.lineno}: expected the name of an object as a text")
 
-    def _condition(self, node: ast.expr, names: dict[str, str]) -> Condition:
+    def _condition(self, node: ast.expr, names: dict[str, str]) -> ProgramCondition:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self._condition(node.operand, names)
-            return Condition(inner.left, inner.relation, inner.right, not inner.negated)
+            return ProgramCondition(inner.left, inner.relation, inner.right, not inner.negated)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-            return Condition(node.func.id, "", ", ".join(self._text(a, names) for a in node.args))
+            return ProgramCondition(node.func.id, "", ", ".join(self._text(a, names) for a in node.args))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             relation = {
                 ast.In: "in",
@@ -377,18 +377,18 @@ class _Reader:
                 return _condition(self._text(node.left, names), relation, self._text(node.comparators[0], names))
         return self._as_written(ast.unparse(node), names, node.lineno)
 
-    def _as_written(self, text: str, names: dict[str, str], line: int) -> Condition:
+    def _as_written(self, text: str, names: dict[str, str], line: int) -> ProgramCondition:
         """A condition of unknown form, with the names of texts replaced by the texts."""
         if not any(c.isalpha() for c in text) or len(text) > MAX_CONDITION:
             raise ParseError(f"line {line}: cannot read this condition; write e.g. assert('close' to 'mug')")
         known = {name: said for name, said in names.items() if "\n" not in said}
         words = re.sub(r"[A-Za-z_]\w*", lambda m: repr(known[m.group()]) if m.group() in known else m.group(), text)
-        return Condition("", "", "", text=" ".join(words.split())[:MAX_CONDITION])
+        return ProgramCondition("", "", "", text=" ".join(words.split())[:MAX_CONDITION])
 
 
-def _condition(left: str, relation: str, right: str) -> Condition:
+def _condition(left: str, relation: str, right: str) -> ProgramCondition:
     plain, negated = plain_relation(relation)
-    return Condition(left, plain, right, negated)
+    return ProgramCondition(left, plain, right, negated)
 
 
 def plain_relation(text: str) -> tuple[str, bool]:

@@ -66,11 +66,11 @@ class _Asking:
     domain: Domain
     observe: Callable[[], World]
     goal: tuple[Literal, ...]
-    on_change: Callable[[Request, Answer | None], None]
+    on_change: Callable[[Request, Decision | None], None]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Decision:
     """A person's answer to a request."""
 
     approve: bool
@@ -89,7 +89,7 @@ class Approval:
         self._announced: tuple[Action, ...] = ()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
         self._asked = 0
-        self._word: Answer | None = None
+        self._word: Decision | None = None
         self._asking: _Asking | None = None  # of the request that waits
         self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
         self.approver = ""  # who approved the last plan
@@ -109,7 +109,7 @@ class Approval:
         look: Callable[[], World],
         goal: Sequence[Literal],
         canceled: Cancellation,
-        on_change: Callable[[Request, Answer | None], None],
+        on_change: Callable[[Request, Decision | None], None],
     ) -> str:
         """Return the token of an action once it is approved; on_change is called with the request, and again with its
         answer. observe: the newest world. look: the world as a look after this call shows it.
@@ -200,7 +200,7 @@ class Approval:
             raise GoalError(f"{action} is not the next step of an approved plan")
         return self.approver
 
-    def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Answer]:
+    def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Decision]:
         """The answer, and the request that it is for: a person may have edited the plan meanwhile."""
         with self._answered:
             self._word, self.shown, self.waiting, self._asking = None, request, True, asking
@@ -232,7 +232,7 @@ class Approval:
         """
         with self._answered:
             self._pending(plan_hash)
-            self._word = Answer(approve, comment, approver)
+            self._word = Decision(approve, comment, approver)
             self._answered.notify_all()
 
     def _pending(self, plan_hash: str) -> Request:

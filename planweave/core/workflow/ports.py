@@ -11,7 +11,7 @@ from typing import Protocol
 
 from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import Plan
+from planweave.core.symbolic.plan import CountedPlan
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.question import Clarification
 from planweave.core.workflow.reading import Reading
@@ -21,7 +21,7 @@ from planweave.core.workflow.reading import Reading
 class SampledPlans:
     """Distinct plans after post-processing (Tree-Planner, B.3), most frequent first."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[CountedPlan, ...]
     received: int
     dropped: int = 0
     mended: int = 0

@@ -33,13 +33,16 @@ class WrappedBody:
 
 
 class CompletedBody(WrappedBody):
-    """A body whose worlds have the constants of their domain, and what its derived predicates follow from the rest."""
+    """A body whose worlds have the constants of their domain, and what its derived predicates follow from the rest.
+
+    `begin` and `stop` are the other body's, where it has them (planweave.core.workflow.ports.StoppableBody).
+    """
 
     def __init__(self, body: LookingBody, load_domain: Callable[[str], Domain]) -> None:
         super().__init__(body)
         self._load_domain = load_domain
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # begin and stop: one that cannot be stopped has neither
         return getattr(self._body, name)
 
     def observe(self, revision: int = 0) -> World:

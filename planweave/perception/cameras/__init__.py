@@ -19,7 +19,7 @@ from planweave.core.base.errors import ConfigError
 from planweave.perception.cameras import images, realsense, ros_bag
 from planweave.perception.cameras.content import BAG, SQLITE, is_of_realsense, magic
 from planweave.perception.cameras.frame import Camera, CameraError, Frame
-from planweave.perception.cameras.threaded import FrameSource, LiveCamera, Recording
+from planweave.perception.cameras.threaded import FrameSource, LiveCamera, PacedRecording
 from planweave.perception.decoding import FrameError
 
 SOURCES = ("topics", "realsense", "bag")
@@ -40,7 +40,7 @@ def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str,
         source = recording(name, topics, frame_id)
     except ConfigError as error:
         raise ConfigError(f"source bag: {error}; set the parameter bag.path") from None
-    return Recording(source, arrived, math.inf, loop)
+    return PacedRecording(source, arrived, math.inf, loop)
 
 
 def recording(name: str, topics: dict[str, str], frame_id: str) -> FrameSource:

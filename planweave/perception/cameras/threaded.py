@@ -115,7 +115,7 @@ class LiveCamera(ThreadedCamera):
             pause = min(2 * pause, _AT_LAST)
 
 
-class Recording(ThreadedCamera):
+class PacedRecording(ThreadedCamera):
     """A recording: each frame waits until it is taken, and is played no earlier than recorded. Ends, or loops."""
 
     def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, loop: bool):

@@ -20,7 +20,7 @@ from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Outline, fit_sphere, outline, percentile, rotate_into, wrap_yaw
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _HOLLOW = 0.01  # m that the floor of a receptacle is below its rim, at least
@@ -39,7 +39,7 @@ _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 class _Look:
     """Measured attributes of a region."""
 
-    region: Region
+    region: PixelRegion
     pixel: float
     shape: Outline  # of all its points
     top: float
@@ -84,7 +84,7 @@ class _Look:
         return self.detection(UNKNOWN, "irregular", UNSURE, outline.centre, size, yaw=outline.yaw, symmetry=_HALF)
 
 
-def measure(regions: Sequence[Region], pixel: float, classes: ObjectClasses) -> list[Measured]:
+def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses) -> list[Measured]:
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
     regions, found = _with_handles(regions, [detect(region, pixel, classes) for region in regions])
     kept: list[Measured] = []
@@ -101,8 +101,8 @@ def detect_by_attributes(view: View) -> list[Detection]:
 
 
 def _with_handles(
-    regions: Sequence[Region], found: Sequence[Detection]
-) -> tuple[Sequence[Region], Sequence[Detection]]:
+    regions: Sequence[PixelRegion], found: Sequence[Detection]
+) -> tuple[Sequence[PixelRegion], Sequence[Detection]]:
     """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle."""
     vessels = [k for k, thing in enumerate(found) if thing.shape == "hollow" and not thing.receptacle]
     owner = {
@@ -136,7 +136,7 @@ def _parts(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], ...
     return tuple(tuple(float(v) for v in (*low, *high)) for low, high in boxes)
 
 
-def _is_bit_of_a_wall(region: Region, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
+def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
     """Whether a region is narrow, within a receptacle and no higher, and of its colour or shaded colour."""
     if outline(region.points[:, :2], pixel / 2).short > _WALL:
         return False
@@ -150,7 +150,7 @@ def _is_bit_of_a_wall(region: Region, thing: Detection, found: Sequence[Detectio
     )
 
 
-def _hidden_cubes(region: Region, upper: Detection, classes: ObjectClasses) -> list[Detection]:
+def _hidden_cubes(region: PixelRegion, upper: Detection, classes: ObjectClasses) -> list[Detection]:
     """Cubes that must be below one without support: of its size, each with the colour of the visible side.
 
     Inferred from top to bottom, as far as sides are visible.
@@ -198,7 +198,7 @@ def _hidden_cubes(region: Region, upper: Detection, classes: ObjectClasses) -> l
     return cubes
 
 
-def _inner(region: Region) -> np.ndarray:
+def _inner(region: PixelRegion) -> np.ndarray:
     """Interior pixels (N,) of a region; those at its boundary mix two colours."""
     r, c = region.rows - region.rows.min() + 1, region.columns - region.columns.min() + 1
     image = np.zeros((int(r.max()) + 2, int(c.max()) + 2), dtype=np.uint8)
@@ -208,7 +208,7 @@ def _inner(region: Region) -> np.ndarray:
     return cv2.erode(whole, around)[r, c] > 0
 
 
-def detect(region: Region, pixel: float, classes: ObjectClasses) -> Detection:
+def detect(region: PixelRegion, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
     look = _look(region, pixel, classes)
     if region.beyond:
@@ -216,7 +216,7 @@ def detect(region: Region, pixel: float, classes: ObjectClasses) -> Detection:
     return _receptacle(look) if look.shape.short > _RECEPTACLE_SIDE else _item(look)
 
 
-def _look(region: Region, pixel: float, classes: ObjectClasses) -> _Look:
+def _look(region: PixelRegion, pixel: float, classes: ObjectClasses) -> _Look:
     rgb = patch_colour(region.colours)
     shape = outline(region.points[:, :2], pixel / 2)
     return _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.perception.detection import Detection, View
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 from planweave.perception.vocabulary import split_phrase
 
 
@@ -46,7 +46,7 @@ def rename_all(view: View, indices: Sequence[int], scores: np.ndarray, min_score
     return found
 
 
-def box_of(region: Region) -> tuple[float, float, float, float]:
+def box_of(region: PixelRegion) -> tuple[float, float, float, float]:
     """x0, y0, x1, y1 around the region's pixels, ends excluded."""
     return (
         float(region.columns.min()),
@@ -57,7 +57,7 @@ def box_of(region: Region) -> tuple[float, float, float, float]:
 
 
 def match_boxes(
-    regions: Sequence[Region], boxes: np.ndarray, labels: Sequence[int], scores: np.ndarray, names: int
+    regions: Sequence[PixelRegion], boxes: np.ndarray, labels: Sequence[int], scores: np.ndarray, names: int
 ) -> np.ndarray:
     """Scores (regions, names): of boxes (n, 4) found in the image, each assigned to the region it overlaps best.
 

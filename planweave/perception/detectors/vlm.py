@@ -20,7 +20,7 @@ from planweave.perception.detectors.by_head import ByHead
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.renaming import nameable, rename
 from planweave.perception.object_classes import UNKNOWN, UNSURE
-from planweave.perception.regions import Region
+from planweave.perception.regions import PixelRegion
 from planweave.perception.vision_names import Marked, Named, VisionNamer, vision_client
 
 _SURE = 0.9  # confidence in an answer
@@ -113,7 +113,7 @@ def _named(found: list[Detection], indices: Sequence[int], answers: Sequence[Nam
     return kept
 
 
-def _marked(view: View, thing: Detection, region: Region) -> Marked:
+def _marked(view: View, thing: Detection, region: PixelRegion) -> Marked:
     mask = np.zeros(view.rgb.shape[:2], bool)
     mask[region.rows, region.columns] = True
     return Marked([mask], thing.position, thing.size, region.colours)

@@ -72,7 +72,7 @@ class Arm(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MotionResult:
     """Result of a motion, as reported by a controller; message is empty for SUCCESS.
 
     A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP:
@@ -87,7 +87,7 @@ class Outcome:
     foreign: bool = False
 
 
-Done = Callable[[Outcome], None]
+Done = Callable[[MotionResult], None]
 """Called once, from any thread, when a motion has ended."""
 Desired = Callable[[Array], None]
 """Called from any thread with the joint positions (n,) rad that the controller wants at the moment."""

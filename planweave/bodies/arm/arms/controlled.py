@@ -21,8 +21,8 @@ from planweave.bodies.arm.arms.base import (
     Done,
     Follower,
     Gripper,
+    MotionResult,
     OtherCommanders,
-    Outcome,
     Watch,
 )
 from planweave.bodies.arm.arms.path_watch import PathWatch
@@ -53,7 +53,7 @@ class _Report:
     """
 
     def __init__(self) -> None:
-        self.outcome: Outcome | None = None
+        self.outcome: MotionResult | None = None
         self.stamp = 0.0
         self.desired: Array | None = None
 
@@ -233,19 +233,21 @@ class ControlledArm:
 
     # ---- the lock is held ---------------------------------------------------------------------------------------
 
-    def _end_of(self, trajectory: Trajectory, report: _Report, path: PathWatch, watch: Watch | None) -> Outcome | None:
+    def _end_of(
+        self, trajectory: Trajectory, report: _Report, path: PathWatch, watch: Watch | None
+    ) -> MotionResult | None:
         """How a motion has ended, or must end; None while it goes on."""
         state, follower, names = self._state, self._follower, self.robot.joint_names
         assert state is not None
         lost = watch(state) if watch is not None else ""
         if lost:
-            return Outcome(Code.GRASP_LOST, lost)
+            return MotionResult(Code.GRASP_LOST, lost)
         reported = report.outcome
         if reported is not None and reported.code is not Code.SUCCESS:
             return replace(reported, message=reported.message + self._by_whom()) if reported.foreign else reported
         wanted = path.off(report.desired) if report.desired is not None else (0.0, 0)
         if wanted[0] > follower.off:
-            return Outcome(
+            return MotionResult(
                 Code.SAFETY_STOP,
                 f"the controller follows another trajectory than the one sent: it wants {names[wanted[1]]} "
                 f"{wanted[0]:.3f} rad off its path{self._by_whom()}; the arm was stopped",
@@ -253,7 +255,7 @@ class ControlledArm:
         off, joint = path.off(state.positions, state.stamp)
         if off > follower.off:
             others = self._by_whom()
-            return Outcome(
+            return MotionResult(
                 Code.SAFETY_STOP if others else Code.COLLISION,
                 f"{names[joint]} is {off:.3f} rad off the path of the motion (at most {follower.off:g}): something "
                 f"blocks or pushes the arm, or somebody else moves it{others}; it was stopped",
@@ -261,7 +263,7 @@ class ControlledArm:
         ahead = np.abs(report.desired - state.positions) if report.desired is not None else np.zeros(len(names))
         if ahead.max() > follower.off and path.idle(state.stamp) > _STUCK:
             joint = int(ahead.argmax())
-            return Outcome(
+            return MotionResult(
                 Code.COLLISION,
                 f"the arm was held: the controller wants {names[joint]} {ahead[joint]:.3f} rad farther along its path "
                 f"(at most {follower.off:g}), and nothing has moved for {_STUCK:g} s; it was stopped",
@@ -273,16 +275,16 @@ class ControlledArm:
         overdue = path.idle(state.stamp) > follower.grace
         rests = state.still or (told and state.stamp - report.stamp >= follower.settle)
         if near and told and (overdue or (rests and timely)):
-            return Outcome(Code.SUCCESS)
+            return MotionResult(Code.SUCCESS)
         if not overdue:
             return None
         if not near:
-            return Outcome(
+            return MotionResult(
                 Code.CONTROL_FAILED,
                 f"the arm did not reach the end of its motion: {names[joint]} is {error[joint]:.3f} rad away, and "
                 f"nothing has moved along the path for {follower.grace:g} s (something may block it); it was stopped",
             )
-        return Outcome(
+        return MotionResult(
             Code.CONTROL_FAILED,
             f"the arm's controller did not report the end of the motion within {follower.grace:g} s "
             "(has it ended?); the arm was stopped",
@@ -309,7 +311,7 @@ class ControlledArm:
         outcome = report.outcome
         if outcome is None:
             gripper.stop()
-            outcome = Outcome(
+            outcome = MotionResult(
                 Code.CONTROL_FAILED,
                 f"the gripper did not report the end of its movement within {gripper.grace:g} s; it was stopped",
             )
@@ -317,7 +319,7 @@ class ControlledArm:
             raise SkillFailureError(outcome.code, outcome.message)
 
     def _listener(self, report: _Report) -> Done:
-        def done(outcome: Outcome) -> None:
+        def done(outcome: MotionResult) -> None:
             with self._changed:
                 if report.outcome is None:
                     report.outcome = outcome
@@ -334,7 +336,7 @@ class ControlledArm:
 
         return desired
 
-    def _fail(self, outcome: Outcome, path: PathWatch) -> None:
+    def _fail(self, outcome: MotionResult, path: PathWatch) -> None:
         """Stop, and raise the failure of a motion, with what the measured states add to it. A contact is not tried
         again: nothing moves on by itself into what blocks it.
         """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, GoalPort, Outcome
+from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, GoalPort, MotionResult
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
@@ -66,40 +66,40 @@ class ActionFollower:
         return self._port.cancel()
 
 
-def outcome_of(ended: ActionEnd, names: RosNames) -> Outcome:
+def outcome_of(ended: ActionEnd, names: RosNames) -> MotionResult:
     """Convert the result of a FollowJointTrajectory goal to a failure code."""
     recover = names.how_to_recover
     if ended.end is End.ABSENT:  # here and below: nothing helps until a person does something
-        return Outcome(
+        return MotionResult(
             Code.SAFETY_STOP,
             f"no controller offers {ended.action}: is it loaded and active? (ros2 control list_controllers); {recover}",
         )
     if ended.end is End.REJECTED:
-        return Outcome(
+        return MotionResult(
             Code.SAFETY_STOP,
             f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {recover}",
         )
     number = int(getattr(ended.result, "error_code", 0))
     said = str(getattr(ended.result, "error_string", "") or "")
     if ended.end is End.SUCCEEDED and number == 0:
-        return Outcome(Code.SUCCESS)
+        return MotionResult(Code.SUCCESS)
     # Pre-empted and deactivated goals have the same number and end as aborted, with older controllers (ros2_controllers
     # before #2422 and #1517) as cancelled: only the text tells them apart.
     if number == -1 and "new incoming" in said:
-        return Outcome(
+        return MotionResult(
             Code.SAFETY_STOP,
             f"another client of {ended.action} sent a goal of its own, which ended the motion ({said}); "
             "the arm was stopped: end that client, or wait for it",
             foreign=True,
         )
     if ended.end is End.CANCELED and number != -1:
-        return Outcome(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
+        return MotionResult(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
     code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {recover}"))
     said = f" ({said})" if said else ""
     if number == -1:
-        return Outcome(
+        return MotionResult(
             code,
             f"{text}{said}: somebody switched controllers; when the arm is free again: {recover}",
             if_silent=f"{text}{said}, and the joint states ended with it: {names.arm_silent}",
         )
-    return Outcome(code, f"{text}{said}; the arm was stopped")
+    return MotionResult(code, f"{text}{said}; the arm was stopped")

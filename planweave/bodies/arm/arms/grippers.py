@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from planweave.bodies.arm.arms.base import Done, GoalPort, Outcome
+from planweave.bodies.arm.arms.base import Done, GoalPort, MotionResult
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd, End
 
@@ -106,7 +106,7 @@ class CommandGripper:
 
         def ended(end: ActionEnd) -> None:
             stalled = bool(getattr(end.result, "stalled", False))
-            done(Outcome(Code.SUCCESS) if stalled and end.end is End.ABORTED else gripper_outcome(end))
+            done(MotionResult(Code.SUCCESS) if stalled and end.end is End.ABORTED else gripper_outcome(end))
 
         self._port.send(self._to_goal(width, force), ended)
 
@@ -123,29 +123,29 @@ class NoGripper:
 
     def start(self, width: float, force: float, done: Done) -> None:
         """Nothing moves."""
-        done(Outcome(Code.SUCCESS))
+        done(MotionResult(Code.SUCCESS))
 
     def stop(self) -> None:
         """Nothing moves."""
 
 
-def gripper_outcome(ended: ActionEnd) -> Outcome:
+def gripper_outcome(ended: ActionEnd) -> MotionResult:
     """Convert the result of a gripper's goal to a failure code."""
     if ended.end is End.ABSENT:
-        return Outcome(
+        return MotionResult(
             Code.CONTROL_FAILED,
             f"nobody offers {ended.action}: is the gripper's node running? (with fake hardware there is none: set "
             "gripper: none)",
         )
     if ended.end is End.REJECTED:
-        return Outcome(Code.CONTROL_FAILED, f"the gripper refused {ended.action}")
+        return MotionResult(Code.CONTROL_FAILED, f"the gripper refused {ended.action}")
     if ended.end is End.CANCELED:
-        return Outcome(Code.CANCELED, "the gripper's movement was cancelled")
+        return MotionResult(Code.CANCELED, "the gripper's movement was cancelled")
     good = bool(getattr(ended.result, "success", True)) and ended.end is End.SUCCEEDED
     if good:
-        return Outcome(Code.SUCCESS)
+        return MotionResult(Code.SUCCESS)
     said = str(getattr(ended.result, "error", "") or "")
-    return Outcome(
+    return MotionResult(
         Code.CONTROL_FAILED,
         f"the gripper could not do {ended.action}{f' ({said})' if said else ''}: something may block the fingers, or "
         "they were not homed since the hand was switched on",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, Outcome
+from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, MotionResult
 from planweave.bodies.arm.arms.follow import HELD
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
@@ -144,7 +144,7 @@ class MoveItFollower:
             if answer.get("gone"):
                 self._cancel()
                 self._process.start()  # for the next motion
-                done(Outcome(Code.CONTROL_FAILED, f"{answer['text']}; the arm was stopped"))
+                done(MotionResult(Code.CONTROL_FAILED, f"{answer['text']}; the arm was stopped"))
                 return
             status = str(answer.get("status", "UNKNOWN"))
             code, text = STATUSES.get(
@@ -152,7 +152,7 @@ class MoveItFollower:
             )
             if status == "ABORTED":
                 done(
-                    Outcome(
+                    MotionResult(
                         code,
                         f"{text}; {self._names.how_to_recover}",
                         if_silent=f"{text}; the joint states ended with it: {self._names.arm_silent}",
@@ -160,7 +160,7 @@ class MoveItFollower:
                     )
                 )
                 return
-            done(Outcome(code, text))
+            done(MotionResult(code, text))
 
         self._process.send(
             {

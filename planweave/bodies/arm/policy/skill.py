@@ -19,9 +19,9 @@ from planweave.bodies.arm.effects import expected, unmet
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.policy.contract import CameraInput, Contract, load_contract
 from planweave.bodies.arm.policy.openpi import OpenpiClient, PolicyError
-from planweave.bodies.arm.policy.steps import Step, steps_of
+from planweave.bodies.arm.policy.steps import PolicyStep, steps_of
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.world_model import between_fingers
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
@@ -127,7 +127,7 @@ def _touched(body: SkillContext, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _make(body: SkillContext, steps: list[Step], touching: tuple[str, ...]) -> bool:
+def _make(body: SkillContext, steps: list[PolicyStep], touching: tuple[str, ...]) -> bool:
     """Make the steps up to the first that opens or closes the fingers, and that; whether anything moved."""
     start = body.arm.state()
     closed = body.world.held is not None or start.width < _SHUT * body.gripper.opening

@@ -17,20 +17,20 @@ from planweave.core.base.failure import Code
 Array = NDArray[np.float64]
 
 
-class Step(NamedTuple):
+class PolicyStep(NamedTuple):
     """Joint positions (n,) rad, and whether the fingers are closed."""
 
     joints: Array
     closed: bool
 
 
-def steps_of(contract: Contract, actions: Array, start: Array, safety: Safety) -> list[Step]:
+def steps_of(contract: Contract, actions: Array, start: Array, safety: Safety) -> list[PolicyStep]:
     """The steps that a chunk (chunk, width) commands from joint positions `start` (n,) rad, of those to be executed.
 
     Raises SkillFailureError (CONTROL_FAILED) at the first that no motion of this robot may have: out of reach, beyond a
     limit of joints or workspace, or farther than the robot's joints go in one step of the policy.
     """
-    found: list[Step] = []
+    found: list[PolicyStep] = []
     kinematics, before = safety.kinematics, start
     opened, closed = contract.gripper
     for number, row in enumerate(actions[: contract.execute], 1):
@@ -41,7 +41,7 @@ def steps_of(contract: Contract, actions: Array, start: Array, safety: Safety) -
             raise SkillFailureError(
                 Code.CONTROL_FAILED, f"step {number} of the policy is refused: {error.message}"
             ) from None
-        found.append(Step(joints, abs(row[-1] - closed) < abs(row[-1] - opened)))
+        found.append(PolicyStep(joints, abs(row[-1] - closed) < abs(row[-1] - opened)))
         before = joints
     return found
 

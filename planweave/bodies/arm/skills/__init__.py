@@ -14,7 +14,7 @@ from planweave.bodies.arm.motion_execution import OnPhase
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.door import Skill, make_lists
 from planweave.bodies.arm.surroundings import Surroundings
 from planweave.core.base.failure import Code
@@ -36,21 +36,21 @@ class Skills:
         world: Surroundings,
         settings: SkillSettings | None = None,
     ):
-        self.body = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())
-        self.reaching, self.mover, self.sight = reaching, self.body.mover, self.body.sight
-        self._lists = make_lists({"": BUILT_IN, **self.body.settings.skills})
+        self.context = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())
+        self.reaching, self.mover, self.sight = reaching, self.context.mover, self.context.sight
+        self._lists = make_lists({"": BUILT_IN, **self.context.settings.skills})
 
     def able(self, action: Action) -> dict[str, Skill]:
         """The skills of the action's list that say they can carry it out, by name; raises INVALID_ACTION where there is
         none, or the action is switched off.
         """
-        if action.name in self.body.settings.off:
+        if action.name in self.context.settings.off:
             raise SkillFailureError(
                 Code.INVALID_ACTION,
                 f"{action.name} is switched off for this arm (parameter actions_off of executor_node); nothing moved",
             )
         skills = self._lists.get(action.name, self._lists[""])
-        why = {name: skill.can(self.body, action) for name, skill in skills.items()}
+        why = {name: skill.can(self.context, action) for name, skill in skills.items()}
         found = {name: skill for name, skill in skills.items() if not why[name]}
         if not found:
             told = "; ".join(f"{name}: {text}" for name, text in why.items())
@@ -62,15 +62,15 @@ class Skills:
     def begin(self, on_phase: OnPhase | None) -> None:
         """Begin an action: reset its accounts; on_phase: called with phase and progress (0 to 1)."""
         self.mover.begin(on_phase)
-        self.body.tried.clear()
-        self.body.pushed.clear()
+        self.context.tried.clear()
+        self.context.pushed.clear()
 
     def by(self, skill: Skill, action: Action) -> None:
         """Carry out an action whose precondition holds by a skill; raises SkillFailureError."""
         try:
-            skill.run(self.body, action)
+            skill.run(self.context, action)
         finally:
-            self.body.world.action_ended()
+            self.context.world.action_ended()
 
     def run(self, action: Action, on_phase: OnPhase | None = None) -> None:
         """Begin an action whose precondition holds, and carry it out by the first skill that can; raises

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import thing_of_solid
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.solids import Solid
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.plugins import OURS, PluginError, Registry
 from planweave.core.symbolic.world import Action

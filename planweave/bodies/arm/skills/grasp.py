@@ -8,7 +8,7 @@ from planweave.bodies.arm.approach_planning import Approach, held_in
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.push import push
 from planweave.core.base.failure import Code
 

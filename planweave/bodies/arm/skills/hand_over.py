@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.arms.base import Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.failure import Code
 
 WAITING = "waiting to be taken"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 
 
 def return_to_base(body: SkillContext) -> None:

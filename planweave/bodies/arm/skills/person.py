@@ -6,7 +6,7 @@ import time
 
 from planweave.bodies.arm.effects import FELT, expected, unmet
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action

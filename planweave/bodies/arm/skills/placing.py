@@ -10,7 +10,7 @@ from planweave.bodies.arm import regrasp_planning, solid_placement
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp, grasp_by
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held

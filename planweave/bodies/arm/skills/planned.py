@@ -8,7 +8,7 @@ from functools import partial
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, turn_on
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.skills.hand_over import hand_over
 from planweave.bodies.arm.skills.home import return_to_base

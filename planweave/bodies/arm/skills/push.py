@@ -14,11 +14,11 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.geometry import spatial
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 _DIRECTIONS = 24
@@ -203,7 +203,7 @@ def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
     return replace(thing, position=(x + by * u, y + by * v, z))
 
 
-def _height(thing: Thing, gripper: Gripper) -> float:
+def _height(thing: Thing, gripper: GripperDescription) -> float:
     """Height of the tool centre point: low, with the palm above the item.
 
     Raises where the item stands on another, or would tip over.

@@ -14,7 +14,7 @@ from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import SkillContext
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.placing import put_to_front_of
 from planweave.bodies.arm.solids import Solid
 from planweave.core.base.failure import Code

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import SystemDownError
 from planweave_ros.calling import START_SECONDS, Caller
-from planweave_ros.presence import PLANNER, Presence
+from planweave_ros.liveliness import PLANNER, Presence
 from planweave_ros.questions import QUESTIONS, PlannerQuestion
 
 

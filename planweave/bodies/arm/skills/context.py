@@ -28,7 +28,7 @@ from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, Literal
-from planweave.robots.description import Gripper
+from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
 _TOUCHED = 0.015  # what is put down may touch so much before it is where it should be, m
@@ -58,7 +58,7 @@ class SkillContext:
         self.pushed: list[str] = []
 
     @property
-    def gripper(self) -> Gripper:
+    def gripper(self) -> GripperDescription:
         """The robot's."""
         return self.scene.robot.gripper
 

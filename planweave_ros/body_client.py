@@ -21,8 +21,8 @@ from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller
+from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
-from planweave_ros.presence import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
@@ -36,7 +36,7 @@ class RosBody:
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
     world; on_domain: called with the domain of the first world that is heard, and where it changes;
-    sender: key of the feedback_node that this is part of (`planweave_ros.presence.show_own_presence`).
+    sender: key of the feedback_node that this is part of (`planweave_ros.liveliness.show_own_presence`).
     """
 
     def __init__(

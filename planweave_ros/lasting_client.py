@@ -9,7 +9,7 @@ from planweave.launcher.one_system import domain_of_running
 from planweave_ros.client import Client
 
 
-class FollowingClient:
+class LastingClient:
     """A client of whichever system of this user runs: made anew where that is in another ROS domain than before. For a
     process that outlives systems. Thread-safe.
     """
