@@ -20,6 +20,7 @@ from planweave_interfaces.srv import (
     GetTask,
     ListTasks,
     PauseTask,
+    RememberedAnswers,
     ResumeTask,
     SendFeedback,
     SubmitTask,
@@ -163,6 +164,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(ApprovePlan, "approve_plan", self._approve, callback_group=group)
         self.create_service(EditPlan, "edit_plan", self._edit, callback_group=group)
         self.create_service(AnswerQuestion, "answer_question", self._answer, callback_group=group)
+        self.create_service(RememberedAnswers, "remembered_answers", self._remembered, callback_group=group)
         self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
@@ -336,6 +338,17 @@ class FeedbackNode(GuardedNode):
                 request.task_id, request.question_id, request.choice, request.text, request.person
             )
             response.success, response.message = True, f"understood: {chosen}"
+        return response
+
+    def _remembered(
+        self, request: RememberedAnswers.Request, response: RememberedAnswers.Response
+    ) -> RememberedAnswers.Response:
+        memory = self.manager.memory
+        with _refusals(response):
+            every = [entry.id for entry in memory.entries()]
+            response.forgotten = memory.forget_known(every if request.forget_all else list(request.forget))
+            response.answers = [convert.remembered_to_msg(entry) for entry in memory.entries()]
+            response.success = True
         return response
 
     def _confirm(

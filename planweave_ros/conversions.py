@@ -12,12 +12,13 @@ from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Choice as ChoiceMsg
 from planweave_interfaces.msg import Clarification as ClarificationMsg
-from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import GoalStep as GoalStepMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
+from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
 from planweave_interfaces.msg import Question as QuestionMsg
+from planweave_interfaces.msg import RememberedAnswer
 from planweave_interfaces.msg import StepCandidate as CandidateMsg
 from planweave_interfaces.msg import StepMotion as StepMotionMsg
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
@@ -35,6 +36,7 @@ from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Literal, W
 from planweave.core.trees.action_tree import TreeNode as TreeNode
 from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
+from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.geometry import spatial
@@ -309,6 +311,7 @@ def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
         text=question.text,
         phrase=question.phrase,
         at=question.at,
+        naming=question.naming,
         source=question.source,
         choices=choices,
         deadline=time_to_msg(question.deadline),
@@ -330,7 +333,30 @@ def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
     )
     if not choices:
         return None
-    return UserQuestion(msg.text, choices, msg.phrase, int(msg.at), msg.source, msg.id, time_from_msg(msg.deadline))
+    return UserQuestion(
+        msg.text, choices, msg.phrase, int(msg.at), msg.source, msg.naming, msg.id, time_from_msg(msg.deadline)
+    )
+
+
+def remembered_to_msg(entry: Remembered) -> RememberedAnswer:
+    """What a person has said, as a message."""
+    return RememberedAnswer(
+        id=entry.id,
+        kind=entry.kind,
+        sentence=entry.sentence,
+        phrase=entry.phrase,
+        question=entry.question,
+        choice=entry.choice,
+        person=entry.person,
+        at=time_to_msg(entry.at),
+    )
+
+
+def remembered_from_msg(msg: RememberedAnswer) -> Remembered:
+    """What a person has said; without the choices and how they looked, which stay with feedback_node."""
+    at = time_from_msg(msg.at)
+    told = msg.sentence, msg.question, msg.choice
+    return Remembered(int(msg.id), *told, (), (), msg.person, at, msg.kind, msg.phrase)
 
 
 def clarification_to_msg(given: Clarification) -> ClarificationMsg:

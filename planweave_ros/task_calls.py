@@ -9,10 +9,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
-from planweave_interfaces.srv import AnswerQuestion, ApprovePlan, CancelTask, EditPlan, PauseTask, ResumeTask
+from planweave_interfaces.srv import (
+    AnswerQuestion,
+    ApprovePlan,
+    CancelTask,
+    EditPlan,
+    PauseTask,
+    RememberedAnswers,
+    ResumeTask,
+)
 
 from planweave.core.base.errors import GoalError, PlanweaveError, refused
 from planweave.core.symbolic.world import Action
+from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
 from planweave_ros.qos import LATCHED
@@ -24,6 +33,7 @@ TASK_SERVICES = {
     "approve_plan": ApprovePlan,
     "edit_plan": EditPlan,
     "answer_question": AnswerQuestion,
+    "remembered_answers": RememberedAnswers,
 }
 _LOOKING = 90.0  # s that the look before a paused task goes on may take
 _DISCOVERY = 1.5  # s after which it is known whether anybody publishes previews
@@ -86,6 +96,14 @@ class TaskCalls:
             editor=_person(False),
         )
         return self._told("edit_plan", request, error=GoalError)
+
+    def remembered(self, forget: Sequence[int] = (), forget_all: bool = False) -> tuple[list[Remembered], list[int]]:
+        """What people have said that holds again, oldest first, and the ids of what was forgotten before."""
+        request = RememberedAnswers.Request(forget=list(forget), forget_all=forget_all)
+        response = self._call("remembered_answers", request, "feedback_node")
+        if not response.success:
+            raise refused(PlanweaveError, response.message, response.code)
+        return [convert.remembered_from_msg(msg) for msg in response.answers], list(map(int, response.forgotten))
 
     def preview(self, task_id: str, plan_hash: str, patience: float = 5.0) -> PlanPreview | None:
         """The motions of a plan that waits (of a dry run's, without a hash); None where none come within seconds."""

@@ -202,7 +202,10 @@ class NounPhrases(Descriptions):
         offered = near or (list(self.world.by_name) if len(self.world.by_name) <= _FEW else [])
         offered = [n for n in offered if n not in self.claimed and not why(n)]  # not what is named otherwise
         fitting = [[n] for n in offered] if phrase.is_one and not self.is_mass(phrase) else []
-        return self.unclear(message, phrase, fitting, f'nothing here is called "{phrase.text}"; what is meant?')
+        error = self.unclear(message, phrase, fitting, f'nothing here is called "{phrase.text}"; what is meant?')
+        if isinstance(error, AmbiguityError):
+            error.question = replace(error.question, naming=True)
+        return error
 
     def _at_places(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:
         described = found

@@ -22,12 +22,13 @@ from planweave.page.moments import Moment, Moments
 from planweave.page.pausing import PauseButtons, PauseDoor
 from planweave.page.plan_editor import PlanEditor
 from planweave.page.question_view import QuestionView
+from planweave.page.remembered import MemoryDoor, RememberedAnswers
 
 if TYPE_CHECKING:
     import viser
 
 
-class Door(PauseDoor, Protocol):
+class Door(PauseDoor, MemoryDoor, Protocol):
     """What a person at the page may do, each through the same service that any other client calls.
 
     All raise PlanweaveError with a message for the person.
@@ -109,6 +110,8 @@ class Panel:
             self._picture = gui.add_image(np.full((3, 4, 3), 90, np.uint8), label="no picture yet")
         with tabs.add_tab("Earlier"):
             self._earlier = EarlierTasks(gui, door, moments, show, self._note)
+        with tabs.add_tab("Memory"):
+            RememberedAnswers(gui, door, self._do)
         self._light = gui.add_checkbox("Dark", True)
         self._connect(form)
 

@@ -9,6 +9,7 @@ from typing import Any
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.core.trees.rows import TreeRow, children_of
+from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.workflow.task import TaskState, TaskStatus
 from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
@@ -144,6 +145,13 @@ def choices(tasks: Iterable[TaskStatus]) -> list[str]:
     """Tasks to choose from, newest first: state, sentence and id."""
     found = [f"{STATE_WORDS[t.state]}: {t.sentence or ' and '.join(map(str, t.goal))} [{t.task_id}]" for t in tasks]
     return found[::-1]
+
+
+def remembered_html(entries: Sequence[Remembered]) -> str:
+    """What people have said that holds again, newest first."""
+    return _box(
+        "<br>".join(escape(entry.text) for entry in reversed(entries)) or "<i>nothing, as far as was looked</i>"
+    )
 
 
 def id_of(choice: str) -> str:

@@ -1,80 +1,122 @@
-"""Answers of people that hold again: the same question, of the same sentence, about things that look the same.
+"""What people have said that holds again: answers to questions, what a phrase means, and why they refused a plan.
 
-Nothing is concluded from an answer beyond that. Where other things can be meant, or one of them looks different, the
-person is asked again; an answer after which they refused the plan is forgotten.
+An answer holds for the same question, of the same sentence, about things that look the same; what nothing here was
+called, a person's choice is called from then on, in any sentence, where exactly one thing looks as it did. Nothing is
+concluded beyond that: where other things can be meant, or one of them looks different, the person is asked again. An
+answer after which they refused the plan is forgotten; the reason is told with the next plan for the same goal.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import threading
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from planweave.core.symbolic.world import World
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.remembered import NAME, REFUSAL, Remembered
 from planweave.tasks.task_store import TaskStore
 
 _SAME_PLACE = 0.05  # m by which things that look alike may have moved, so that it is known which is which
 _MOST = 1000  # entries; the oldest is forgotten
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """One answer. at: system time, s; looks: of the things of each choice."""
-
-    id: int
-    sentence: str
-    question: str
-    choice: str
-    choices: tuple[str, ...]
-    looks: tuple[Any, ...]
-    person: str
-    at: float
-
-
 class Memory:
-    """The remembered answers, in the tasks' file where there is one. Used by one task at a time."""
+    """The entries, in the tasks' file where there is one. Thread-safe."""
 
     def __init__(self, store: TaskStore | None = None) -> None:
-        self._store = store
+        self._store, self._lock = store, threading.RLock()
         self._kept = {number: _read(number, line) for number, line in (store.answers() if store else {}).items()}
 
     def entries(self) -> list[Remembered]:
         """All entries, oldest first."""
-        return [self._kept[number] for number in sorted(self._kept)]
+        with self._lock:
+            return [self._kept[number] for number in sorted(self._kept)]
 
     def recall(self, sentence: str, question: UserQuestion, world: World) -> tuple[Remembered, int] | None:
         """The entry that answers a question, and the index of its choice; None where a person must be asked."""
         labels, now = tuple(c.label for c in question.choices), looks(question, world)
         for entry in reversed(self.entries()):
             same = (entry.sentence, entry.question, entry.choices) == (_words(sentence), question.text, labels)
-            if same and alike(entry.looks, now):
+            if same and entry.kind != REFUSAL and alike(entry.looks, now):
                 return entry, labels.index(entry.choice)
+            if entry.kind == NAME and question.naming and entry.phrase == _words(question.phrase):
+                named = _kinds(entry.looks[entry.choices.index(entry.choice)])
+                meant = [k for k, things in enumerate(now) if _kinds(things) == named]
+                if len(meant) == 1:
+                    return entry, meant[0]
         return None
+
+    def refusals(self, goal: Sequence[Literal]) -> list[Remembered]:
+        """Why people refused plans for the same goal, oldest first."""
+        wanted = tuple(sorted(map(str, goal)))
+        return [entry for entry in self.entries() if entry.kind == REFUSAL and entry.choices == wanted]
 
     def learn(self, sentence: str, question: UserQuestion, index: int, person: str, world: World) -> int:
         """Remember what a person chose; the entry's id. Raises StorageError."""
-        labels = tuple(c.label for c in question.choices)
-        number = max(self._kept, default=0) + 1
-        now = looks(question, world)
-        entry = Remembered(number, _words(sentence), question.text, labels[index], labels, now, person, time.time())
-        if self._store is not None:
-            self._store.keep_answer(number, json.dumps(asdict(entry)))
-        self._kept[number] = entry
-        self.forget(sorted(self._kept)[:-_MOST])
-        return number
+        labels, now, said = tuple(c.label for c in question.choices), looks(question, world), _words(sentence)
+        entry = Remembered(0, said, question.text, labels[index], labels, now, person, time.time())
+        if question.naming and question.choices[index].objects:
+            entry = replace(entry, kind=NAME, phrase=_words(question.phrase))
+        return self._keep(entry)
+
+    def learn_refusal(
+        self, sentence: str, goal: Sequence[Literal], plan: Sequence[str], reason: str, person: str
+    ) -> int:
+        """Remember why a person refused a plan, its steps in words; the entry's id. Raises StorageError."""
+        wanted, told = tuple(sorted(map(str, goal))), "; ".join(plan)
+        return self._keep(Remembered(0, _words(sentence), told, reason, wanted, (), person, time.time(), REFUSAL))
+
+    def correct(self, number: int) -> bool:
+        """Make the other one of two choices the answer of an entry; False where there were not two, and it is
+        forgotten. Raises StorageError.
+        """
+        with self._lock:
+            entry = self._kept.get(number)
+            self.forget([number])
+            if entry is None or entry.kind == REFUSAL or len(entry.choices) != 2:
+                return False
+            (other,) = (choice for choice in entry.choices if choice != entry.choice)
+            self._keep(replace(entry, choice=other, at=time.time()))
+            return True
 
     def forget(self, numbers: Iterable[int]) -> list[int]:
         """Forget entries by their id; those that there were. Raises StorageError."""
-        found = [number for number in numbers if number in self._kept]
-        for number in found:
+        with self._lock:
+            found = [number for number in numbers if number in self._kept]
+            for number in found:
+                if self._store is not None:
+                    self._store.drop_answer(number)
+                del self._kept[number]
+            return found
+
+    def forget_known(self, numbers: Iterable[int]) -> list[int]:
+        """Forget entries; raises UnknownNameError, and forgets none, where one of them is not there."""
+        with self._lock:
+            for number in (numbers := list(numbers)):
+                if number not in self._kept:
+                    raise UnknownNameError("entry", str(number), map(str, sorted(self._kept)))
+            return self.forget(numbers)
+
+    def _keep(self, entry: Remembered) -> int:
+        with self._lock:
+            number = max(self._kept, default=0) + 1
+            entry = replace(entry, id=number)
             if self._store is not None:
-                self._store.drop_answer(number)
-            del self._kept[number]
-        return found
+                self._store.keep_answer(number, json.dumps(asdict(entry)))
+            self._kept[number] = entry
+            self.forget(sorted(self._kept)[:-_MOST])
+            return number
+
+
+def _kinds(things: Sequence[Any]) -> list[Any]:
+    """Class and attributes of things, without their names and places."""
+    return [thing[1:3] for thing in things]
 
 
 def _read(number: int, line: str) -> Remembered:

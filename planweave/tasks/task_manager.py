@@ -28,6 +28,7 @@ from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
+from planweave.tasks.corrections import is_correction
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.memory import Memory
@@ -116,6 +117,8 @@ class TaskManager:
         (planweave.tasks.given_tree).
         """
         sentence, named, method = plain(sentence, "sentence"), bool(method), method or self._default_method
+        if is_correction(sentence) and not goal:
+            sentence = self._corrected()
         tree = method if is_tree(method) else ""
         method = GIVEN if tree else method
         if len(tree) > MAX_CHARACTERS:
@@ -168,6 +171,21 @@ class TaskManager:
             self._queue.append(task)
             self._changed.notify_all()
         return task
+
+    def _corrected(self) -> str:
+        """The sentence of the newest task, whose last answer was another one; that task is cancelled where it goes on.
+
+        Raises GoalError where that task has asked nothing.
+        """
+        newest = next(iter(self.tasks(1)), None)
+        if newest is None or not newest.answers.entries:
+            raise GoalError(
+                "it is not clear of what the other one is meant: the task before has asked nothing; say the whole task"
+            )
+        if not newest.status.state.ended:
+            self._give_up(newest, "the other one is meant", "the other one is meant")
+        self.memory.correct(newest.answers.entries[-1])
+        return newest.answers.sentence or newest.status.sentence
 
     def _journal(self, task_id: str, lines: Sequence[str] = ()) -> Journal:
         """The record of a task, with its events so far."""

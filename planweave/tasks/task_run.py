@@ -41,9 +41,11 @@ from planweave.tasks.holding import BETWEEN_LOOKS, Holding
 from planweave.tasks.memory import Memory
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
+from planweave.tasks.task_store import logged_loss
 
 MODEL_FREE = "classical"
 _RECALLED = "as it was answered before: planweave memory"
+_REFUSALS = 3  # that are told, the newest ones
 _RESUME = 10.0  # s; a busy machine may take that long for two images
 log = logging.getLogger(__name__)
 
@@ -131,8 +133,8 @@ class TaskRun:
         except PlanweaveError as error:
             self._set(task, usage=task.status.usage + (error.usage or Usage()))
             canceled = isinstance(error, CanceledError)
-            if isinstance(error, PlanRefusedError):  # what was understood may be why
-                self.memory.forget(task.answers.entries)
+            if isinstance(error, PlanRefusedError):
+                self._learn_refusal(task, error)
             self._see_unmet(task)
             state = TaskState.CANCELED if canceled else TaskState.FAILED
             self.end(task, state, str(error) or "cancelled", error.code_name)
@@ -298,6 +300,8 @@ class TaskRun:
             if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
                 return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
         so_far = task.episode
+        if so_far is None:
+            self._tell_refusals(task, goal)
         counted = ("usage", "steps", "executed", "corrections", "questions", "pushed")
         episode = task.episode = Episode(
             task.status.task_id,
@@ -439,6 +443,26 @@ class TaskRun:
                 f"it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
                 "not_confirmed",
             )
+
+    def _learn_refusal(self, task: Task, error: PlanRefusedError) -> None:
+        """Forget the answers of the task, since what was understood may be why, and keep the reason."""
+        with logged_loss(task.status.task_id):
+            self.memory.forget(task.answers.entries)
+            if error.reason:
+                status = task.status
+                self.memory.learn_refusal(status.sentence, status.goal, error.plan, error.reason, error.person)
+
+    def _tell_refusals(self, task: Task, goal: tuple[Literal, ...]) -> None:
+        """Tell the planner, and who approves its plans, why plans for this goal were refused before."""
+        notes = tuple(
+            f"refused before{f' by {entry.person}' if entry.person else ''}: {entry.question}: {entry.choice}"
+            for entry in self.memory.refusals(goal)[-_REFUSALS:]
+        )
+        if notes:
+            task.journal.add("refused_before", notes=list(notes))
+            task.said.extend(notes)
+            if task.approval is not None:
+                task.approval.notes = notes
 
     def _see_unmet(self, task: Task) -> None:
         """Record the unmet goal literals of the newest world, for a task that ends without a check of its goal."""

@@ -241,11 +241,22 @@ def test_a_person_answers_by_pointing_sees_the_ghost_approves_pauses_with_the_cu
 
         done(browser, spin_until, again)
         keep(browser, "done")
+        the_answer_is_remembered_until_it_is_forgotten(browser, spin_until)
         assert "What is meant?" not in browser.text
     assert np.allclose(watch.poses[LEFT], left, atol=2e-3), "nor the other cube at all"
     assert np.hypot(*(watch.poses[BLUE][:2] - FREE[:2])) < 0.03, "it is left where the person has put it"
     x, y = watch.poses[RIGHT][:2]
     assert abs(x - 0.58) < 0.15 and abs(y - 0.38) < 0.15, f"the cube pointed at is in the left tray, not at {x}, {y}"
+
+
+def the_answer_is_remembered_until_it_is_forgotten(browser, spin_until):
+    said = SENTENCE.casefold()
+    spin_until(lambda: browser.click("Memory"), 20, "the tab")
+    spin_until(lambda: browser.click("What is remembered") and f"'{said}'" in browser.text, 60, "the answer")
+    keep(browser, "memory")
+    spin_until(lambda: browser.choose(f"'{said}'"), 20, "the entry")
+    spin_until(lambda: browser.click("Forget it") and "forgotten: " in browser.text, 60, "it to be forgotten")
+    assert browser.click("Task")
 
 
 def point_at_it(browser, spin_until, places):

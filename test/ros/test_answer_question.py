@@ -1,5 +1,6 @@
 """A sentence that is not clear, over real DDS: the question reaches a person, whose answer the task follows."""
 
+import json
 import re
 import threading
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 from doubles.scripted import SymbolicBody, tabletop
 from ros_fixtures import simulated
 
+from planweave.cli import main as cli
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.task import TaskState
@@ -78,6 +80,24 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
     assert answers[1]["person"].startswith("an agent of") and answers[1]["meant"] == ["red_cube_2"]
     with pytest.raises(PlanweaveError, match="has ended already"):
         client.answer(task_id, second.id, 1)
+
+
+def test_what_was_answered_is_shown_and_forgotten_while_the_system_runs(client, spin_until, capsys):
+    task_id = client.submit("put the qwertz in the left tray", dry_run=True)
+    question = asked(client, spin_until, task_id).question
+    assert question.naming and question.phrase == "the qwertz"
+    client.answer(task_id, question.id, 1 + [c.objects for c in question.choices].index(("pear",)))
+    spin_until(lambda: client.task(task_id)[0].state.ended, 60, "the end")
+    (entry,), gone = client.remembered()
+    assert (entry.kind, entry.phrase, gone) == ("name", "the qwertz", [])
+    again = client.submit("put the qwertz in the right tray", dry_run=True)
+    spin_until(lambda: client.task(again)[0].state.ended, 60, "the end of one that asks nothing")
+    assert client.task(again)[0].goal == (Literal.parse("in(pear, right_tray)"),)
+    with pytest.raises(PlanweaveError) as unknown:
+        client.remembered([entry.id, 99])
+    assert unknown.value.code == "unknown_name" and len(client.remembered()[0]) == 1
+    assert cli.main(["memory", "--forget-all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"entries": [], "forgotten": [entry.id]}
 
 
 def test_a_question_leaves_the_robot_to_the_next_task(client, spin_until):

@@ -491,7 +491,7 @@ def test_twenty_unclear_tasks_ask_nothing_when_they_come_again(watch, tmp_path):
         task, asked = settle(there, sentence, asked=asked)
         goals[sentence] = task.status.goal
         assert task.status.state is TaskState.PLANNED
-    assert asked == len(AMBIGUOUS) + 5, "both cube and tray, of the first five"
+    assert asked == len(AMBIGUOUS) + 5, "both cube and tray, of the first five; all that was chosen has twins"
     there.manager.close()
     store.close()
     again, questions = watch(store=TaskStore(tmp_path / "tasks.sqlite")), 0
@@ -499,6 +499,65 @@ def test_twenty_unclear_tasks_ask_nothing_when_they_come_again(watch, tmp_path):
         task, questions = settle(again, f" {sentence.capitalize()}.", asked=questions)
         assert task.status.goal == goals[sentence] and "answered before" in task.status.understood
     assert questions == 0 and len(AMBIGUOUS) == 20
+
+
+def test_what_a_person_calls_a_thing_it_is_called_in_any_sentence(watch):
+    there = watch()
+    labels = [choice.label for choice in question("put the qwertz in the left tray").choices]
+    banana, twin = (next(k for k, label in enumerate(labels, 1) if label.startswith(s)) for s in ("banana", "red cube"))
+    task, asked = settle(there, "put the qwertz in the left tray", banana)
+    assert asked == 1 and task.status.goal == goal_of("in(banana, left_tray)")
+    (entry,) = there.manager.memory.entries()
+    assert (entry.kind, entry.phrase) == ("name", "the qwertz")
+    task, asked = settle(there, "put the qwertz on the plate", asked=asked)
+    assert asked == 1 and task.status.goal == goal_of("on(banana, plate)")
+    there.manager.memory.forget([entry.id])
+    _, asked = settle(there, "put the qwertz in the left tray", twin, asked=asked)
+    _, asked = settle(there, "put the qwertz on the plate", twin, asked=asked)
+    assert asked == 3, "two things look like that one, and another sentence may mean the other"
+
+
+def test_no_the_other_one(watch):
+    there = watch()
+    with pytest.raises(GoalError, match="asked nothing"):
+        there.manager.submit("no, the other one")
+    task, asked = settle(there, "put the red cube in the left tray", 1)
+    assert task.status.goal == goal_of("in(red_cube, left_tray)")
+    task, asked = settle(there, "No, the other one!", asked=asked)
+    assert asked == 1 and task.status.goal == goal_of("in(red_cube_2, left_tray)")
+    task, asked = settle(there, "put the red cube in the left tray", asked=asked)
+    assert asked == 1 and task.status.goal == goal_of("in(red_cube_2, left_tray)")
+    settle(there, "put the green cube on the plate", asked=asked)
+    with pytest.raises(GoalError, match="asked nothing"):
+        there.manager.submit("not that one, the other one")
+
+
+def test_the_other_one_stops_the_task_that_takes_the_wrong_one(watch):
+    there = watch()
+    there.body.hold.clear()
+    task = there.manager.submit("put the red cube in the left tray")
+    there.manager.answer("", there.asked().question.id, 1)
+    assert there.body.began.wait(60.0)
+    corrected = there.manager.submit("no the other one")
+    there.body.hold.set()
+    assert ended(task).state is TaskState.CANCELED
+    asked = there.asked(2).question  # again: of what looks alike, one is in the hand now
+    there.manager.answer("", asked.id, 1 + [c.objects for c in asked.choices].index(("red_cube_2",)))
+    assert ended(corrected).goal == goal_of("in(red_cube_2, left_tray)")
+
+
+def test_why_a_plan_was_refused_is_told_with_the_next_one_for_its_goal(watch):
+    there = watch(approval_timeout=60.0)
+    for number in (1, 2):
+        task = there.manager.submit("put the green cube in the left tray")
+        while not (task.approval and task.approval.waiting):
+            assert not task.ended.wait(0.01), task.status
+        told = [line for line in task.snapshot().plan_changes if "too fragile" in line and "Ada" in line]
+        assert len(told) == number - 1
+        there.manager.approve("", task.snapshot().plan_hash, False, "too fragile" if number == 1 else "", "Ada")
+        assert ended(task).code == "plan_refused"
+    (entry,) = there.manager.memory.entries()
+    assert (entry.kind, entry.choice, entry.person) == ("refusal", "too fragile", "Ada")
 
 
 def test_it_is_asked_again_where_something_looks_different_or_has_moved(watch):
@@ -527,7 +586,8 @@ def test_an_answer_after_which_the_plan_is_refused_is_forgotten(watch):
         assert not task.ended.wait(0.01), task.status
     assert len(there.manager.memory.entries()) == 1
     there.manager.approve("", task.snapshot().plan_hash, False, "Ada", "no, the other one")
-    assert ended(task).state is TaskState.CANCELED and there.manager.memory.entries() == []
+    assert ended(task).state is TaskState.CANCELED
+    assert [entry.kind for entry in there.manager.memory.entries()] == ["refusal"]
 
 
 def test_the_memory_is_shown_and_forgotten_by_its_verb(watch, tmp_path, capsys):

@@ -250,9 +250,13 @@ class CanceledError(PlanweaveError):
 
 
 class PlanRefusedError(CanceledError):
-    """A person did not approve a plan."""
+    """A person did not approve a plan. reason, person: as they said; plan: its steps in words."""
 
     code = "plan_refused"
+
+    def __init__(self, message: str, reason: str = "", person: str = "", plan: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.reason, self.person, self.plan = reason, person, plan
 
 
 class SystemDownError(PlanweaveError):

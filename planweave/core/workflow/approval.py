@@ -92,6 +92,7 @@ class Approval:
         self._word: Decision | None = None
         self._asking: _Asking | None = None  # of the request that waits
         self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
+        self.notes: tuple[str, ...] = ()  # what a person is told with every new plan
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
         self.waiting = False
@@ -125,12 +126,15 @@ class Approval:
             return self._token(action)
         whole = self._announced[:1] == (action,) and not alone
         own = plan = self._announced if whole else (action,)
-        changes = () if planned else _changes(self._left, plan)
+        changes = () if planned else (*self.notes, *_changes(self._left, plan))
         asking = _Asking(domain, observe, tuple(goal) if whole else (), on_change)
         while True:
             request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
             if not word.approve:
-                raise PlanRefusedError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
+                because = f": {word.comment}" if word.comment else ""
+                raise PlanRefusedError(
+                    f"the plan was not approved{because}", word.comment, word.approver, request.words
+                )
             plan = request.plan
             changes = request.basis.changes(ApprovalBasis.of(domain, look(), plan), domain, self._moved)
             if not changes:

@@ -50,8 +50,8 @@ class Clarification:
 @dataclass(frozen=True)
 class UserQuestion:
     """A question to a person (Question.msg). phrase, at: the words in doubt, as in Clarification; empty where whole
-    readings are to choose from, then source says who read them. id and deadline (s of system time) are set when it is
-    asked.
+    readings are to choose from, then source says who read them. naming: nothing is called as the phrase says, so that
+    what is chosen is called so from now on. id and deadline (s of system time) are set when it is asked.
     """
 
     text: str
@@ -59,6 +59,7 @@ class UserQuestion:
     phrase: str = ""
     at: int = -1
     source: str = "grammar"
+    naming: bool = False
     id: str = ""
     deadline: float = 0.0
 
