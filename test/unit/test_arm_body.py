@@ -26,7 +26,7 @@ class Body(ArmBody):
         self.facts, self.makes, self.looked = EMPTY, {"run": (HELD, HELD)}, None
         skills = types.SimpleNamespace(
             mover=types.SimpleNamespace(motion_seconds=1.5, planning_seconds=0.5),
-            body=types.SimpleNamespace(
+            context=types.SimpleNamespace(
                 pushed=[], settings=types.SimpleNamespace(observe=(0.0,)), look_anew=self._look_anew
             ),
             begin=lambda told: setattr(self, "told", told),

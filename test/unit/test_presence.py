@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from planweave_ros import presence as module
+from planweave_ros import liveliness as module
 from planweave_ros.liveliness import Presence
 
 

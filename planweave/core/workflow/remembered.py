@@ -34,6 +34,6 @@ class Remembered:
         said = {
             NAME: f'"{self.phrase}" is {self.choice}',
             REFUSAL: f"{self.sentence!r}: refused ({self.question}) since {self.choice}",
-        }.get(self.kind, f"{self.sentence!r}: {self.question} -> {self.choice}")
+        }.get(self.kind, f"{self.sentence!r}: {self.question} → {self.choice}")
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.at))
         return f"{said} ({self.person or 'unnamed'}, {when})"
