@@ -1,8 +1,12 @@
 """executor_node over real DDS with the real simulation; the camera is a double that knows the truth."""
 
+import inspect
 import itertools
+import sys
 import threading
 import time
+import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +20,7 @@ from planweave.robots import load_robot
 from planweave.simulation.trajectory import DECELERATION
 from planweave_ros import conversions as convert
 
-FR3 = load_robot()
+FR3, ROOT = load_robot(), Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.gl
 
@@ -471,3 +475,54 @@ def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_tabl
     refused("inactive", "activate")
     go(Transition.TRANSITION_ACTIVATE)
     assert table.do("return_to_base()").code == Code.SUCCESS
+
+
+def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_table, make_node, monkeypatch, spin_until):
+    """Walked where each thread hands over to the next: the goal of the body, and that of the controller."""
+    from planweave_interfaces.msg import Literal
+    from planweave_interfaces.srv import SubmitTask
+
+    from feedback_node.node import FeedbackNode
+    from planweave.bodies.arm.arms.follow import ActionFollower
+    from planweave.tasks.task_manager import TaskManager
+    from planweave_ros.calling import Caller
+
+    walked = {}
+    for part, owner, name in (
+        ("feedback_node, executor", TaskManager, "submit"),
+        ("feedback_node, tasks", Caller, "run_goal"),
+        ("executor_node, execute_action", ActionFollower, "start"),
+    ):
+        monkeypatch.setattr(owner, name, walking(walked, part, getattr(owner, name)))
+    table = make_table()
+    feedback = make_node(FeedbackNode, simulated("feedback_node", method="classical"))
+    submit = table.client.create_client(SubmitTask, "/submit_task")
+    assert submit.wait_for_service(60.0)
+    goal = [Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)]
+    spin_until(lambda: {"red_cube", "tray"} <= table.worlds[-1].by_name.keys(), 20, "both in the world")
+    assert table.wait(submit.call_async(SubmitTask.Request(goal=goal))).accepted
+    (task,) = feedback.manager.tasks()
+    spin_until(lambda: len(walked) == 3 or task.ended.is_set(), 60, "the arm to move")
+    assert len(walked) == 3, task.snapshot()
+    rows = [(thread, call) for thread, calls in walked.items() for call in calls]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    made = "".join(f"| {n} | `{call}` | {thread} |\n" for n, (thread, call) in enumerate(rows, 1))
+    assert made in page, made
+
+
+def walking(walked, part, call):
+    """A function that first keeps by which of our functions it is called, outermost first, itself included."""
+
+    def kept(*args, **kwargs):
+        frames = [*traceback.walk_stack(sys._getframe(1))][::-1]
+        names = [(Path(f.f_code.co_filename), f.f_code.co_name) for f, _ in frames]
+        ours = [
+            f"{path.relative_to(ROOT).with_suffix('').as_posix()} {name}"
+            for path, name in names
+            if path.is_relative_to(ROOT) and ".venv" not in path.parts and "test" not in path.parts and "<" not in name
+        ]
+        owner = inspect.getsourcefile(call)
+        walked.setdefault(part, [*ours, f"{Path(owner).relative_to(ROOT).with_suffix('').as_posix()} {call.__name__}"])
+        return call(*args, **kwargs)
+
+    return kept
