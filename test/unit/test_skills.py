@@ -285,6 +285,25 @@ def test_no_room_in_a_place(bench):
         bench.skills.run(Action("place_at", ("red_cube", "left_spot")))
 
 
+@pytest.mark.parametrize(("deep", "leaves"), [(0.006, True), (0.04, False)])
+def test_the_hand_leaves_what_was_measured_into_it_before_it_goes_on(bench, deep, leaves):
+    """A wall that its side touches: up from it, and never where it would be deep inside."""
+    hand = bench.skills.reaching.kinematics.forward(bench.arm.q)[:3, 3]
+    side = next(
+        k / 1000
+        for k in range(150)
+        if not bench.world.show(cube("wall", hand[0], hand[1] + 0.2 - k / 1000, hand[2] + 0.04, 0.1))
+        and (bench.skills.mover.look_around() or bench.skills.context.scene.contact(bench.arm.q, -0.001))
+    )
+    bench.world.show(cube("wall", hand[0], hand[1] + 0.2 - side - deep, hand[2] + 0.04, 0.1))
+    bench.skills.mover.look_around()
+    start = bench.arm.q.copy()
+    assert bench.skills.context.scene.contact(start, -0.003)
+    bench.skills.mover.rise_if_close()
+    assert (bench.skills.context.scene.contact(bench.arm.q, -0.002) is None) is leaves
+    assert np.allclose(bench.arm.q, start) is not leaves
+
+
 def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
     tight = JointLimits(np.full(7, 0.01), np.full(7, 0.05))
     guarded = bench.skills.context.arm

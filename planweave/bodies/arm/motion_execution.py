@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,14 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import UP
-from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
+from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene, between
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
 from planweave.core.base.failure import Code
 
 Array = NDArray[np.float64]
+_DEEPEST, _DEEPER = 0.02, 0.001  # m that the arm may seem to be in something it leaves, and deeper from one step on
 _BETWEEN = 0.003  # how much nearer than at its own samples a path may come to something between them, m
 OnPhase = Callable[[str, float], None]
 
@@ -138,18 +140,21 @@ class Mover:
         raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
 
     def rise_if_close(self) -> None:
-        """Move straight up first where the hand is between objects (after a stop), or so low that an unseen object may
-        be between the fingers.
+        """Move straight up first, or back towards the base, where the hand is between objects (after a stop), touches
+        what was measured anew, or is so low that an unseen object may be between the fingers.
         """
         state = self.arm.state()
         self.scene.set_opening(state.width)
         if self.world.tips_height > LOW and self.scene.contact(state.positions) is None:
             return
-        line = self.planner.line(state.positions, UP, self.settings.clearance)
-        if line is None:
-            return
         names = tuple(t.name for t in self.world.things()) + ((self.world.held.thing.name,) if self.world.held else ())
-        if self.scene.path_contact(line, -0.002, names, 0.006) is None:
+        x, y = self.planner.kinematics.forward(state.positions)[:2, 3]
+        back = np.array([-x, -y, 0.0]) / max(float(np.hypot(x, y)), 1e-3)
+        lines = (self.planner.line(state.positions, way, self.settings.clearance) for way in (UP, back))
+        line = next(
+            (line for line in lines if line is not None and self._leads_out(state.positions, line, names)), None
+        )
+        if line is not None:
             trajectory = time_path(line, self._slow)
             begun = time.perf_counter()
             try:
@@ -157,6 +162,29 @@ class Mover:
                     self.arm.follow(trajectory)
             finally:
                 self._waited += time.perf_counter() - begun
+
+    def _leads_out(self, start: Array, line: Array, names: tuple[str, ...]) -> bool:
+        """Whether a line is free, or leaves what the arm seems to be in at its start without going deeper into it: what
+        was measured anew may reach into the hand that touches it.
+        """
+
+        def contacts(q: Array) -> dict[frozenset[str], float]:
+            found: dict[frozenset[str], float] = {}
+            for contact in self.scene.contacts(q, -0.002, names, 0.006):
+                pair = frozenset((contact.first, contact.second))
+                found[pair] = min(found.get(pair, 0.0), contact.distance)
+            return found
+
+        before = contacts(start)
+        if min(before.values(), default=0.0) < -_DEEPEST:
+            return False
+        for first, second in pairwise(np.vstack([start, line])):
+            for q in between(first, second):
+                now = contacts(q)
+                if any(distance < before.get(pair, np.inf) - _DEEPER for pair, distance in now.items()):
+                    return False
+                before = now
+        return not contacts(line[-1])
 
     def grip(self, width: float, force: float | None = None) -> ArmState:
         """Move the fingers to an opening (m), wait, and return the state. force: N, by default that of a grasp."""
