@@ -245,7 +245,7 @@ class Approval:
             raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
         if plan_hash != self.shown.hash:
             raise GoalError(
-                f"the pending plan is {self.shown.hash}, not {plan_hash[:100] or 'empty'}: it changed; read it again "
+                f"the pending plan is {self.shown.hash}, not {plan_hash[:100] or 'empty'}; read it again "
                 "(planweave approve) and send its hash"
             )
         return self.shown
