@@ -175,7 +175,7 @@ def test_a_plan_waits_for_approval_and_an_agent_may_only_refuse_it(start):
 def test_an_agent_that_may_approve_says_that_it_is_one(start):
     tools, client = start(approval_timeout=60.0, may_approve=True)
     task_id, plan_hash = waiting(tools)
-    with pytest.raises(GoalError, match="it changed"):
+    with pytest.raises(GoalError, match="the pending plan is"):
         tools.answer(task_id, "0123456789ab", True, "")
     tools.answer(task_id, plan_hash, True, "")
     assert "SUCCEEDED" in tools.status(task_id, 60.0) and client.answers[-1] == (True, "", True)
