@@ -383,3 +383,11 @@ def test_no_class_name_means_two_things():
                 if isinstance(item, ast.ClassDef) and not item.name.startswith("_"):
                     found.setdefault(item.name, []).append(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_the_states_of_a_task_are_drawn_as_they_are():
+    from planweave.core.workflow.task import NEXT
+
+    drawn = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("stateDiagram-v2")[1].split("```")[0]
+    arrows = [line.split(" --> ") for line in drawn.strip().splitlines()]
+    assert [[a.strip(), b.strip()] for a, b in arrows[1:]] == [[a.name, b.name] for a, n in NEXT.items() for b in n]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planweave.core.base.usage import Usage
@@ -35,6 +36,18 @@ class TaskState(enum.IntEnum):
             TaskState.AWAITING_ANSWER,
             TaskState.PAUSED,
         )
+
+
+_WAITING = (TaskState.AWAITING_APPROVAL, TaskState.AWAITING_ANSWER, TaskState.PAUSED)
+_CUT_SHORT = (TaskState.FAILED, TaskState.CANCELED)
+NEXT: Mapping[TaskState, tuple[TaskState, ...]] = {
+    TaskState.QUEUED: (TaskState.RUNNING, TaskState.PAUSED, *_CUT_SHORT),
+    TaskState.RUNNING: (*_WAITING, *(state for state in TaskState if state.ended)),
+    TaskState.AWAITING_APPROVAL: (TaskState.RUNNING, TaskState.PAUSED, *_CUT_SHORT),
+    TaskState.AWAITING_ANSWER: (TaskState.RUNNING, TaskState.QUEUED, TaskState.PAUSED, *_CUT_SHORT),
+    TaskState.PAUSED: (TaskState.QUEUED, TaskState.RUNNING, *_WAITING[:2], *_CUT_SHORT),
+}
+"""What may follow each state that is no end, as docs/architecture.md draws it."""
 
 
 @dataclass(frozen=True)
