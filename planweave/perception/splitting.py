@@ -12,6 +12,7 @@ from planweave.perception.geometry import outline, percentile, rotate_into
 if TYPE_CHECKING:
     from planweave.perception.regions import PixelRegion
 
+_SMALLEST, _LARGEST = 0.02, 0.075  # m, of a cube
 _SQUAT = 0.8  # height over width below which a thing is no row of cubes
 
 
@@ -47,7 +48,7 @@ def split(region: PixelRegion, pixel: float) -> list[PixelRegion]:
     covered = region.area(flat)
     if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:
         count = round(shape.aspect)
-        if abs(shape.long / count / shape.short - 1) < 0.18 and 0.02 < shape.short < 0.075:
+        if abs(shape.long / count / shape.short - 1) < 0.18 and _SMALLEST < shape.short < _LARGEST:
             along = rotate_into(region.points[:, :2], shape.centre, shape.yaw)[:, 0] / shape.long + 0.5
             index = np.clip((along * count).astype(int), 0, count - 1)
             return [region.part(index == i) for i in range(count) if (index == i).sum() >= 12]
@@ -62,6 +63,8 @@ def split(region: PixelRegion, pixel: float) -> list[PixelRegion]:
     rows, columns = region.rows - r0, region.columns - c0
     centres = [np.argwhere(seeds == i).mean(axis=0) for i in range(1, count)]
     side = 2 * float(depth.max()) * np.sqrt(covered / flat.sum())
+    if not _SMALLEST < side < _LARGEST:  # a rim
+        return [region]
     if abs(covered / (count - 1) / side**2 - 1) > 0.4:  # the pieces are no squares: a bent thing, not several
         return [region]
     if min(np.linalg.norm(a - b) for k, a in enumerate(centres) for b in centres[:k]) < 1.2 * depth.max():

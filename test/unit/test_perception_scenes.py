@@ -15,7 +15,9 @@ from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline, PipelineLimits
+from planweave.perception.regions import PixelRegion
 from planweave.perception.robot_filter import RobotState, hand_pose
+from planweave.perception.splitting import split
 from planweave.robots import load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
@@ -521,3 +523,16 @@ def test_a_banana_that_lies_across_a_bowl_is_seen_apart_from_it():
         found = Pipeline(EXTRINSICS).run(*stage.picture(), None).detections
         seen += {"banana", "bowl"} <= {d.class_name for d in found}
     assert seen >= 5
+
+
+@pytest.mark.parametrize("wide", [0.003, 0.005, 0.008])
+def test_a_rim_is_no_ring_of_cubes(wide):
+    """As that of a mug right below the camera, whose sides are not seen."""
+    pixel = 0.0015
+    rows, columns = np.nonzero(np.ones((60, 60), bool))
+    x, y = (rows - 30) * pixel, (columns - 30) * pixel
+    rim = np.abs(np.hypot(x, y) - 0.032) < wide / 2
+    rim &= np.random.default_rng(3).random(len(rim)) > 0.1  # where depth is not known
+    points = np.column_stack((x, y, np.full(len(x), 0.085)))[rim].astype(np.float32)
+    region = PixelRegion(rows[rim], columns[rim], points, np.zeros((rim.sum(), 3), np.uint8), np.zeros(rim.sum(), bool))
+    assert split(region, pixel) == [region]
