@@ -91,6 +91,8 @@ class TaskManager:
         self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
+        self._correcting = threading.Lock()
+        self._corrections: dict[str, str] = {}  # sentences of corrections by the id that their sender gave
         self._dropped: deque[str] = deque(maxlen=_REMEMBERED)
         self._queue: list[Task] = []
         self._running: Task | None = None
@@ -117,8 +119,6 @@ class TaskManager:
         (planweave.tasks.given_tree).
         """
         sentence, named, method = plain(sentence, "sentence"), bool(method), method or self._default_method
-        if is_correction(sentence) and not goal:
-            sentence = self._corrected()
         tree = method if is_tree(method) else ""
         method = GIVEN if tree else method
         if len(tree) > MAX_CHARACTERS:
@@ -129,6 +129,8 @@ class TaskManager:
             raise UnknownNameError("method", method, METHODS)
         if len(request_id) > MAX_REQUEST_ID:
             raise GoalError(f"the request id has {len(request_id)} characters; at most {MAX_REQUEST_ID} are read")
+        if is_correction(sentence) and not goal:
+            sentence = self._corrected_once(sentence, request_id)
         with self._changed:
             earlier = self._requests.get(request_id) if request_id else None
             if earlier is not None:
@@ -172,8 +174,23 @@ class TaskManager:
             self._changed.notify_all()
         return task
 
+    def _corrected_once(self, sentence: str, request_id: str) -> str:
+        """What a correction says; of a request that is sent again the same, and nothing is corrected a second time."""
+        with self._correcting:
+            if request_id and request_id in self._corrections:
+                return self._corrections[request_id]
+            if request_id and request_id in self._requests:
+                return sentence  # the id of another task, which is refused
+            corrected = self._corrected()
+            if request_id:
+                self._corrections[request_id] = corrected
+                while len(self._corrections) > _REMEMBERED:
+                    del self._corrections[next(iter(self._corrections))]
+            return corrected
+
     def _corrected(self) -> str:
-        """The sentence of the newest task, whose last answer was another one; that task is cancelled where it goes on.
+        """The sentence of the newest task, whose answer was another one; that task is cancelled where it goes on. After
+        several answers it is not known which of them is meant, and all are asked again.
 
         Raises GoalError where that task has asked nothing.
         """
@@ -184,7 +201,10 @@ class TaskManager:
             )
         if not newest.status.state.ended:
             self._give_up(newest, "the other one is meant", "the other one is meant")
-        self.memory.correct(newest.answers.entries[-1])
+        if len(set(newest.answers.entries)) > 1:
+            self.memory.forget(newest.answers.entries)
+        else:
+            self.memory.correct(newest.answers.entries[-1])
         return newest.answers.sentence or newest.status.sentence
 
     def _journal(self, task_id: str, lines: Sequence[str] = ()) -> Journal:

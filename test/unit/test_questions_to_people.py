@@ -9,7 +9,7 @@ import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
 from planweave.cli import main as cli
-from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.base.errors import GoalError, ModelUnavailableError, UnknownNameError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
@@ -532,6 +532,28 @@ def test_no_the_other_one(watch):
         there.manager.submit("not that one, the other one")
 
 
+def test_a_correction_that_is_sent_again_or_refused_changes_nothing(watch):
+    there = watch()
+    settle(there, "put the red cube in the left tray", 1)
+    (before,) = there.manager.memory.entries()
+    with pytest.raises(UnknownNameError):
+        there.manager.submit("no, the other one", "magic")
+    assert there.manager.memory.entries() == [before]
+    first = there.manager.submit("no, the other one", request_id="once", dry_run=True)
+    assert ended(first).goal == goal_of("in(red_cube_2, left_tray)")
+    (corrected,) = there.manager.memory.entries()
+    assert there.manager.submit("no, the other one", request_id="once", dry_run=True) is first
+    assert there.manager.memory.entries() == [corrected] and first.status.state is TaskState.PLANNED
+
+
+def test_after_two_answers_it_is_asked_which_other_one_is_meant(watch):
+    there = watch()
+    task, asked = settle(there, "put the red cube in the tray", 1)
+    assert asked == 2 and task.status.goal == goal_of("in(red_cube, left_tray)")
+    task, more = settle(there, "no, the other one", 2, asked=asked)
+    assert more == 4 and task.status.goal == goal_of("in(red_cube_2, right_tray)")
+
+
 def test_the_other_one_stops_the_task_that_takes_the_wrong_one(watch):
     there = watch()
     there.body.hold.clear()
@@ -585,7 +607,7 @@ def test_an_answer_after_which_the_plan_is_refused_is_forgotten(watch):
     while not (task.approval and task.approval.waiting):
         assert not task.ended.wait(0.01), task.status
     assert len(there.manager.memory.entries()) == 1
-    there.manager.approve("", task.snapshot().plan_hash, False, "Ada", "no, the other one")
+    there.manager.approve("", task.snapshot().plan_hash, False, "no, the other one", "Ada")
     assert ended(task).state is TaskState.CANCELED
     assert [entry.kind for entry in there.manager.memory.entries()] == ["refusal"]
 
