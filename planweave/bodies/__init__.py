@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from planweave.core.base.errors import ConfigError, PlanweaveError
-from planweave.core.base.plugins import OURS, PluginError, Registry
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.plugins import Registry
 from planweave.core.workflow.ports import BODY_METHODS, LookingBody
 
 
@@ -27,18 +27,8 @@ beside that is optional: domain (a `planweave.core.symbolic.domain.Domain`), req
 
 
 def make_body(name: str) -> LookingBody:
-    """A new body of that name; raises UnknownNameError, PluginError or what a body of Planweave's own raises."""
-    make, package = BODIES[name], BODIES.package_of(name)
-    try:
-        body = checked_body(make())
-    except PlanweaveError as error:
-        if package == OURS:
-            raise
-        raise PluginError(f"the body {name!r} of the package {package} cannot be made: {error}") from error
-    except (Exception, SystemExit) as error:  # the code of others may raise anything
-        raise PluginError(
-            f"the body {name!r} of the package {package} cannot be made: {type(error).__name__}: {error}"
-        ) from error
+    """A new body of that name; raises as Registry.make."""
+    body: LookingBody = BODIES.make(name, finish=checked_body)
     return body
 
 

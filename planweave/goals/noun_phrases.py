@@ -76,7 +76,7 @@ class NounPhrases(Descriptions):
         seen_from = (self.domain.extra.get("goals") or {}).get("seen_from", "person")
         if seen_from != "person" and phrase.text.startswith(("my left", "my right")):
             raise GoalError(f"{phrase.text!r}: left and right are the {seen_from}'s here; say it without 'my'")
-        answered = self.clarified.get((phrase.at, phrase.text), ())
+        answered = self.clarified.get((phrase.at, phrase.text)) or self._named(phrase)
         if answered and all(n in self.world.by_name and n not in without and not why(n) for n in answered):
             names = list(answered)
         else:
@@ -94,6 +94,12 @@ class NounPhrases(Descriptions):
             self.head = noun or self.head
         self.mentioned.update(dict.fromkeys(names))
         return names
+
+    def _named(self, phrase: NounPhrase) -> tuple[str, ...]:
+        """What a person calls by the words of a phrase that says nothing else (Clarification.at -1)."""
+        one = phrase.is_one or (phrase.quantity is Quantity.A and not phrase.plural)
+        simple = one and not (phrase.superlative or phrase.places or phrase.other or phrase.exceptions)
+        return self.clarified.get((-1, " ".join(phrase.words)), ()) if simple else ()
 
     def aside(self, phrase: NounPhrase, head: str = "") -> list[str]:
         """Objects that a phrase refers to, without a change of the context; raises what `resolve` does."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Known, Literal, World
+from planweave.core.workflow.question import Clarification
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import english
@@ -66,9 +67,9 @@ def is_question(words: Words, asked: bool) -> bool:
     return begins or told or words in _ALL | {("help",)} or (asked and words[0] in ("any", "anything"))
 
 
-def answer(domain: Domain, world: World, words: Words) -> str:
+def answer(domain: Domain, world: World, words: Words, clarifications: Sequence[Clarification] = ()) -> str:
     """The answer in words; raises GoalError where the question is not supported."""
-    asker = _Asker(domain, world, words[2:] if words[:2] == ("tell", "me") else words)
+    asker = _Asker(domain, world, words[2:] if words[:2] == ("tell", "me") else words, clarifications)
     for rule in (asker.about_itself, asker.seen, asker.where, asker.there_is, asker.yes_or_no, asker.which):
         try:
             said = rule()
@@ -98,9 +99,9 @@ class _Condition:
 class _Asker:
     """Answers one question about one world."""
 
-    def __init__(self, domain: Domain, world: World, words: Words) -> None:
+    def __init__(self, domain: Domain, world: World, words: Words, clarifications: Sequence[Clarification]) -> None:
         self._domain, self._world = domain, world
-        vocabulary = self._vocabulary = SentenceVocabulary(domain, world)
+        vocabulary = self._vocabulary = SentenceVocabulary(domain, world, clarifications)
         self._words, _, unknown = vocabulary.mended(words)
         self._parser = vocabulary.parser(self._words, unknown)
         self._reader = ClauseGoals(vocabulary)

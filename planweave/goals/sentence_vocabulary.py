@@ -21,10 +21,12 @@ class SentenceVocabulary:
     """The words with a meaning in a world."""
 
     def __init__(self, domain: Domain, world: World, clarifications: Iterable[Clarification] = ()) -> None:
-        """clarifications: what a person said that phrases of the sentence mean."""
+        """clarifications: what a person said that phrases mean."""
         self.domain, self.world, self.lexicon = domain, world, lexicon(domain)
         self._clarified = {(c.at, c.text): c.meant for c in clarifications}
         self._names = NounPhrases(domain, world, self.lexicon)
+        given = [word for at, name in self._clarified if at < 0 for word in name.split()]
+        self._names.words.update({word: False for word in given if word not in self._names.words})
         # Names that end in a letter or number of their own: "location a", "red cube 2".
         self._joined = {
             tuple(spoken(n).lower().split()): n for n in world.by_name if "_" in n and len(n.rsplit("_", 1)[-1]) <= 3

@@ -86,7 +86,7 @@ def interpret(
     a_question = is_question(plain, asked)
     if a_question:
         try:
-            return Reading((), "grammar", answer=answer(domain, world, plain))
+            return Reading((), "grammar", answer=answer(domain, world, plain, clarifications))
         except GoalError:
             if not model_first:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,11 @@ class Answers:
         new = Clarification(event["phrase"], event["at"], tuple(event["meant"]))
         kept = tuple(c for c in self.clarifications if (c.at, c.text) != (new.at, new.text))
         return replace(more, clarifications=(*kept, new))
+
+    def recalling(self, entries: Iterable[int]) -> Answers:
+        """The answers with names that were remembered."""
+        new = [number for number in entries if number not in self.entries]
+        return replace(self, entries=(*self.entries, *new), recalled=True) if new else self
 
     def told(self, sentence: str) -> str:
         """The sentence of a task as planners are told it, with what was answered."""

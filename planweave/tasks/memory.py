@@ -18,8 +18,10 @@ from typing import Any
 
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.question import Clarification, UserQuestion
 from planweave.core.workflow.remembered import NAME, REFUSAL, Remembered
+from planweave.goals.given_names import bare, look_of
+from planweave.goals.sentence_words import words_of
 from planweave.tasks.task_store import TaskStore
 
 _SAME_PLACE = 0.05  # m by which things that look alike may have moved, so that it is known which is which
@@ -45,12 +47,23 @@ class Memory:
             same = (entry.sentence, entry.question, entry.choices) == (_words(sentence), question.text, labels)
             if same and entry.kind != REFUSAL and alike(entry.looks, now):
                 return entry, labels.index(entry.choice)
-            if entry.kind == NAME and question.naming and entry.phrase == _words(question.phrase):
-                named = _kinds(entry.looks[entry.choices.index(entry.choice)])
-                meant = [k for k, things in enumerate(now) if _kinds(things) == named]
-                if len(meant) == 1:
-                    return entry, meant[0]
         return None
+
+    def names(self, sentence: str, world: World) -> dict[int, Clarification]:
+        """What people call by words of a sentence, by the ids of the entries: things that nothing else looks like. The
+        newest entry of a name holds.
+        """
+        said, found = f" {' '.join(words_of(sentence)[0])} ", dict[str, tuple[int, Clarification]]()
+        for entry in self.entries():
+            if entry.kind != NAME or f" {entry.phrase} " not in said:
+                continue
+            (named, class_name, attributes, _), *others = entry.looks[entry.choices.index(entry.choice)]
+            look = look_of(named, class_name, attributes)
+            alike = [o.name for o in world.objects if look_of(o.name, o.class_name, o.attributes) == look]
+            alike = [] if others else alike
+            if len(alike) == 1:
+                found[entry.phrase] = entry.id, Clarification(entry.phrase, -1, (alike[0],))
+        return dict(found.values())
 
     def refusals(self, goal: Sequence[Literal]) -> list[Remembered]:
         """Why people refused plans for the same goal, oldest first."""
@@ -62,7 +75,7 @@ class Memory:
         labels, now, said = tuple(c.label for c in question.choices), looks(question, world), _words(sentence)
         entry = Remembered(0, said, question.text, labels[index], labels, now, person, time.time())
         if question.naming and question.choices[index].objects:
-            entry = replace(entry, kind=NAME, phrase=_words(question.phrase))
+            entry = replace(entry, kind=NAME, phrase=bare(words_of(question.phrase)[0]))
         return self._keep(entry)
 
     def learn_refusal(
@@ -112,11 +125,6 @@ class Memory:
             self._kept[number] = entry
             self.forget(sorted(self._kept)[:-_MOST])
             return number
-
-
-def _kinds(things: Sequence[Any]) -> list[Any]:
-    """Class and attributes of things, without their names and places."""
-    return [thing[1:3] for thing in things]
 
 
 def _read(number: int, line: str) -> Remembered:

@@ -28,7 +28,7 @@ from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
-from planweave.tasks.corrections import is_correction
+from planweave.tasks.corrections import is_correction, is_objection, spoken_of
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.memory import Memory
@@ -80,7 +80,15 @@ class TaskManager:
         body = CompletedBody(body, run_options.get("load_domain", Domain.load))
         self.memory = Memory(store)
         self._task_run = TaskRun(
-            planner, body, make, on_change, self._end, self._set_aside, memory=self.memory, **run_options
+            planner,
+            body,
+            make,
+            on_change,
+            self._end,
+            self._set_aside,
+            memory=self.memory,
+            spoken_of=lambda task: spoken_of(self.tasks(), task),
+            **run_options,
         )
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
@@ -129,7 +137,7 @@ class TaskManager:
             raise UnknownNameError("method", method, METHODS)
         if len(request_id) > MAX_REQUEST_ID:
             raise GoalError(f"the request id has {len(request_id)} characters; at most {MAX_REQUEST_ID} are read")
-        if is_correction(sentence) and not goal:
+        if not goal and (is_correction(sentence) or is_objection(sentence)):
             sentence = self._corrected_once(sentence, request_id)
         with self._changed:
             earlier = self._requests.get(request_id) if request_id else None
@@ -181,7 +189,7 @@ class TaskManager:
                 return self._corrections[request_id]
             if request_id and request_id in self._requests:
                 return sentence  # the id of another task, which is refused
-            corrected = self._corrected()
+            corrected = self._corrected() if is_correction(sentence) else self._objected(sentence)
             if request_id:
                 self._corrections[request_id] = corrected
                 while len(self._corrections) > _REMEMBERED:
@@ -206,6 +214,13 @@ class TaskManager:
         else:
             self.memory.correct(newest.answers.entries[-1])
         return newest.answers.sentence or newest.status.sentence
+
+    def _objected(self, sentence: str) -> str:
+        """The sentence that gives a name; the newest task, which took the thing for another, is cancelled."""
+        newest = next(iter(self.tasks(1)), None)
+        if newest is not None and not newest.status.state.ended:
+            self._give_up(newest, "that is not what was meant", "that is not what was meant")
+        return sentence
 
     def _journal(self, task_id: str, lines: Sequence[str] = ()) -> Journal:
         """The record of a task, with its events so far."""

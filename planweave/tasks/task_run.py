@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
@@ -25,9 +25,10 @@ from planweave.core.symbolic.rule_check import keeping, ruled
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
-from planweave.core.workflow.question import AmbiguityError
+from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task import TaskState
+from planweave.goals.given_names import naming_question
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
 from planweave.methods.after_pause import ReachedMeanwhileError, Resumed
@@ -75,6 +76,7 @@ class TaskRun:
     namespace: str = ""
     load_domain: Callable[[str], Domain] = Domain.load
     memory: Memory = field(default_factory=Memory)
+    spoken_of: Callable[[Task], Sequence[str]] = lambda task: ()
 
     @property
     def resume_seconds(self) -> float:
@@ -239,13 +241,24 @@ class TaskRun:
             words = understood(domain, goal, ("chosen by a person",), before, chosen.keep)
             return replace(chosen, goal=goal, before=tuple(before), understood=words)
         sentence = answers.sentence or task.status.sentence
-        read = self.planner.interpret_goal(
-            sentence, world, clarifications=answers.clarifications, task_id=task.status.task_id
-        )
+        named = naming_question(domain, world, sentence, self.spoken_of(task), answers.clarifications)
+        if named is not None:
+            return self._name(task, world, sentence, named)
+        names = self.memory.names(sentence, world)
+        told = (*answers.clarifications, *names.values())
+        read = self.planner.interpret_goal(sentence, world, clarifications=told, task_id=task.status.task_id)
+        task.answers = task.answers.recalling(names)
         self._set(task, usage=task.status.usage + read.usage)
         if not read.goal and not read.answer:
             raise GoalError("the sentence contains no goal; say what should be where in the end")
         return replace(read, understood=read.understood or domain.phrases(read.goal))
+
+    def _name(self, task: Task, world: World, sentence: str, named: UserQuestion) -> Reading:
+        """Remember the name that a sentence gives to the one thing that is meant; a person's answer is remembered."""
+        if not task.answers.entries:
+            task.answers = replace(task.answers, entries=(self.memory.learn(sentence, named, 0, "", world),))
+        (choice,) = named.choices
+        return Reading((), "grammar", answer=f"{choice.label} is called {named.phrase!r} from now on")
 
     def _heed_rules(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
         """Record the rules in force; raise GoalError where they put the goal out of reach."""

@@ -13,6 +13,7 @@ from planweave import methods as methods_room
 from planweave.bench.methods import names_of, parse_method
 from planweave.bodies import BODIES
 from planweave.bodies import _wrong as wrong_body
+from planweave.bodies.arm.skills import door
 from planweave.cli import doctor
 from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.base.plugins import PluginError, Registry
@@ -316,6 +317,21 @@ def test_a_body_with_a_fault_ends_its_task_alone(package, installed):
         match=r"unknown body 'fualty'; did you mean 'faulty'\? .*; name one of these, or install the package",
     ):
         pw.run("put the cup in the tray", body="fualty", model="none")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import sys\n\n\ndef mine(text):\n    sys.exit(3)\n", "'mine:fast' of the package bad-skill .*SystemExit: 3"),
+        ("def mine(text):\n    return 1 / 0\n", "'mine:fast' of the package bad-skill .*ZeroDivisionError"),
+        ("def mine(text):\n    return text\n", "'mine:fast' of the package bad-skill .* no planned, can, run"),
+    ],
+)
+def test_a_skill_of_a_package_that_cannot_be_made_is_told_with_its_package(package, monkeypatch, source, words):
+    package("bad-skill", source, {"mine": "mine"}, "planweave.skills")
+    monkeypatch.setattr(door, "SKILLS", Registry("planweave.skills", "skill"))
+    with pytest.raises(PluginError, match=words):
+        door.make_lists({"push_aside": ["mine:fast"]})
 
 
 def test_a_body_of_ours_by_its_name():

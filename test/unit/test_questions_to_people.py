@@ -508,7 +508,7 @@ def test_what_a_person_calls_a_thing_it_is_called_in_any_sentence(watch):
     task, asked = settle(there, "put the qwertz in the left tray", banana)
     assert asked == 1 and task.status.goal == goal_of("in(banana, left_tray)")
     (entry,) = there.manager.memory.entries()
-    assert (entry.kind, entry.phrase) == ("name", "the qwertz")
+    assert (entry.kind, entry.phrase) == ("name", "qwertz")
     task, asked = settle(there, "put the qwertz on the plate", asked=asked)
     assert asked == 1 and task.status.goal == goal_of("on(banana, plate)")
     there.manager.memory.forget([entry.id])
@@ -639,3 +639,66 @@ def test_a_file_of_the_version_before_gets_a_place_for_answers(tmp_path):
     store = TaskStore(path)
     assert store.answers() == {} and store.tasks() == []
     store.close()
+
+
+# Names in passing
+
+
+def given(there, sentence, asked=0, choice=1):
+    task, asked = settle(there, sentence, choice, asked)
+    return task.status, asked
+
+
+def test_a_name_that_is_given_holds_in_tasks_and_questions(watch):
+    there = watch()
+    status, asked = given(there, "the banana is a coaster")
+    assert status.state is TaskState.ANSWERED and asked == 0 and "'coaster'" in status.answer
+    (entry,) = there.manager.memory.entries()
+    assert (entry.kind, entry.phrase, entry.choice) == ("name", "coaster", "banana")
+    status, asked = given(there, "put a coaster in the left tray")
+    assert asked == 0 and status.goal == goal_of("in(banana, left_tray)") and "answered before" in status.understood
+    status, _ = given(there, "where is the coaster?")
+    assert status.state is TaskState.ANSWERED and "banana" in status.answer
+    status, _ = given(there, "put the red coaster in the left tray")
+    assert status.goal != goal_of("in(banana, left_tray)"), "words beside the name are not the name"
+
+
+def test_that_is_what_was_spoken_of(watch):
+    there = watch()
+    given(there, "put the banana on the plate")
+    asked_for = question_of(there, "that's a coaster")
+    assert [choice.objects for choice in asked_for.choices] == [("banana",), ("plate",)]
+    (entry,) = there.manager.memory.entries()
+    assert (entry.phrase, entry.choice) == ("coaster", "plate")
+    status, _ = given(there, "put the green cube on the coaster", asked=1)
+    assert status.goal == goal_of("on(green_cube, plate)")
+
+
+def question_of(there, sentence):
+    task = there.manager.submit(sentence)
+    asked = there.asked(1).question
+    there.manager.answer("", asked.id, 2)
+    assert task.ended.wait(20) and task.status.state is TaskState.ANSWERED
+    return asked
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["that is a banana", "the banana is a green coaster", "the red cube is called heinz"],
+)
+def test_a_name_that_means_something_or_cannot_tell_things_apart_is_refused(watch, sentence):
+    there = watch()
+    status, _ = given(there, sentence)
+    assert status.state is TaskState.FAILED and status.code in ("goal", "ambiguous")
+    assert not [entry for entry in there.manager.memory.entries() if entry.kind == "name"]
+
+
+def test_no_that_is_a_coaster_ends_what_goes_on(watch):
+    there = watch()
+    there.body.hold.clear()
+    wrong = there.manager.submit("put the banana in the left tray")
+    assert there.body.began.wait(20)
+    naming = there.manager.submit("no, the banana is a coaster")
+    there.body.hold.set()
+    assert wrong.ended.wait(20) and naming.ended.wait(20)
+    assert wrong.status.state is TaskState.CANCELED and naming.status.state is TaskState.ANSWERED

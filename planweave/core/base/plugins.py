@@ -106,6 +106,20 @@ class Registry(Mapping[str, Any]):
         self.working()
         return [*map(str, self._broken.values()), *self._left_out]
 
+    def make(self, name: str, *arguments: Any, finish: Callable[[Any], Any] = lambda made: made) -> Any:
+        """What a part, called with the arguments, gives to finish. Raises UnknownNameError; PluginError, whatever the
+        code of another package raises; what Planweave's own raises as a PlanweaveError.
+        """
+        part, package = self[name], self.package_of(name)
+        try:
+            return finish(part(*arguments))
+        except (Exception, SystemExit) as error:  # the code of others may raise anything
+            wrong = str(error) if isinstance(error, PlanweaveError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, PlanweaveError) and package == OURS:
+                raise
+            called = ":".join([name, *filter(None, map(str, arguments))])
+            raise PluginError(f"the {self.kind} {called!r} of the package {package} cannot be made: {wrong}") from error
+
     def package_of(self, name: str) -> str:
         """Name of the package that provides a part."""
         return _package(self._entries[name])

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from planweave.bodies.arm.skills.context import SkillContext
-from planweave.core.base.errors import ConfigError, PlanweaveError
-from planweave.core.base.plugins import OURS, PluginError, Registry
+from planweave.core.base.errors import ConfigError
+from planweave.core.base.plugins import Registry
 from planweave.core.symbolic.world import Action
 
 
@@ -43,19 +43,16 @@ SKILLS = Registry(
 
 
 def make_skill(mention: str) -> Skill:
-    """The skill of a mention, "NAME" or "NAME:TEXT". Raises UnknownNameError, ConfigError or PluginError."""
+    """The skill of a mention, "NAME" or "NAME:TEXT". Raises as Registry.make."""
     name, _, text = mention.partition(":")
-    make: Callable[[str], Skill] = SKILLS[name]
-    package = SKILLS.package_of(name)
-    try:
-        skill = make(text)
-    except Exception as error:  # the code of others may raise anything
-        if package == OURS or isinstance(error, PlanweaveError):
-            raise
-        raise PluginError(f"the skill {mention!r} of the package {package} cannot be made: {error!r}") from error
+    skill: Skill = SKILLS.make(name, text, finish=_checked)
+    return skill
+
+
+def _checked(skill: Skill) -> Skill:
     missing = [part for part in ("planned", "can", "run") if not hasattr(skill, part)]
     if missing:
-        raise PluginError(f"the skill {mention!r} of the package {package} has no {', '.join(missing)}")
+        raise ConfigError(f"it has no {', '.join(missing)}")
     return skill
 
 
