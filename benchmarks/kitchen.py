@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import yaml
 from geometry_msgs.msg import Point
 from planweave_interfaces.msg import DetectedObjects
 from planweave_interfaces.srv import Intervene
@@ -29,21 +27,14 @@ from std_srvs.srv import Trigger
 from benchmarks.honesty import Outcome, Played, verdict
 from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
 from benchmarks.spun_node import spun_node, wait_until
-from planweave.bench.tabletop_checks import ObjectPose
+from planweave.bench.kitchen_tasks import part_name, within
 from planweave.cli.run import started
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
-from planweave.core.base.paths import find_config
-from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.scene import Scene, load_scene
 from planweave_ros.client import Client
 from planweave_ros.tabletop_runs import Truth
 
 PATIENCE = 240.0  # wall seconds for one task; for whatever else is waited for, a fourth of it
-_FREE = (0.32, 0.58), (-0.24, 0.24)  # x and y of the counter on which things are strewn, m
-_KEPT_FREE = (0.52, 0.25, 0.08), (0.56, -0.32, 0.09)  # x, y and radius of where drawers and the door go, m
-_APART = 0.03  # m between their outlines
-_TRIES = 20_000  # arrangements
-_BOARD = 0.012  # m, of carcasses
 _SET = 4  # frames that together show all of the scene
 
 
@@ -61,7 +52,7 @@ class KitchenStage:
         node.create_subscription(DetectedObjects, "perception/detected_objects", self._on_objects, 10)
 
     def _on_parts(self, message: JointState) -> None:
-        self._parts = {_short(name): value for name, value in zip(message.name, message.position)}
+        self._parts = {part_name(name): value for name, value in zip(message.name, message.position)}
 
     def _on_objects(self, message: DetectedObjects) -> None:
         self._seen = [*self._seen[-_SET:], {o.class_name for o in message.objects if o.visible}]
@@ -94,19 +85,13 @@ class KitchenStage:
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
         """Load the scene, and wait until the cameras see all of it."""
-        scene = yaml.safe_load(find_config("scenes", "kitchen").read_text())
-        for part, value in case.open_at_first.items():
-            index, name = part.split("/")
-            scene["fixtures"][int(index)].setdefault("joints", {})[name] = value
-        if seed is not None:
-            strew(scene["objects"], np.random.default_rng(seed))
         path = self._folder / "scene.yaml"
-        path.write_text(yaml.safe_dump(scene))
+        path.write_text(case.scene(seed))
         self._scene = load_scene(str(path))
         self._client.load_scene(str(path))
         self._ask(self._forget, Trigger.Request())
         self._seen = []
-        wanted = {o["kind"] for o in (*scene["objects"], *scene["fixtures"])}
+        wanted = {thing.kind for thing in (*self._scene.objects, *self._scene.fixtures)}
         try:
             wait_until(lambda: len(self._seen) > _SET and not self._unseen(wanted), PATIENCE / 4, "all to be seen")
         except PlanweaveError:
@@ -124,7 +109,7 @@ class KitchenStage:
         """
         try:
             for act in acts:
-                while act.once is not None and not _within(self._parts.get(act.once[0]), act.once[1]):
+                while act.once is not None and not within(self._parts.get(act.once[0]), act.once[1]):
                     if ended.wait(0.02):
                         came[0] = False
                         return
@@ -157,61 +142,8 @@ class KitchenStage:
     def _holds(self, case: KitchenCase) -> bool:
         """Whether what the sentence asks for is true in the simulator."""
         assert self._scene is not None
-        bodies = {b.kind: b for b in self._truth.bodies(self._scene, seconds=PATIENCE / 4)}
-        return (
-            all(_within(self._parts.get(part), span) for part, span in case.parts.items())
-            and all(inside(self._scene, part, self._parts[part], bodies[name]) for name, part in case.inside.items())
-            and all(_rests_on(bodies[name], bodies[other]) for name, other in case.on.items())
-        )
-
-
-def inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
-    """Whether the middle of a thing's bottom is within a drawer that is so far out, m."""
-    index, name = part.split("/")
-    fixture = scene.fixtures[int(index)]
-    depth, width, height = fixture.size
-    names = FIXTURES[fixture.kind].parts
-    each = (height - _BOARD) / len(names)
-    low = height - _BOARD - each * (names.index(name) + 1)
-    c, s = math.cos(fixture.yaw), math.sin(fixture.yaw)
-    x, y = body.position[0] - fixture.position[0], body.position[1] - fixture.position[1]
-    along, across = c * x + s * y + value, c * y - s * x
-    return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.bottom < low + each
-
-
-def _rests_on(item: ObjectPose, other: ObjectPose) -> bool:
-    return other.covers(*item.position[:2]) and abs(item.bottom - other.bottom) < other.top - other.bottom + 0.005
-
-
-def _within(value: float | None, span: tuple[float, float]) -> bool:
-    return value is not None and span[0] <= value <= span[1]
-
-
-def _short(name: str) -> str:
-    """`0/top_drawer` of the joint's name in the model."""
-    _, index, part = name.split("_", 2)
-    return f"{index}/{part}"
-
-
-def strew(objects: list[dict[str, Any]], rng: np.random.Generator) -> None:
-    """Put the objects of a scene at random places of the counter."""
-    for _ in range(_TRIES):
-        placed: list[tuple[float, float, float]] = []
-        for thing in objects:
-            x, y = (float(rng.uniform(low, high)) for low, high in _FREE)
-            radius = _radius(thing)
-            if any(math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE)):
-                break
-            placed.append((x, y, radius))
-        if len(placed) == len(objects):
-            for thing, (x, y, _) in zip(objects, placed):
-                thing.update(position=[x, y], yaw=float(rng.uniform(-math.pi, math.pi)))
-            return
-    raise PlanweaveError("there is no room for all objects of the kitchen")
-
-
-def _radius(thing: dict[str, Any]) -> float:
-    return float(thing.get("size", [0.085])[0]) / 2 if thing["kind"] != "mug" else 0.06
+        bodies = self._truth.bodies(self._scene, seconds=PATIENCE / 4)
+        return not case.missing(self._scene, self._parts, bodies)
 
 
 @contextlib.contextmanager

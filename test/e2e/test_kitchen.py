@@ -4,11 +4,13 @@ import itertools
 import math
 
 import pytest
+import yaml
 from rich.console import Console
 
 from benchmarks.honesty import Outcome
-from benchmarks.kitchen import inside, running_kitchen, strew
-from benchmarks.kitchen_cases import HONESTY, TASKS, TOP
+from benchmarks.kitchen import running_kitchen
+from benchmarks.kitchen_cases import HONESTY, TASKS
+from planweave.bench.kitchen_tasks import BOTTOM, SHUT, TOP, KitchenTask, kitchen_task
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.paths import find_config
 from planweave.simulation.scene import load_scene
@@ -43,23 +45,20 @@ def test_the_truth_of_being_in_a_drawer():
     fixture = scene.fixtures[0]
     x, y = fixture.position[:2]
     mug = ObjectPose("mug", "mug", (x, y, 0.2), (0.07, 0.07, 0.085), 0.0)
-    assert inside(scene, TOP, 0.0, mug) and not inside(scene, "0/bottom_drawer", 0.0, mug)
-    assert not inside(scene, TOP, 0.16, mug), "it is behind the open drawer"
+
+    def missing(part, value):
+        return KitchenTask("mug", "", {TOP: SHUT}, {"mug": part}).missing(scene, {TOP: value, BOTTOM: 0.0}, [mug])
+
+    assert missing(TOP, 0.0) == []
+    assert missing(BOTTOM, 0.0) == [f"mug in {BOTTOM}"]
+    assert missing(TOP, 0.16) == [TOP, f"mug in {TOP}"], "it is behind the open drawer"
 
 
 def test_things_are_strewn_without_touching():
-    import numpy as np
-
-    things = [
-        {"kind": "mug"},
-        {"kind": "can"},
-        {"kind": "bowl", "size": [0.13, 0.05]},
-        {"kind": "plate", "size": [0.19, 0.01]},
-    ]
     for seed in range(5):
-        strew(things, np.random.default_rng(seed))
-        places = [thing["position"] for thing in things]
-        assert min(math.dist(a, b) for a, b in itertools.combinations(places, 2)) > 0.1
+        scene = yaml.safe_load(kitchen_task("mug_away").scene(seed))
+        places = [thing["position"] for thing in scene["objects"]]
+        assert len(places) == 4 and min(math.dist(a, b) for a, b in itertools.combinations(places, 2)) > 0.1
 
 
 def test_every_case_is_named_once():

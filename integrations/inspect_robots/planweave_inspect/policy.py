@@ -1,9 +1,9 @@
 """Planweave as a policy: the instruction is a task, which its perception, planner and skills carry out step by step.
 
 For embodiments with absolute joint positions and a gripper (0 closed to 1 open) as actions and as the state
-`joint_pos`, and a camera whose depth (m) comes in `extra["depth"]`, with the name or path of its camera file in
-`extra["camera"]`. The task runs in a thread that gets each observation and gives the next target. When it has ended,
-the arm holds.
+`joint_pos`, and cameras whose depth (m) comes in `extra["depth"]`, with the names or paths of their camera files in
+`extra["camera"]`; `extra["domain"]`, where there is one, names what is at hand: tabletop or kitchen. The task runs in a
+thread that gets each observation and gives the next target. When it has ended, the arm holds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import queue
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from planweave.bodies.arm.arms.base import AWAY, ArmState, Desired, Done, Motion
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -43,11 +44,12 @@ from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.workflow.ports import Look
-from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.robot_filter import RobotState
-from planweave.robots import load_robot
+from planweave.robots import RobotDescription, load_robot
 from planweave.simulation.camera import load_camera
 
 _HZ = 20.0  # where the embodiment does not say
@@ -60,7 +62,9 @@ _FORCE = 20.0  # N
 
 
 class PlanweavePolicy(PolicyBase):
-    """camera: its name among the images. robot: name of a description. method: of planning; model: as for pw.run."""
+    """camera: its name among the images; the others are looked at while the arm rests. robot: name of a description.
+    method: of planning; model: as for pw.run.
+    """
 
     config = PolicyConfig()
 
@@ -241,6 +245,19 @@ class _Fingers:
             self._done(MotionResult(Code.SUCCESS))
 
 
+@dataclass(frozen=True)
+class _Camera:
+    extrinsics: Extrinsics
+    intrinsics: Intrinsics
+
+    @classmethod
+    def load(cls, file: str, robot: RobotDescription) -> _Camera:
+        """A camera by its file's name or path."""
+        config = load_camera(file)
+        intrinsics = Intrinsics(*config.intrinsics, config.width, config.height)
+        return cls(load_extrinsics(find_camera(file), robot), intrinsics)
+
+
 class _Table(WorldModel):
     """Sees with each new picture that is taken while the arm rests. step: lets time pass."""
 
@@ -265,15 +282,15 @@ class _Body(ArmBody):
 
 def _body(session: _Session) -> ArmBody:
     robot, period = session.robot, 1.0 / session.hz
-    domain, scene = Domain.load("tabletop"), PlanningScene(robot=robot)
+    name = str(session.newest.extra.get("domain", "tabletop"))
+    domain, scene = Domain.load(name), PlanningScene(robot=robot)
     kinematics = Kinematics(scene.model, robot)
     safety = Safety(kinematics, JointLimits.of(robot).scaled(0.4, 0.8))
     targets, fingers = _Targets(period, _state(session).positions), _Fingers(robot.gripper.opening, period)
-    world = _Table(domain, load_workspace("tabletop"), kinematics, safety, silence=math.inf, numbness=math.inf)
-    camera = str(session.newest.extra["camera"][session.camera])
-    config = load_camera(camera)
-    intrinsics = Intrinsics(*config.intrinsics, config.width, config.height)
-    perceiver = Perceiver(load_extrinsics(find_camera(camera), robot), domain=domain)
+    world = _Table(domain, load_workspace(name), kinematics, safety, silence=math.inf, numbness=math.inf)
+    cameras = {each: _Camera.load(str(file), robot) for each, file in session.newest.extra["camera"].items()}
+    main = cameras.pop(session.camera)
+    perceiver = Perceiver(main.extrinsics, domain=domain)
     seen = [-math.inf]
 
     def sense() -> ArmState:
@@ -282,10 +299,18 @@ def _body(session: _Session) -> ArmBody:
         stamp = newest.image_times.get(session.camera, newest.state_time)
         if stamp > seen[0] and state.still:
             seen[0] = stamp
-            rgb, depth = newest.images[session.camera], newest.extra["depth"][session.camera]
+            depths = newest.extra["depth"]
             hand = RobotState(tuple(state.positions.tolist()), state.width, stamp, robot)
-            found = perceiver.process(stamp, rgb, depth, intrinsics, hand)
-            world.on_detections([_thing(each, domain) for each in found.objects], stamp)
+            sides = [
+                DepthView(
+                    name, newest.images[name], depths[name], each.intrinsics, each.extrinsics.camera_to_base(hand)
+                )
+                for name, each in cameras.items()
+            ]
+            rgb, depth = newest.images[session.camera], depths[session.camera]
+            found = perceiver.process(stamp, rgb, depth, main.intrinsics, hand, sides=sides)
+            things = [_thing(each, domain) for each in found.objects]
+            world.on_detections(things, stamp, [Furniture.of(fixture) for fixture in found.fixtures])
         return state
 
     def step() -> None:
