@@ -18,8 +18,12 @@ from inspect_robots.policy import Policy
 from inspect_robots.registry import registered, resolve
 from inspect_robots.scene import Scene
 from inspect_robots.types import Action, Observation
+from planweave_inspect.libero import PlanweaveLibero, planweave_libero_task
 from planweave_inspect.policy import PlanweavePolicy
 from planweave_inspect.table import PlanweaveKitchen, PlanweaveTable, planweave_kitchen_task, planweave_table_task
+
+from planweave.core.base.errors import PlanweaveError
+from planweave.libero.environment import python
 
 SCENE = planweave_table_task("banana_in_bowl").scenes[0]
 DRAWER = planweave_kitchen_task("open_top").scenes[0]
@@ -174,20 +178,50 @@ def scripted_model(calls):
         server.server_close()
 
 
-def test_their_agent_moves_our_kitchen_arm(tmp_path):
+def needs_libero():
+    try:
+        python()
+    except PlanweaveError as error:
+        pytest.skip(str(error))
+
+
+def test_libero_keeps_the_contract_of_embodiments():
+    needs_libero()
+    made, scene = PlanweaveLibero(), planweave_libero_task().scenes[0]
+    try:
+        assert_embodiment_conformant(made.info)
+        assert check_guardrail_contribution(made, made.info.action_space).ok
+        target = made.reset(scene).state["joint_pos"].copy()
+        target[0], target[-1] = target[0] + 0.1, 0.0
+        for _ in range(30):
+            result = made.step(Action(target))
+        assert np.abs(result.observation.state["joint_pos"] - target)[:7].max() < 0.02
+        assert result.observation.state["joint_pos"][-1] < 0.1 and not result.info["success"]
+        with pytest.raises(ConfigError, match="libero_task"):
+            made.reset(Scene("other", "wave", metadata={"libero_task": "nothing"}))
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "joint"), [("kitchen", "open_top", "fr3_joint1"), ("libero", "0", "panda_joint1")]
+)
+def test_their_agent_moves_our_arms(kind, task, joint, tmp_path):
     pytest.importorskip("inspect_robots_agent")
+    if kind == "libero":
+        needs_libero()
     calls = [
-        ("move_joints", {"targets": {"fr3_joint1": 0.3, "gripper": 0.0}, "note": "to the left"}),
+        ("move_joints", {"targets": {joint: 0.3, "gripper": 0.0}, "note": "to the left"}),
         ("done", {"success": False, "note": "enough", "reason": "enough", "hindsight": "none"}),
     ]
     with scripted_model(calls) as (address, asked):
         command(
             "run", "--policy", "agent", "-P", "model=scripted", "-P", f"base_url={address}", "-P", "api_key_env=NO_KEY",
-            "--embodiment", "planweave_kitchen", "--task", "planweave-kitchen", "-T", "tasks=open_top", "--no-prompt",
+            "--embodiment", f"planweave_{kind}", "--task", f"planweave-{kind}", "-T", f"tasks={task}", "--no-prompt",
             "--log-dir", "logs", "--no-rerun", folder=tmp_path, NO_KEY="none",
         )  # fmt: skip
     tools = {tool["function"]["name"]: tool["function"] for tool in asked[0]["tools"]}
-    assert "fr3_joint1" in json.dumps(tools["move_joints"]) and "image_url" in json.dumps(asked[0]["messages"])
+    assert joint in json.dumps(tools["move_joints"]) and "image_url" in json.dumps(asked[0]["messages"])
     (log,) = (tmp_path / "logs").glob("*.json")
     found = json.loads(log.read_text())
     assert found["results"]["metrics"]["success_at_end"] == 0.0

@@ -8,7 +8,7 @@ an open hand where something is put somewhere: what is reached for a moment does
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from planweave.bench.tabletop_checks import ObjectPose
 from planweave.bench.tabletop_tasks import scene_bodies
 from planweave.core.base.errors import PlanweaveError
 from planweave.robots import RobotDescription, load_robot
-from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.scene import Scene as SimulatedScene
 from planweave.simulation.simulator import Simulator
@@ -64,7 +64,8 @@ class SimulatedArm(EmbodimentBase):
         self._configs = [load_camera(camera) for camera in self.cameras]
         self._simulator: Simulator | None = None
         self._cameras: list[OverheadCamera] = []
-        self.info = info_of(type(self), self._robot, self._configs)
+        pictures = {name: (each.height, each.width) for name, each in zip(self.cameras, self._configs)}
+        self.info = info_of(self.name, self.where, self._robot, pictures, HZ)
 
     def arrange(self, task: str, seed: int) -> Stage:
         """The task, with objects moved by the seed; raises PlanweaveError."""
@@ -162,13 +163,20 @@ class SimulatedArm(EmbodimentBase):
         )
 
 
-def info_of(kind: type[SimulatedArm], robot: RobotDescription, cameras: list[CameraConfig]) -> EmbodimentInfo:
-    """The declaration of an arm."""
+def info_of(
+    name: str,
+    where: str,
+    robot: RobotDescription,
+    cameras: Mapping[str, tuple[int, int]],
+    hz: float,
+    seedable: bool = True,
+) -> EmbodimentInfo:
+    """The declaration of an arm. cameras: height and width of their pictures."""
     low, high = np.array([joint.position for joint in robot.joints]).T
     names = (*robot.joint_names, "gripper")
-    step = tuple(float(joint.velocity / HZ) for joint in robot.joints)
+    step = tuple(float(joint.velocity / hz) for joint in robot.joints)
     return EmbodimentInfo(
-        name=kind.name,
+        name=name,
         action_space=Box(
             (robot.count + 1,),
             np.array([*low, 0.0]),
@@ -176,7 +184,7 @@ def info_of(kind: type[SimulatedArm], robot: RobotDescription, cameras: list[Cam
             ActionSemantics("joint_pos", gripper="continuous", dim_labels=names, max_step=(*step, None)),
         ),
         observation_space=ObservationSpace(
-            tuple(CameraSpec(name, config.height, config.width) for name, config in zip(kind.cameras, cameras)),
+            tuple(CameraSpec(camera, *size) for camera, size in cameras.items()),
             state=StateSpec(
                 (
                     StateField("joint_pos", (robot.count + 1,), "rad, last: gripper 0 closed to 1 open"),
@@ -184,13 +192,14 @@ def info_of(kind: type[SimulatedArm], robot: RobotDescription, cameras: list[Cam
                 )
             ),
         ),
-        control_hz=HZ,
+        control_hz=hz,
         is_simulated=True,
-        capabilities=frozenset({"seedable", "resettable", "auto_reset", "privileged_success", "renderable"}),
+        capabilities=frozenset(
+            {"resettable", "auto_reset", "privileged_success", "renderable"} | ({"seedable"} if seedable else set())
+        ),
         docs=(
-            f"{robot.title} {kind.where}; base frame: x forward, y to the left, z up, the table at z = 0. Depth in m "
-            f"of the cameras ({', '.join(kind.cameras)}) is in extra['depth']. The last action value is the gripper, 0 "
-            "closed to 1 open. Success counts once it has held for a second, with an open hand where something is put "
-            "somewhere."
+            f"{robot.title} {where}; base frame: x forward, y to the left, z up. Depth in m "
+            f"of the cameras ({', '.join(cameras)}) is in extra['depth']. The last action value is the gripper, 0 "
+            "closed to 1 open. "
         ),
     )
