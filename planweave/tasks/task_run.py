@@ -22,7 +22,8 @@ from planweave.core.planning.classical import NoPlanError
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import keeping, ruled
-from planweave.core.symbolic.world import Literal, World
+from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
@@ -363,7 +364,31 @@ class TaskRun:
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
+        if self._clear_view(episode, finding):
+            anew = self._look_at(task, body, goal, began)
+            finding = anew if anew.look.fresh else finding
         return finding, episode.message
+
+    def _clear_view(self, episode: Episode, finding: GoalCheck) -> bool:
+        """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
+        moved. Not where a person approves motions: nobody may be there any more.
+        """
+        domain, world = episode.domain, finding.look.world
+        hidden = finding.unconfirmed and finding.look.fresh and {*finding.unmet} <= {*finding.unseen}
+        away = Action(str(domain.extra.get("clears_view", "")))
+        if not hidden or away.name not in domain.actions:
+            return False
+        if episode.dry_run or episode.stopped or episode.approval is not None:
+            return False
+        if Transition(domain, world).result(world, away).facts == world.facts:
+            return False  # it is there
+        try:
+            return episode.execute(away).ok
+        except CanceledError:
+            raise
+        except PlanweaveError as error:  # a rule
+            log.info("%s: the view is not cleared: %s", episode.task_id, error)
+            return False
 
     def _without_model(self, task: Task, episode: Episode, reason: str) -> str:
         """Plan with the method that asks no model, which is the default where none is set that can be asked; its name.

@@ -250,9 +250,28 @@ def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
     status = ended(task)
     assert status.state is TaskState.NOT_CONFIRMED and status.unmet == () and status.state.ended
     assert re.search(words, status.message), status.message
-    assert body.done == ["grasp(a)", "place_in(a, tray)"], "and nothing is done again because of it"
+    done = ["grasp(a)", "place_in(a, tray)", *(["return_to_base()"] if look else [])]
+    assert body.done == done, "it gets out of the view, and nothing is done again because of it"
     checked = task.journal.events("checked")[-1]
     assert checked["unconfirmed"] and list(checked["known"]) == ["in(a, tray)"]
+
+
+def test_what_the_arm_hides_is_looked_for_once_it_is_out_of_the_way(start):
+    home = literals("at_base()")[0]
+    body = Watched(WORLD, lambda world: (seen if world.holds(home) else hidden())(world))
+    manager, _, _ = start(body=body, look_seconds=0.3)
+    assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
+    assert body.done == ["grasp(a)", "place_in(a, tray)", "return_to_base()"]
+
+
+def test_the_arm_does_not_move_out_of_the_way_where_a_person_approves_motions(start):
+    body = Watched(WORLD, hidden())
+    manager, _, _ = start(body=body, look_seconds=0.3, approval_timeout=60.0)
+    task = manager.submit("put a in the tray")
+    while not (task.approval and task.approval.waiting):
+        assert not task.ended.wait(0.01), task.status
+    manager.approve("", task.snapshot().plan_hash, True, "", "Ada")
+    assert ended(task).state is TaskState.NOT_CONFIRMED and body.done == ["grasp(a)", "place_in(a, tray)"]
 
 
 def test_a_last_look_that_does_not_come_leaves_what_was_seen_before(start):
