@@ -30,6 +30,7 @@ from planweave.goals.sentence_words import Words, without_politeness, words_of
 Goal = tuple[Literal, ...]
 MAX_CHARACTERS = 1000  # longer sentences are for a model
 MAX_WORDS = 120
+_MOST_SURPLUS, _MOST_TRIED = 3, 12  # words without which a sentence is tried, of one with so many
 MAX_GOAL = 25  # literals; what asks for more is rather a mistake than a task
 
 
@@ -66,7 +67,7 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
     except TooLongError as error:
         raise NotCoveredError(str(error)) from None
     if not trees:
-        raise NotCoveredError(_unread(list(unknown)))
+        raise NotCoveredError(_unread(list(unknown), _surplus(vocabulary, words)))
     notes = [f"{slip.written!r} is read as {slip.read!r}" for slip in slips]
     return _agreed(domain, vocabulary, words, sorted(trees, key=_winding), notes)
 
@@ -120,10 +121,23 @@ def _winding(tree: Tree) -> int:
     return sum(len(t.places) + len(t.exceptions) for t in phrases)
 
 
-def _unread(unknown: Sequence[str]) -> str:
+def _surplus(vocabulary: SentenceVocabulary, words: Words) -> str:
+    """The words without which a sentence would be read; "" where they are not a few, one after the other."""
+    for count in range(1, _MOST_SURPLUS + 1) if len(words) <= _MOST_TRIED else ():
+        for at in range(len(words) - count, 0, -1):
+            try:
+                if vocabulary.parser((*words[:at], *words[at + count :])).trees():
+                    return " ".join(words[at : at + count])
+            except TooLongError:
+                return ""
+    return ""
+
+
+def _unread(unknown: Sequence[str], surplus: str) -> str:
     said = ", ".join(map(repr, unknown))
     if not unknown:
-        return "its words are known, but not put together like this"
+        why = f"{surplus!r} does not fit in" if surplus else "not put together like this"
+        return f"its words are known, but {why}"
     return f"the words {said} are not known" if len(unknown) > 1 else f"the word {said} is not known"
 
 

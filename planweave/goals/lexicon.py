@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 from planweave.core.pddl.formula import Atom, conjuncts
-from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import ActionSchema, Predicate
 from planweave.core.symbolic.transition import fixed_predicates
 
 ENGLISH = Path(__file__).resolve().parent / "english.yaml"

@@ -14,8 +14,9 @@ from typing import Protocol
 from rapidfuzz import fuzz
 
 from planweave.core.pddl.formula import TypedVariable
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan import PlanStep
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder, cosine
 

@@ -8,7 +8,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import ActionSchema, Predicate
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.reading import READING_KINDS
 

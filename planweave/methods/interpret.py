@@ -22,7 +22,7 @@ from planweave.core.workflow.reading import Reading
 from planweave.goals.alternatives import which_reading
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import formal, read_sentence
-from planweave.goals.lexicon import english
+from planweave.goals.lexicon import english, lexicon
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.paraphrase import understood
 from planweave.goals.reading_checks import checked_reading
@@ -180,7 +180,7 @@ def _by_grammar(
 def _check_sayable(domain: Domain, world: World, words: Words, reason: str, instead: Callable[[], str]) -> None:
     """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
     mended, _, _ = SentenceVocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
-    for said, why in unsaid(mended):
+    for said, why in unsaid(mended, domain):
         raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + instead())
     negated = [w for w in mended if w in english()["negations"]]
     if negated:
@@ -282,9 +282,13 @@ def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ..
     )
 
 
-def unsaid(words: Words) -> list[tuple[str, str]]:
-    """Words of a sentence that no goal can express, with the reason; a model would ignore them."""
+def unsaid(words: Words, domain: Domain) -> list[tuple[str, str]]:
+    """Words of a sentence that no goal can express, with the reason; a model would ignore them. Not verbs of the
+    domain.
+    """
     told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
+    for pattern in lexicon(domain).patterns:
+        told.pop(tuple(part for part in pattern.parts if not part.startswith("{")), None)
     return [
         (" ".join(said), told[said])
         for at in range(len(words))

@@ -18,7 +18,8 @@ import yaml
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
-from planweave.core.symbolic.domain import ActionSchema, Domain, Predicate, spoken
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.schemas import ActionSchema, Predicate
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates

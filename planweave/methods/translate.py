@@ -17,7 +17,8 @@ from rapidfuzz import fuzz
 
 from planweave.core.base.errors import ParseError
 from planweave.core.pddl.formula import TypedVariable
-from planweave.core.symbolic.domain import ActionSchema, Domain, spoken
+from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder
 

@@ -15,28 +15,42 @@ SHUT = Literal("closed", ("door",))
 class Stub:
     """As much of a SkillContext as `_until` asks of one: openness after each attempt."""
 
-    def __init__(self, *openness):
-        self._left = list(openness)
+    def __init__(self, *openness, hidden_after=9):
+        """hidden_after: attempts after which the part is not in view any more."""
+        self._left, self._shown = list(openness), hidden_after
         self.now = 1.0
         self.arm = SimpleNamespace(state=lambda: SimpleNamespace(stamp=0.0))
         self.mover = SimpleNamespace(phase=lambda name, progress: None)
         self.settings = SimpleNamespace(verify_seconds=0.0)
         self.sight = SimpleNamespace(next_image=lambda after, seconds: after)
         seen = SimpleNamespace(holds=lambda effect: self.now < 0.5)
-        self.world = SimpleNamespace(world=lambda: seen, articulation=self.articulation)
+        self.world = SimpleNamespace(world=lambda: seen, articulation=self.articulation, looked_since_motion=True)
+        self.observed = 0
 
     def articulation(self, name):
-        return SimpleNamespace(is_flush=self.now < 0.001, value=self.now, range=(0.0, 1.0), visible=True)
+        return SimpleNamespace(is_flush=self.now < 0.001, value=self.now, range=(0.0, 1.0), visible=self._shown > 0)
 
     def push(self, tried):
         tried.append(object())
         self.now = self._left.pop(0)
+        self._shown -= 1
+
+    def go_observe(self):
+        self.observed += 1
 
 
 def test_what_is_seen_to_be_shut_ends_it():
     body = Stub(0.0, 0.0)
     articulated._until(body, "door", SHUT, body.push)
     assert body._left == [0.0], "one attempt was enough"
+
+
+@pytest.mark.parametrize("attempts", [0, 1])
+def test_what_is_not_in_view_is_not_moved_by_what_is_remembered(attempts):
+    body = Stub(1.0, 1.0, hidden_after=attempts)
+    with pytest.raises(SkillFailureError, match="not seen since the arm moved") as failure:
+        articulated._until(body, "door", SHUT, body.push)
+    assert failure.value.code is Code.CONTROL_FAILED and len(body._left) == 2 - attempts and body.observed
 
 
 def test_nearly_shut_is_pushed_again():

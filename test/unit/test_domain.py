@@ -14,6 +14,7 @@ from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
 from planweave.core.symbolic.world import Action, Literal
+from planweave.methods.interpret import unsaid
 
 OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
 FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"
@@ -269,6 +270,58 @@ def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
         Domain.load(tmp_path / "x.pddl")
 
 
+LAMP = """(define (domain x) (:types item) (:predicates (lit ?i - item) (warm ?i - item))
+  (:action light :parameters (?i - item) :precondition (and) :effect (lit ?i))
+  (:action heat :parameters (?i - item) :precondition (lit ?i) :effect (warm ?i)))"""
+NOTES = """actions:
+  light: {phrase: light the {i}, aliases: [ignite]}
+  heat:
+    phrase: heat the {i}
+    aliases: [warm_up]
+    ROW
+predicates:
+  lit: {phrase: the {i} is lit, goal: true}
+goals:
+  verbs:
+    VERB
+""".replace("light the {i}", "'light the {i}'").replace("the {i} is lit", "'the {i} is lit'")
+
+
+@pytest.mark.parametrize(
+    ("row", "verb", "line", "words"),
+    [
+        ("word: [warm]", "", 6, "unknown key 'word'; did you mean 'words'"),
+        ("meanwhile: ['lit(?x)']", "", 6, "unknown parameter 'x'"),
+        ("meanwhile: ['lit()']", "", 6, "takes 1 argument"),
+        ("inverse: [{do: 'light(?j)'}]", "", 6, "unknown parameter 'j'"),
+        ("needs: the {k} is lit", "", 6, "unknown parameter of heat 'k'"),
+        ("words: [hot]", "toast: warn", 11, "unknown predicate 'warn'; did you mean 'warm'"),
+        ("words: [hot]", "toast: 'warm({x}, {x})'", 11, "takes 1 argument"),
+        ("words: [hot]", "toast: 'warm({y})'", 11, "has a {y}"),
+        ("words: [hot]", "toast: 'warm({x}'", 11, "cannot be read"),
+    ],
+)
+def test_what_notes_name_must_be_there_and_is_told_with_its_line(row, verb, line, words):
+    notes = NOTES.replace("ROW", row).replace("VERB", verb or "light: lit")
+    with pytest.raises(DomainError, match=re.escape(f"notes:{line}: ")) as wrong:
+        Domain.load(LAMP, notes)
+    assert words in str(wrong.value)
+
+
+@pytest.mark.parametrize("alias", ["light", "ignite"])
+def test_an_alias_means_one_action(alias):
+    notes = NOTES.replace("warm_up", alias).replace("ROW", "words: [hot]").replace("VERB", "light: lit")
+    with pytest.raises(DomainError, match=f"notes:5: the alias '{alias}' of heat means light already"):
+        Domain.load(LAMP, notes)
+
+
+def test_a_verb_of_the_domain_is_no_word_that_no_goal_can_say():
+    notes = NOTES.replace("ROW", "words: [hot]").replace("VERB", "light, shake: lit")
+    lamps = Domain.load(LAMP, notes, replace=True)
+    assert [said for said, _ in unsaid(("do", "not", "shake", "it", "twice"), lamps)] == ["twice"]
+    assert [said for said, _ in unsaid(("shake", "it"), Domain.load())] == ["shake"]
+
+
 def test_notes_that_extend_others_have_what_they_neither_give_nor_take_away():
     tabletop, own = Domain.load(), "predicates:\n  holding: {negative: it holds nothing}\n"
     x = Domain.load(SMALL, f"extends: tabletop\nclasses: {{}}\ngoals: {{once: null}}\n{own}", replace=True)
@@ -276,6 +329,9 @@ def test_notes_that_extend_others_have_what_they_neither_give_nor_take_away():
     holding, whole = x.predicates["holding"], tabletop.predicates["holding"]
     assert (holding.phrase, holding.negative, holding.goal) == (whole.phrase, "it holds nothing", whole.goal)
     goals = {k: v for k, v in tabletop.extra["goals"].items() if k != "once"}
+    goals["verbs"] = {
+        said: goal for said, goal in goals["verbs"].items() if goal == "holding({x})"
+    }  # the only predicate
     assert (x.extra["goals"], x.extra["names"]) == (goals, tabletop.extra["names"]) and not x.classes
 
 

@@ -138,7 +138,7 @@ def test_only_a_verb_gives_an_order(domain):
         ("blocks", "put three things in coloured the left tray", "coloured"),
         ("blocks", "put the red cube at the edge of the table", "only the far edge"),
         ("blocks", "put the red cube in the left tray tomorrow", "tomorrow"),
-        ("blocks", "put the biggest of the three cubes in the left tray", "not put together"),
+        ("blocks", "put the biggest of the three cubes in the left tray", "of the three"),
         ("blocks", "put the cubes that are not red and blue in the left tray", "'not'"),
         ("blocks", "would you mind not putting the red cube in the left tray", "'not'"),
         ("blocks", "could I have the red cube in the left tray", "no such thing is known to be there"),

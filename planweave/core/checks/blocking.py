@@ -15,8 +15,9 @@ from itertools import product
 
 from planweave.core.base.errors import DomainError, UnknownNameError
 from planweave.core.pddl.formula import Atom, Equal, Formula, Not, TypedVariable, atoms_in, unified
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import RuleError
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.symbolic.world import Action, Literal
 

@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 from planweave.core.pddl.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Quantified, TypedVariable
 from planweave.core.planning.deadline import Watched
 from planweave.core.planning.rule_conditions import rule_conditions, rule_facts, rule_predicates
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.symbolic.written import formula_of
 

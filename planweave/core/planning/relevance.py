@@ -20,7 +20,8 @@ from planweave.core.pddl.formula import (
     unified,
 )
 from planweave.core.planning.deadline import Deadline, OutOfTimeError
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.transition import Binding, Transition, fixed_predicates
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.symbolic.written import formula_of

@@ -22,9 +22,10 @@ from planweave.core.pddl.formula import (
     substitute,
 )
 from planweave.core.symbolic.descriptions import fits
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.heights import SLACK, Heights, predicates
 from planweave.core.symbolic.rules import Description, Forbidden, highest
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.state import AtomKey, Members
 from planweave.core.symbolic.world import World
 

@@ -31,7 +31,8 @@ from planweave.core.pddl.formula import (
     reached,
     renamed,
 )
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.state import AtomKey, State
 
 Frame = list[Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,9 +14,11 @@ from planweave.core.base.errors import ConfigError, DomainError, InvalidActionEr
 from planweave.core.base.yaml_files import parse_yaml
 from planweave.core.pddl.conditions import FormulaVocabulary
 from planweave.core.pddl.domain_reader import ParsedDomain, read_domain
-from planweave.core.pddl.formula import Atom, Axiom, Effect, Formula, TypedVariable
+from planweave.core.pddl.formula import Atom, Axiom, TypedVariable
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
+from planweave.core.symbolic.domain_notes import NotesSource, check_notes, sayable
 from planweave.core.symbolic.rules import Rule
+from planweave.core.symbolic.schemas import ActionSchema, InverseRule, Predicate
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 
 Said = TypeVar("Said", Action, Literal)
@@ -24,71 +26,6 @@ Said = TypeVar("Said", Action, Literal)
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
 #: Phrases of what formulas have beside predicates, and of its negation.
 _BUILT_IN = {"=": ("{} is {}", "{} is not {}"), "false": ("what is impossible is so", "what is impossible is not so")}
-
-
-@dataclass(frozen=True)
-class Predicate:
-    """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
-
-    goal: may occur in a goal. state: "yes" (described in observations when it holds), "negative" (when it does not
-    hold), or "no". unknown: message for people where neither it nor the predicates it excludes hold.
-    """
-
-    name: str
-    parameters: tuple[TypedVariable, ...]
-    phrase: str
-    negative: str
-    goal: bool = False
-    state: str = "no"
-    unknown: str = ""
-
-
-@dataclass(frozen=True)
-class InverseRule:
-    """Actions `do` that undo an action, if all of `when` (with free variables) held before it; variables start with
-    ``?``.
-    """
-
-    when: tuple[Atom, ...]
-    do: tuple[Atom, ...]
-
-
-@dataclass(frozen=True)
-class ActionSchema:
-    """An action: precondition, effects, phrase; inverse is None where no rule can undo it.
-
-    words: a model is offered the action only where a sentence contains one of these; empty: always. needs, effect: for
-    prompts, the precondition in words (empty: from the words for its parts), and what the phrase does not say.
-    untouched: parameters whose objects the body does not touch; meanwhile: what holds while the action is carried out,
-    and no longer after it. cost: the summands of its cost, numbers and functions of its parameters; none in a domain
-    without costs.
-    """
-
-    name: str
-    parameters: tuple[TypedVariable, ...]
-    precondition: Formula
-    effects: tuple[Effect, ...]
-    phrase: str
-    aliases: tuple[str, ...] = ()
-    inverse: tuple[InverseRule, ...] | None = None
-    possibly: tuple[tuple[Atom, bool], ...] = ()
-    words: tuple[str, ...] = ()
-    needs: str = ""
-    effect: str = ""
-    untouched: tuple[str, ...] = ()
-    meanwhile: tuple[Atom, ...] = ()
-    cost: tuple[float | Atom, ...] = ()
-
-    def binding(self, args: tuple[str, ...]) -> dict[str, str]:
-        """Parameters bound to arguments."""
-        return {p.name: a for p, a in zip(self.parameters, args)}
-
-    def changing(self, predicate: str, positive: bool) -> Iterator[tuple[Effect, Atom]]:
-        """The atoms of a predicate that certain effects add (delete where not positive), each with its effect."""
-        for effect in self.effects:
-            for atom in effect.add if positive else effect.delete:
-                if atom.predicate == predicate:
-                    yield effect, atom
 
 
 def refusal(names: Iterable[str]) -> str:
@@ -334,26 +271,18 @@ class Domain:
 _LOADED = Loaded()
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A text with the name used for it in error messages."""
-
-    name: str
-    text: str
-
-
 @lru_cache(maxsize=16)
 def _load(path: Path, _mtime: int, _notes_mtime: int) -> Domain:
     text, notes = domain_texts(path)
-    return _read(_Source(path.name, text), _Source(path.with_suffix(".yaml").name, notes))
+    return _read(NotesSource(path.name, text), NotesSource(path.with_suffix(".yaml").name, notes))
 
 
 @lru_cache(maxsize=16)
 def _read_text(text: str, notes: str) -> Domain:
-    return _read(_Source("PDDL text", text), _Source("notes", notes))
+    return _read(NotesSource("PDDL text", text), NotesSource("notes", notes))
 
 
-def _read(source: _Source, notes_source: _Source) -> Domain:
+def _read(source: NotesSource, notes_source: NotesSource) -> Domain:
     parsed = read_domain(source.name, source.text)
     notes = _read_notes(notes_source)
     try:
@@ -376,7 +305,7 @@ def _plain_phrase(name: str, parameters: Iterable[TypedVariable]) -> str:
     return f"{name}({', '.join('{' + p.name[1:] + '}' for p in parameters)})"
 
 
-def _texts(note: dict[str, Any], key: str, source: _Source) -> tuple[str, ...]:
+def _texts(note: dict[str, Any], key: str, source: NotesSource) -> tuple[str, ...]:
     """The words of an entry; raises DomainError for what YAML reads as something else, such as ``on`` and ``no``."""
     found = tuple(note.get(key, ()))
     wrong = next((each for each in found if isinstance(each, bool)), None)
@@ -385,7 +314,7 @@ def _texts(note: dict[str, Any], key: str, source: _Source) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _compile(parsed: ParsedDomain, notes: dict[str, Any], notes_source: _Source) -> Domain:
+def _compile(parsed: ParsedDomain, notes: dict[str, Any], notes_source: NotesSource) -> Domain:
     """The domain of a parsed PDDL text and its notes."""
     words = parsed.vocabulary
     predicates = {}
@@ -437,11 +366,11 @@ def _compile(parsed: ParsedDomain, notes: dict[str, Any], notes_source: _Source)
         remarks=parsed.notes,
         vocabulary=words,
     )
-    _check_notes(domain, notes, notes_source)
+    check_notes(notes, domain.actions, domain.predicates, domain.types, notes_source)
     return domain
 
 
-def _read_notes(source: _Source) -> dict[str, Any]:
+def _read_notes(source: NotesSource) -> dict[str, Any]:
     try:
         notes = parse_yaml(source.text, source.name) or {}
     except ConfigError as error:
@@ -451,7 +380,7 @@ def _read_notes(source: _Source) -> dict[str, Any]:
     return notes
 
 
-def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: _Source) -> dict[str, Any]:
+def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: NotesSource) -> dict[str, Any]:
     """Notes with those of the domain that they extend: of actions and predicates that the PDDL text has, and of goals,
     what they do not give or take away (null); of the rest, the keys that they lack.
     """
@@ -462,8 +391,8 @@ def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: _Source) -> d
     try:
         base_path, _ = find_domain(str(name))
     except UnknownNameError as error:
-        raise DomainError(f"{source.name}:{_line(source, 'extends')}: {error}") from None
-    base_source = _Source(base_path.with_suffix(".yaml").name, domain_texts(base_path)[1])
+        raise DomainError(f"{source.at('extends')}: {error}") from None
+    base_source = NotesSource(base_path.with_suffix(".yaml").name, domain_texts(base_path)[1])
     base = _read_notes(base_source)
     if "extends" in base:
         raise DomainError(f"{source.name}: {name} extends another domain; extend that one")
@@ -471,23 +400,25 @@ def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: _Source) -> d
     for key, names in (("actions", parsed.actions), ("predicates", parsed.vocabulary.predicates), ("goals", None)):
         given = _section(own, key, source)
         rows = {n: row for n, row in _section(base, key, base_source).items() if names is None or n in names}
+        if key == "goals" and "verbs" in rows:
+            rows["verbs"] = sayable(rows["verbs"], parsed.vocabulary.predicates)
         for n, row in given.items():
             rows[n] = {**rows[n], **row} if names is not None and row is not None and n in rows else row
         found[key] = {n: row for n, row in rows.items() if row is not None}
     return found
 
 
-def _section(notes: dict[str, Any], key: str, source: _Source) -> dict[str, Any]:
+def _section(notes: dict[str, Any], key: str, source: NotesSource) -> dict[str, Any]:
     section = notes.get(key) or {}
     if not isinstance(section, dict):
         raise DomainError(f"{source.name}: {key!r} must be a mapping")
     return section
 
 
-def _round_classes(notes: dict[str, Any], source: _Source) -> frozenset[str]:
+def _round_classes(notes: dict[str, Any], source: NotesSource) -> frozenset[str]:
     names = notes.get("round") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DomainError(f"{source.name}:{_line(source, 'round')}: 'round' must be a list of classes, not {names!r}")
+        raise DomainError(f"{source.at('round')}: 'round' must be a list of classes, not {names!r}")
     return frozenset(names)
 
 
@@ -510,37 +441,3 @@ def _inverse_rules(rows: list[dict[str, Any]]) -> tuple[InverseRule, ...]:
         when, do = (value if isinstance(value, list) else [value] for value in (row.get("when", []), row["do"]))
         rules.append(InverseRule(tuple(_atom(w) for w in when), tuple(_atom(d) for d in do)))
     return tuple(rules)
-
-
-def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None:
-    """Names in the YAML file must be those of the PDDL file."""
-
-    def known(kind: str, name: str, names: Iterable[str]) -> None:
-        if name not in set(names):
-            raise DomainError(f"{source.name}:{_line(source, name)}: {UnknownNameError(kind, name, names)}")
-
-    for name in notes.get("actions") or {}:
-        known("action", name, domain.actions)
-    for name in notes.get("predicates") or {}:
-        known("predicate", name, domain.predicates)
-    for name in notes.get("classes") or {}:
-        known("type", name, domain.types)
-    for schema in domain.actions.values():
-        for placeholder in re.findall(r"{([\w-]+)}", f"{schema.phrase} {schema.needs} {schema.effect}"):
-            known(f"parameter of {schema.name}", placeholder, [p.name[1:] for p in schema.parameters])
-        for rule in schema.inverse or ():
-            for atom in rule.when:
-                known("predicate", atom.predicate, domain.predicates)
-            for atom in rule.do:
-                known("action", atom.predicate, domain.actions)
-        for atom in (*schema.meanwhile, *(atom for atom, _ in schema.possibly)):
-            known("predicate", atom.predicate, domain.predicates)
-        for name in schema.untouched:
-            known(f"parameter of {schema.name}", name[1:], [p.name[1:] for p in schema.parameters])
-
-
-def _line(source: _Source, word: str) -> int:
-    for number, line in enumerate(source.text.splitlines(), 1):
-        if re.search(rf"\b{re.escape(word)}\b", line):
-            return number
-    return 1

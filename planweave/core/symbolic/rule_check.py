@@ -16,9 +16,10 @@ from itertools import combinations
 
 from planweave.core.pddl.formula import substitute
 from planweave.core.symbolic.descriptions import covers, fits
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.heights import SLACK, Heights
 from planweave.core.symbolic.rules import Broken, Description, Forbidden, Rule
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.state import AtomKey, State
 from planweave.core.symbolic.world import Action, Literal, World
 

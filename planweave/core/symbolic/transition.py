@@ -32,9 +32,10 @@ from planweave.core.symbolic.compiled import (
     compile_formula,
     compile_search,
 )
-from planweave.core.symbolic.domain import ActionSchema, Domain
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import RuleCheck
 from planweave.core.symbolic.rules import Broken, RuleError
+from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.state import AtomKey as AtomKey
 from planweave.core.symbolic.state import Members
 from planweave.core.symbolic.state import State as State

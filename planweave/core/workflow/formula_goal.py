@@ -9,7 +9,8 @@ from planweave.core.base.errors import GoalError
 from planweave.core.checks.validation import goal_atoms
 from planweave.core.pddl.formula import Axiom, Formula, terms_of
 from planweave.core.planning.pddl_writer import formula_pddl
-from planweave.core.symbolic.domain import Domain, Predicate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.schemas import Predicate
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.ports import LookingBody
 from planweave.core.workflow.wrapped_body import CompletedBody

@@ -70,11 +70,20 @@ def turn_off(body: SkillContext, name: str) -> None:
 
 
 def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[list[Array]], None]) -> None:
-    """Attempt in different ways until the effect is seen. Raises the last failure, or CONTROL_FAILED."""
+    """Attempt in different ways until the effect is seen. Raises the last failure, or CONTROL_FAILED. Nothing is
+    attempted while the part is not in view: where it is remembered to be it may be no more.
+    """
     tried: list[Array] = []
     failure: SkillFailureError | None = None
     for _ in range(_ATTEMPTS):
         count = len(tried)
+        if not _is_known(body, name) and not _comes_into_view(body, name):
+            failure = SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"how far {name} is open was not seen since the arm moved last, within "
+                f"{body.settings.verify_seconds:g} s; it is not moved by what is remembered",
+            )
+            break
         try:
             attempt(tried)
             failure = None
@@ -86,7 +95,10 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
                 or len(tried) == count
             ):
                 break
-        if _seen(body, name, effect) and (effect.predicate != "closed" or body.articulation(name).is_flush):
+        body.mover.phase("verifying", 0.9)
+        if not _comes_into_view(body, name) or not body.world.world().holds(effect):
+            continue
+        if effect.predicate != "closed" or body.articulation(name).is_flush:
             return
     if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
         raise failure
@@ -98,14 +110,18 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
     )
 
 
-def _seen(body: SkillContext, name: str, effect: Literal) -> bool:
-    """Whether a look at the part shows the effect; where the arm is in the way, from where it observes."""
-    body.mover.phase("verifying", 0.9)
-    if not _is_in_view(body, name):
-        body.go_observe()
-        if not _is_in_view(body, name):
-            return False
-    return body.world.world().holds(effect)
+def _is_known(body: SkillContext, name: str) -> bool:
+    """Whether the newest look shows a part, and the arm has not moved since."""
+    part = body.world.articulation(name)
+    return body.world.looked_since_motion and part is not None and part.visible
+
+
+def _comes_into_view(body: SkillContext, name: str) -> bool:
+    """Whether a look from now on shows a part; where the arm is in the way, from where it observes."""
+    if _is_in_view(body, name):
+        return True
+    body.go_observe()
+    return _is_in_view(body, name)
 
 
 def _is_in_view(body: SkillContext, name: str) -> bool:

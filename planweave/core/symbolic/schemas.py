@@ -1,0 +1,73 @@
+"""Actions and predicates of a domain, with what its notes say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planweave.core.pddl.formula import Atom, Effect, Formula, TypedVariable
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
+
+    goal: may occur in a goal. state: "yes" (described in observations when it holds), "negative" (when it does not
+    hold), or "no". unknown: message for people where neither it nor the predicates it excludes hold.
+    """
+
+    name: str
+    parameters: tuple[TypedVariable, ...]
+    phrase: str
+    negative: str
+    goal: bool = False
+    state: str = "no"
+    unknown: str = ""
+
+
+@dataclass(frozen=True)
+class InverseRule:
+    """Actions `do` that undo an action, if all of `when` (with free variables) held before it; variables start with
+    ``?``.
+    """
+
+    when: tuple[Atom, ...]
+    do: tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class ActionSchema:
+    """An action: precondition, effects, phrase; inverse is None where no rule can undo it.
+
+    words: a model is offered the action only where a sentence contains one of these; empty: always. needs, effect: for
+    prompts, the precondition in words (empty: from the words for its parts), and what the phrase does not say.
+    untouched: parameters whose objects the body does not touch; meanwhile: what holds while the action is carried out,
+    and no longer after it. cost: the summands of its cost, numbers and functions of its parameters; none in a domain
+    without costs.
+    """
+
+    name: str
+    parameters: tuple[TypedVariable, ...]
+    precondition: Formula
+    effects: tuple[Effect, ...]
+    phrase: str
+    aliases: tuple[str, ...] = ()
+    inverse: tuple[InverseRule, ...] | None = None
+    possibly: tuple[tuple[Atom, bool], ...] = ()
+    words: tuple[str, ...] = ()
+    needs: str = ""
+    effect: str = ""
+    untouched: tuple[str, ...] = ()
+    meanwhile: tuple[Atom, ...] = ()
+    cost: tuple[float | Atom, ...] = ()
+
+    def binding(self, args: tuple[str, ...]) -> dict[str, str]:
+        """Parameters bound to arguments."""
+        return {p.name: a for p, a in zip(self.parameters, args)}
+
+    def changing(self, predicate: str, positive: bool) -> Iterator[tuple[Effect, Atom]]:
+        """The atoms of a predicate that certain effects add (delete where not positive), each with its effect."""
+        for effect in self.effects:
+            for atom in effect.add if positive else effect.delete:
+                if atom.predicate == predicate:
+                    yield effect, atom
