@@ -126,14 +126,16 @@ def _comes_into_view(body: SkillContext, name: str) -> bool:
 
 def _is_in_view(body: SkillContext, name: str) -> bool:
     """Wait for a look taken from now on that shows a part; whether one came."""
-    stamp: float | None = body.arm.state().stamp - 1e-9
+    stamp = body.arm.state().stamp - 1e-9
     end = time.monotonic() + body.settings.verify_seconds
-    while stamp is not None:
-        stamp = body.sight.next_image(stamp, end - time.monotonic())
+    while True:
+        seen = body.sight.next_image(stamp, end - time.monotonic())
         part = body.world.articulation(name)
-        if stamp is not None and part is not None and part.visible:
+        if seen is not None and part is not None and part.visible:
             return True
-    return False
+        if seen is None or time.monotonic() >= end:  # a simulator's looks take no time
+            return False
+        stamp = seen
 
 
 def _pull(body: SkillContext, name: str, target: float, tried: list[Array]) -> None:
