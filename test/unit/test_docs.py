@@ -179,7 +179,8 @@ def test_the_workflow_runs_targets_that_exist():
 def test_the_workflow_runs_on_every_distribution_that_is_promised():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    workspace = readme.partition("### In a ROS 2 workspace")[2].partition("###")[0]
+    install = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    workspace = install.partition("## In a ROS 2 workspace")[2]
     distros = jobs["ros"]["strategy"]["matrix"]["distro"]
     assert distros == ["jazzy", "kilted", "lyrical"] and jobs["ros"]["container"] == "ros:${{ matrix.distro }}"
     assert all(distro.capitalize() in workspace for distro in distros) and not TOO_OLD.intersection(distros)

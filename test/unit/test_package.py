@@ -104,9 +104,9 @@ def test_colcon_takes_the_root_for_a_ros_package():
     assert found["planweave_interfaces"] == ["interfaces", "(ros.ament_cmake)"]
 
 
-def test_colcon_finds_both_packages_in_a_workspace_as_the_readme_says(tmp_path):
-    """colcon never looks inside a package, so README.md links interfaces/ beside it."""
-    (link,) = re.findall(r"^ln -s (\S+) (src/\S+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+def test_colcon_finds_both_packages_in_a_workspace_as_the_docs_say(tmp_path):
+    """colcon never looks inside a package, so docs/install.md links interfaces/ beside it."""
+    (link,) = re.findall(r"^ln -s (\S+) (src/\S+)$", (ROOT / "docs" / "install.md").read_text(), re.MULTILINE)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "planweave").symlink_to(ROOT)
     (tmp_path / link[1]).symlink_to(link[0])
