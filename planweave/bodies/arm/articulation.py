@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,13 +136,13 @@ class Articulation:
         point = self._pushed
         thick = gripper.finger_size[1]  # half of the fingers, across the closing direction
         shares = _SHARES if self.kind == "hinge" else (1.0,)
-        for tilt in _PUSH_TILTS:
-            approach = _aim(self.outward, tilt)
+        for about, tilt in product(_TURNS, _PUSH_TILTS):  # straight ones first
+            turned = turn(_UP, math.radians(about))
+            approach = turned @ _aim(self.outward, tilt)
             t = math.radians(tilt)
-            for sign in (1.0, -1.0):
-                ahead = (thick * math.sin(t) + _CLEAR) * self.outward - thick * math.cos(t) * _UP
-                for share in shares:
-                    yield _hand(point + ahead - gripper.tip * approach, approach, sign * side), share
+            ahead = (thick * math.sin(t) + _CLEAR) * self.outward - thick * math.cos(t) * _UP
+            for sign, share in product((1.0, -1.0), shares):
+                yield _hand(point + ahead - gripper.tip * approach, approach, sign * turned @ side), share
 
     @cached_property
     def _pushed(self) -> Array:
