@@ -24,6 +24,10 @@ TIMESTEP = 0.002
 GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0  # N/m and N s/m at one finger
 GRIPPER_ACTUATOR = "gripper"
 OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
+_OPPOSITE, _BESIDE = (
+    ((1.62, -1.15, 0.98), (0.36, 0.0, 0.22)),
+    ((0.08, -1.42, 1.2), (0.46, 0.06, 0.18)),
+)  # eye, target, m
 _OVERLAP = 0.002  # depth at which two objects count as overlapping, m
 _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
@@ -54,7 +58,7 @@ def build_model(
     _set_options(spec)
     _add_room(spec, scene)
     _add_actuators(spec, robot)
-    _add_cameras(spec, [cameras] if isinstance(cameras, CameraConfig) else cameras)
+    _add_cameras(spec, [cameras] if isinstance(cameras, CameraConfig) else cameras, bool(scene.fixtures))
     for name in pad_geoms(robot):
         pad = spec.geom(name)
         if pad is not None:
@@ -274,12 +278,13 @@ def _add_actuators(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
     gripper.forcelimited, gripper.forcerange = True, [-robot.gripper.peak_force, robot.gripper.peak_force]
 
 
-def _add_cameras(spec: mujoco.MjSpec, cameras: Sequence[CameraConfig]) -> None:
+def _add_cameras(spec: mujoco.MjSpec, cameras: Sequence[CameraConfig], furnished: bool) -> None:
+    """The cameras, and that of videos: opposite the robot, or beside it where fronts of furniture face it."""
     for k, camera in enumerate(cameras):
         spec.worldbody.add_camera(
             name=camera_name(k), pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
         )
-    eye, target = np.array([1.62, -1.15, 0.98]), np.array([0.36, 0.0, 0.22])
+    eye, target = np.array(_BESIDE if furnished else _OPPOSITE)
     back = (eye - target) / np.linalg.norm(eye - target)
     right = np.cross([0, 0, 1.0], back)
     right /= np.linalg.norm(right)
