@@ -27,7 +27,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
-from planweave.perception.cameras.companions import Companion, Companions
+from planweave.perception.cameras.companions import KEPT, Companion, Companions
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopicsCamera, compressed_instead
@@ -263,7 +263,7 @@ class PerceptionNode(ManagedNode):
         images, now, found = self._image_qos(values), time.monotonic(), []
         for name, prefix in zip(names[1:], topic_prefixes(names)[1:]):
             topics = {what: self.resolve_topic_name(topic) for what, topic in camera_topics(prefix).items()}
-            camera = RosTopicsCamera(topics, values["silent_after"], now)
+            camera = RosTopicsCamera(topics, values["silent_after"], now, KEPT)
             subscribe(self, camera, topics, images, companions.arrived.set, prefix)
             found.append(Companion(prefix, camera, load_extrinsics(find_camera(name), self._robot)))
         companions.cameras = tuple(found)

@@ -85,6 +85,10 @@ PARAMETERS = [
 
 
 _STILL = 0.45  # s of wall time between words on a scene in which nothing has moved for a while
+_APART = (
+    0.02  # s between the images of two cameras: those of three at once do not fit into DDS's shared memory, and the
+)
+# first of them were lost where the reader had no core at once (config/fastdds.xml)
 _BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
 
 
@@ -279,8 +283,12 @@ class SimulationNode(GuardedNode):
             return
         self._imaged = time.monotonic()
         # The first camera's last: whoever takes its image then has the others.
-        new = [camera.publish(frame) for camera, frame in reversed(list(zip(self._cameras, frames)))]
-        if not any(new):
+        new = False
+        for camera, frame in reversed(list(zip(self._cameras, frames))):
+            if new and self._gone.wait(_APART):
+                return
+            new = camera.publish(frame) or new
+        if not new:
             return
         if self._burst:
             self._burst -= 1

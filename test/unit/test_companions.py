@@ -45,6 +45,14 @@ def test_only_frames_of_the_same_moment_count():
     assert len(problems) == 2, "an old image is no news"
 
 
+def test_a_frame_of_the_first_camera_that_comes_late_finds_its_moment():
+    cameras = companions(left=Listed(1.0, 1.3, 1.6))
+    for moment in (1.0, 1.3, 1.6):
+        found, problems = cameras.at(moment)
+        assert [frame.stamp for _, frame in found] == [moment] and not problems
+    assert cameras.at(0.7)[1], "older than what is kept"
+
+
 def test_a_frame_that_cannot_be_read_is_said_with_its_camera():
     found, problems = companions(left=Listed(FrameError("no depth"))).at(1.0)
     assert not found and "camera left" in problems[0] and "no depth" in problems[0]

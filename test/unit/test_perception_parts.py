@@ -447,6 +447,15 @@ def test_an_image_that_the_camera_would_give_again_counts_anew():
     assert "silent" in camera.complaint(8.0)
 
 
+def test_of_several_sets_that_are_kept_the_oldest_comes_first():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0, kept=3)
+    for stamp in (1, 2, 3, 4):
+        feed(camera, stamp, 0.1, a_set((16, 16)))
+    assert camera.add_still(5, 4, 0.2) and not camera.add_still(6, 2, 0.2)
+    assert [camera.take().nanoseconds for _ in range(3)] == [3, 4, 5] and camera.take() is None
+    assert camera.add_still(7, 4, 0.3) and camera.take().nanoseconds == 7
+
+
 def test_sizes_that_differ_are_named():
     camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
     feed(camera, 1, 0.1, a_set((16, 16), (8, 16)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,17 +12,29 @@ from planweave.perception.calibration import Extrinsics
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.decoding import FrameError
 
+KEPT = 4
+"""Frames of a further camera among which that of a moment is looked for: the first camera's may come late."""
 _TOGETHER = 0.1  # s that the stamps of two cameras' frames of one moment are apart, at most
 
 
 @dataclass
 class Companion:
-    """A further camera: its name, where its frames come from, and its pose."""
+    """A further camera: its name, where its frames come from, and its pose; its newest frames, the last one last."""
 
     name: str
     camera: Camera
     extrinsics: Extrinsics
-    newest: Frame | None = field(default=None, repr=False)
+    frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+
+    def take(self) -> None:
+        """Take what has come; raises FrameError."""
+        while (frame := self.camera.take()) is not None:
+            self.frames.append(frame)
+
+    def at(self, stamp: float) -> Frame | None:
+        """The frame of about a time stamp, s."""
+        near = [frame for frame in self.frames if abs(frame.stamp - stamp) <= _TOGETHER]
+        return min(near, key=lambda frame: abs(frame.stamp - stamp), default=None)
 
 
 class Companions:
@@ -41,13 +54,14 @@ class Companions:
             self.arrived.clear()
             for each in self.cameras:
                 try:
-                    each.newest = each.camera.take() or each.newest
+                    each.take()
                 except FrameError as error:
                     problems[each.name] = f"frame of the camera {each.name} left out: {error}"
-            missing = [c for c in self.cameras if c.newest is None or abs(c.newest.stamp - stamp) > _TOGETHER]
-            late = [c for c in missing if c.newest is None or c.newest.stamp < stamp]
+            frames = [(each, each.at(stamp)) for each in self.cameras]
+            missing = [each for each, frame in frames if frame is None]
+            late = [each for each in missing if not each.frames or each.frames[-1].stamp < stamp]
             if not late or not self.arrived.wait(max(0.0, end - time.monotonic())):
                 break
-        found = [(each, each.newest) for each in self.cameras if each not in missing and each.newest is not None]
+        found = [(each, frame) for each, frame in frames if frame is not None]
         text = "gives no image of the moment of the first camera's; what only it sees is remembered, and no news"
         return found, [problems.get(each.name, f"the camera {each.name} {text}") for each in missing]

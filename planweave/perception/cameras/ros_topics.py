@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -120,20 +121,31 @@ def _is_pair(parts: dict[str, Message]) -> bool:
     return COLOUR in parts and DEPTH in parts
 
 
+@dataclass(frozen=True)
+class _Set:
+    """Messages of one image. stamp, first: the newest and the first one of which it is known, ns."""
+
+    stamp: int
+    first: int
+    parts: dict[str, Message | None]
+
+
 class RosTopicsCamera:
     """Keeps the newest colour and depth of one stamp, with the camera info of that stamp; where it has other stamps, or
     came once, the newest one. Thread-safe: `add` is called from callbacks and is cheap.
     """
 
-    def __init__(self, topics: dict[str, str], silent_after: float, started: float):
-        """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic."""
+    def __init__(self, topics: dict[str, str], silent_after: float, started: float, kept: int = 1):
+        """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic. kept: sets
+        that wait to be taken; the oldest is given first.
+        """
         self._topics, self._silent_after = topics, silent_after
         self._lock = threading.Lock()
         self._waiting: dict[int, dict[str, Message]] = {}
         self._info: RawInfo | None = None  # the newest
         self._in_step = True  # whether camera info has the stamps of the images
         self._without: int | None = None  # stamp of the newest set, where it had no camera info of its own
-        self._ready: tuple[int, dict[str, Message | None]] | None = None
+        self._ready: deque[_Set] = deque(maxlen=kept)
         self._heard = dict.fromkeys((COLOUR, DEPTH, INFO), started)
         self._ever = dict.fromkeys(self._heard, False)
         self._paired = started
@@ -168,7 +180,8 @@ class RosTopicsCamera:
             for old in [s for s in self._waiting if s < stamp]:
                 del self._waiting[old]
             self._without = None if INFO in parts else stamp
-            self._ready, self._paired = (stamp, {INFO: self._info, **parts}), now
+            self._ready.append(_Set(stamp, stamp, {INFO: self._info, **parts}))
+            self._paired = now
             return True
 
     def _does_without(self, stamp: int) -> bool:
@@ -184,23 +197,30 @@ class RosTopicsCamera:
         is known.
         """
         with self._lock:
-            known = of in self._same and self._ready is None
+            waiting = self._ready[-1] if self._ready else None
+            if waiting is None:
+                known = of in self._same
+            else:  # where one set is kept, that image itself comes first
+                known = self._ready.maxlen != 1 and of in (waiting.first, waiting.stamp)
+            if known and waiting is not None:
+                self._ready.append(replace(waiting, stamp=stamp))
+            elif known:
+                self._still, self._same = stamp, (self._same[0], of, stamp)
             if known:
-                self._still, self._paired, self._same = stamp, now, (self._same[0], of, stamp)
-                self._heard = dict.fromkeys(self._heard, now)
+                self._paired, self._heard = now, dict.fromkeys(self._heard, now)
             return known
 
     def take(self) -> Frame | None:
-        """The newest complete set not taken yet; raises FrameError where its images cannot be decoded."""
+        """The oldest complete set that waits to be taken; raises FrameError where its images cannot be decoded."""
         with self._lock:
-            ready, self._ready = self._ready, None
+            ready = self._ready.popleft() if self._ready else None
             still, self._still = self._still, None
             last = self._last
         if ready is None:
             return None if still is None or last is None else replace(last, nanoseconds=still)
-        frame = self._frame(*ready)
+        frame = self._frame(ready.stamp, ready.parts)
         with self._lock:
-            self._last, self._same = frame, (frame.nanoseconds,)
+            self._last, self._same = frame, (ready.first, ready.stamp)
         return frame
 
     def _frame(self, stamp: int, parts: dict[str, Message | None]) -> Frame:
