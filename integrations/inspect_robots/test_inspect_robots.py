@@ -153,7 +153,7 @@ def scripted_model(calls):
         def do_POST(self):
             asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             name, arguments = calls[min(len(asked), len(calls)) - 1]
-            call = {"id": f"call-{len(asked)}", "type": "function"}
+            call: dict[str, Any] = {"id": f"call-{len(asked)}", "type": "function"}
             call["function"] = {"name": name, "arguments": json.dumps(arguments)}
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
             choices = [{"index": 0, "message": message, "finish_reason": "tool_calls"}]
