@@ -89,7 +89,7 @@ def test_what_was_answered_is_shown_and_forgotten_while_the_system_runs(client, 
     client.answer(task_id, question.id, 1 + [c.objects for c in question.choices].index(("pear",)))
     spin_until(lambda: client.task(task_id)[0].state.ended, 60, "the end")
     (entry,), gone = client.remembered()
-    assert (entry.kind, entry.phrase, gone) == ("name", "the qwertz", [])
+    assert (entry.kind, entry.phrase, gone) == ("name", "qwertz", [])
     again = client.submit("put the qwertz in the right tray", dry_run=True)
     spin_until(lambda: client.task(again)[0].state.ended, 60, "the end of one that asks nothing")
     assert client.task(again)[0].goal == (Literal.parse("in(pear, right_tray)"),)
