@@ -39,7 +39,6 @@ class BodyNode(GuardedNode):
     def destroy_node(self) -> None:
         """Take the node down; `stop_work` comes before."""
         if hasattr(self, "_served"):  # else a parameter was wrong
-            self._served.destroy()
             getattr(self.body, "close", lambda: None)()
         super().destroy_node()
 

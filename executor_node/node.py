@@ -320,7 +320,6 @@ class ExecutorNode(ManagedNode):
         if hasattr(self, "_served") and self._served is not None:  # else a parameter was wrong
             with contextlib.suppress(Exception):  # the context may be gone already
                 self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
-            self._served.destroy()
             if self._watch is not None:
                 self._watch.close()
             if self._moveit is not None:

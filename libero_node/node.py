@@ -103,7 +103,6 @@ class LiberoNode(GuardedNode):
         """Take the node down; `stop_work` comes before."""
         if hasattr(self, "_served"):  # else a parameter was wrong
             self._served.stop(Code.SAFETY_STOP, _SHUT_DOWN)
-            self._served.destroy()
         super().destroy_node()
         if hasattr(self, "body"):
             self.body.close()

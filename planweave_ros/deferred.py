@@ -89,7 +89,7 @@ class DeferredActionServer:
     ):
         self._start = start
         self._goals: dict[bytes, Goal] = {}
-        self._lock, self._destroyed = threading.Lock(), False
+        self._lock = threading.Lock()
         self._server = _Server(
             node,
             action_type,
@@ -106,10 +106,8 @@ class DeferredActionServer:
         )
 
     def destroy(self) -> None:
-        """Destroy the server, once."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._server.destroy()
+        """Destroy the server, as the end of a GuardedNode does."""
+        self._server.destroy()
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
         goal = Goal(handle, lambda _: self._server.conclude(handle))  # the executor then calls _conclude

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.action import ActionClient, ActionServer
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
@@ -41,6 +42,13 @@ class GuardedNode(Node):
         """Why this node must not work here, where that shows only while it runs."""
         self._mismatched: set[tuple[str, str]] = set()  # topics, and publishers of which was told
         self.create_timer(MISMATCHES, self._tell_mismatches)
+
+    def destroy_node(self) -> None:
+        """See rclpy; its own leaves action servers and clients in the graph until nothing refers to them any more."""
+        for action in list(self.waitables):
+            if isinstance(action, (ActionClient, ActionServer)):
+                action.destroy()
+        super().destroy_node()
 
     def create_publisher(self, *args: Any, **kwargs: Any) -> Any:
         """See rclpy."""

@@ -150,10 +150,6 @@ class BodyServer:
         if self.stop(Code.SAFETY_STOP, why):
             self.wait_idle(_LAST_RESULT)
 
-    def destroy(self) -> None:
-        """Take the action server down; else it stays in the graph, as one more body."""
-        self._server.destroy()
-
     def report(self) -> Report:
         """For the diagnostics."""
         if problem := self._problem():

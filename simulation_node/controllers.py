@@ -31,11 +31,7 @@ class _Controller:
     def __init__(self, node: Node, runner: Runner, action: Any, name: str):
         self._node, self._runner, self._name = node, runner, node.resolve_service_name(name)
         self._goal: Goal | None = None
-        self._server = DeferredActionServer(node, action, name, self._start, self._accepts)
-
-    def destroy(self) -> None:
-        """Destroy the action's server, which a node does not do with itself."""
-        self._server.destroy()
+        self.server = DeferredActionServer(node, action, name, self._start, self._accepts)
 
     def _obey(self, command: Callable[[Simulator], None]) -> str:
         """Run a command in the physics thread; returns, and logs, why it was refused, else empty."""

@@ -178,9 +178,6 @@ class SimulationNode(GuardedNode):
         for part in ("_runner", "_images", "_recorder"):
             if hasattr(self, part):
                 getattr(self, part).close()
-        for controller in ("_arm", "_hand"):
-            if hasattr(self, controller):
-                getattr(self, controller).destroy()
         super().destroy_node()
 
     def _make_simulator(self, scene_name: str) -> Simulator:

@@ -91,7 +91,6 @@ class VirtualHomeNode(GuardedNode):
         """Let a running action end early."""
         if hasattr(self, "_served"):  # else a parameter was wrong
             self._served.stop(Code.SAFETY_STOP, _SHUT_DOWN)
-            self._served.destroy()
         super().destroy_node()
 
     def _now(self) -> float:

@@ -1,9 +1,10 @@
 """A body in a process of its own, to be killed; with the argument `hold` it never ends its first action."""
 
+import contextlib
 import sys
 
 import rclpy
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 
 from doubles.nodes import BodyNodeDouble
 from doubles.scripted import SymbolicBody, tabletop
@@ -15,4 +16,5 @@ if __name__ == "__main__":
         body.hold.clear()
     executor = MultiThreadedExecutor(4)
     executor.add_node(BodyNodeDouble(body))
-    executor.spin()
+    with contextlib.suppress(ExternalShutdownException):
+        executor.spin()

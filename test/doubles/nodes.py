@@ -6,15 +6,15 @@ from functools import partial
 
 from rclpy.action import ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 
 from planweave.core.base.errors import PlanweaveError
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.liveliness import PLANNER, show_presence
 from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.serve_body import serve_body
 
 
-class PlannerNodeDouble(Node):
+class PlannerNodeDouble(GuardedNode):
     """Serves the planner node's interfaces from a ScriptedPlanner."""
 
     def __init__(self, planner):
@@ -41,7 +41,7 @@ class PlannerNodeDouble(Node):
         return result
 
 
-class BodyNodeDouble(Node):
+class BodyNodeDouble(GuardedNode):
     """Serves a body's interfaces from a SymbolicBody, as the nodes of real bodies do; others may be there beside it."""
 
     def __init__(self, body):
@@ -51,10 +51,6 @@ class BodyNodeDouble(Node):
         self._stopped = None
         self.served = serve_body(self, self, problem=lambda: "")
         self.world_messages = self.served._worlds._publisher  # for messages that are no worlds
-
-    def destroy_node(self):
-        self.served.destroy()
-        super().destroy_node()
 
     def observe(self, revision=0):
         return self.body.observe(revision)

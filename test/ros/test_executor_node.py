@@ -277,8 +277,8 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     table.simulation._gone.set()  # it publishes nothing any more
     result = table.end(handle)
     assert result.code == Code.SAFETY_STOP and "no joint states for 2 s" in result.message
-    table.simulation._arm.destroy()
-    table.simulation._hand.destroy()
+    table.simulation._arm.server.destroy()
+    table.simulation._hand.server.destroy()
     table.camera._simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
     table.camera.silent = False
     spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")
@@ -316,7 +316,7 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until, monk
     """Before anything moves: the arm would go to a thing that the hand could not take."""
     table = make_table()
     spin_until(lambda: not table.executor._ports.absent(), 10, "the controllers to be discovered")
-    table.simulation._hand.destroy()
+    table.simulation._hand.server.destroy()
     spin_until(table.executor._ports.absent, 10, "the hand's controller to be gone")
     monkeypatch.setattr("executor_node.node.LATE", 0.5)
     result = table.do("grasp(red_cube)")

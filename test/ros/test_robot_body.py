@@ -45,20 +45,16 @@ class Stoppable(SymbolicBody):
 
 
 @pytest.fixture
-def serve(make_node, executor):
+def serve(make_node):
     """serve(body): a node that serves it."""
+    from planweave_ros.guarded import GuardedNode
     from planweave_ros.serve_body import serve_body
 
-    made = []
-
     def start(body):
-        made.append(serve_body(make_node("a_body"), body))
+        serve_body(make_node(GuardedNode, "a_body"), body)
         return body
 
-    yield start
-    executor.end()
-    for served in made:
-        served.destroy()
+    return start
 
 
 def test_run_drives_the_body_of_a_running_system_by_the_name_ros(serve):
@@ -129,8 +125,8 @@ def test_a_body_that_stood_still_for_a_moment_is_believed_again(ros, spin_until)
             assert "at(a, table)" in map(str, arm.observe().facts)
             assert arm.execute(pw.Action.parse("pick(a)")).code is not Code.CONTROL_FAILED
     finally:
-        body.kill()
-        body.wait(10)
+        body.terminate()  # a killed one would stay in the graph, and refuse a later test's body
+        body.wait(60.0)
 
 
 def test_without_a_body_it_says_what_to_start():

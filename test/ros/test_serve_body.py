@@ -43,15 +43,13 @@ def serve(make_node):
     from planweave_interfaces.msg import WorldState
     from planweave_interfaces.srv import Look
 
+    from planweave_ros.guarded import GuardedNode
     from planweave_ros.serve_body import serve_body
-
-    made = []
 
     class Served:
         def __init__(self, body, **options):
-            self.node = make_node("a_body")
+            self.node = make_node(GuardedNode, "a_body")
             self.served = serve_body(self.node, body, **options)
-            made.append(self.served)
             self.client = client = make_node("client")
             self.worlds, self.phases = [], []
             client.create_subscription(WorldState, "/world_state", lambda m: self.worlds.append(m), LATCHED)
@@ -69,9 +67,7 @@ def serve(make_node):
         def do(self, text, timeout=0.0, sender=b""):
             return wait(self.send(text, timeout, sender).get_result_async()).result
 
-    yield Served
-    for served in made:
-        served.destroy()
+    return Served
 
 
 def wait(future, seconds=60.0):
