@@ -85,10 +85,9 @@ PARAMETERS = [
 
 
 _STILL = 0.45  # s of wall time between words on a scene in which nothing has moved for a while
-_APART = (
-    0.02  # s between the images of two cameras: those of three at once do not fit into DDS's shared memory, and the
-)
-# first of them were lost where the reader had no core at once (config/fastdds.xml)
+# Images of three cameras at once do not fit into DDS's shared memory (config/fastdds.xml), and the first of them were
+# lost where the reader had no core at once.
+_APART = 0.02  # s between the images of two cameras
 _BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
 
 

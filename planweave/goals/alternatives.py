@@ -17,7 +17,8 @@ MOST_CHOICES = 12
 APART = 0.03
 """Metres by which objects must stand apart from left to right to be told by it."""
 
-_NUMBER = re.compile(r"_\d+$")
+NUMBER = re.compile(r"_\d+$")
+"""What tells a thing's name from those of its twins."""
 
 
 def object_question(
@@ -74,7 +75,7 @@ def _whereabouts(domain: Domain, world: World, names: Sequence[str]) -> dict[str
     """Where objects are whose names differ by a number only, as the end of their labels; none where nothing tells."""
     kinds: dict[str, list[str]] = {}
     for name in names:
-        kinds.setdefault(_NUMBER.sub("", name), []).append(name)
+        kinds.setdefault(NUMBER.sub("", name), []).append(name)
     found: dict[str, str] = {}
     for alike in kinds.values():
         if len(alike) > 1:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import AmbiguityError, Clarification, UserQuestion
-from planweave.goals.alternatives import object_question
+from planweave.goals.alternatives import NUMBER, object_question
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.phrase_parser import TooLongError
@@ -20,7 +19,6 @@ _MOST_WORDS = 3  # of a name
 _POINTING = {("that",), ("this",), ("it",), ("that", "one"), ("this", "one"), ("that", "thing"), ("this", "thing")}
 _NO = ("no", "wrong")
 _ARTICLES = ("a", "an", "the")
-_NUMBER = re.compile(r"_\d+$")
 
 
 def bare(words: Sequence[str]) -> str:
@@ -30,7 +28,7 @@ def bare(words: Sequence[str]) -> str:
 
 def look_of(name: str, class_name: str, attributes: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """What tells a thing from others wherever they are: its class, else its name without a number; its attributes."""
-    return class_name or _NUMBER.sub("", name), dict(attributes)
+    return class_name or NUMBER.sub("", name), dict(attributes)
 
 
 def split_naming(sentence: str) -> tuple[bool, Words, str] | None:

@@ -189,20 +189,24 @@ class TaskManager:
                 return self._corrections[request_id]
             if request_id and request_id in self._requests:
                 return sentence  # the id of another task, which is refused
-            corrected = self._corrected() if is_correction(sentence) else self._objected(sentence)
+            newest = next(iter(self.tasks(1)), None)
+            corrected = sentence
+            if is_correction(sentence):
+                corrected = self._corrected(newest)
+            elif newest is not None and not newest.status.state.ended:  # it took the thing that gets a name for another
+                self._give_up(newest, "that is not what was meant", "that is not what was meant")
             if request_id:
                 self._corrections[request_id] = corrected
                 while len(self._corrections) > _REMEMBERED:
                     del self._corrections[next(iter(self._corrections))]
             return corrected
 
-    def _corrected(self) -> str:
+    def _corrected(self, newest: Task | None) -> str:
         """The sentence of the newest task, whose answer was another one; that task is cancelled where it goes on. After
         several answers it is not known which of them is meant, and all are asked again.
 
         Raises GoalError where that task has asked nothing.
         """
-        newest = next(iter(self.tasks(1)), None)
         if newest is None or not newest.answers.entries:
             raise GoalError(
                 "it is not clear of what the other one is meant: the task before has asked nothing; say the whole task"
@@ -214,13 +218,6 @@ class TaskManager:
         else:
             self.memory.correct(newest.answers.entries[-1])
         return newest.answers.sentence or newest.status.sentence
-
-    def _objected(self, sentence: str) -> str:
-        """The sentence that gives a name; the newest task, which took the thing for another, is cancelled."""
-        newest = next(iter(self.tasks(1)), None)
-        if newest is not None and not newest.status.state.ended:
-            self._give_up(newest, "that is not what was meant", "that is not what was meant")
-        return sentence
 
     def _journal(self, task_id: str, lines: Sequence[str] = ()) -> Journal:
         """The record of a task, with its events so far."""

@@ -28,6 +28,7 @@ from planweave_inspect.simulated_arm import info_of
 KEY = "libero_task"
 """Of a scene's metadata: suite/task/initial state."""
 CAMERAS = ("agentview", "robot0_eye_in_hand")
+_SUCCESS = "Success is that of LIBERO's checker."
 _NOTCH = 0.01  # m by which the gripper changes its opening in a step
 
 
@@ -39,7 +40,9 @@ class PlanweaveLibero(EmbodimentBase):
         self._robot = load_robot(ROBOT)
         self._widest = round(self._robot.gripper.opening / _NOTCH)
         pictures = dict.fromkeys(CAMERAS, (size, size))
-        self.info = info_of("planweave_libero", "in LIBERO", self._robot, pictures, 1.0 / STEP, seedable=False)
+        self.info = info_of(
+            "planweave_libero", "in LIBERO", self._robot, pictures, 1.0 / STEP, _SUCCESS, seedable=False
+        )
 
     def reset(self, scene: Scene, *, seed: int | None = None) -> Observation:
         """Load the task that the scene's metadata names; what is random in LIBERO is its initial state."""

@@ -8,6 +8,7 @@ an open hand where something is put somewhere: what is reached for a moment does
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -35,11 +36,12 @@ _AHEAD = 2.0  # periods in which a target is reached, if nothing else is said: t
 _HOLDS = 20  # steps for which the task must be done
 _OPEN = 0.9  # share of the opening from which the hand holds nothing
 _SEEDS = 2**31  # of scenes
+_SUCCESS = "Success: the task's checker holds on true poses for a second."
 _FINGER_STEP = 0.02  # share of the opening by which a new target must differ
 
 
 @dataclass(frozen=True)
-class Stage:
+class Arrangement:
     """A task that is set up. missing: what of its goal is not so, of true poses of the objects and how far each joint
     of the furniture is open (m, rad); released: whether the hand must be open, since something is put somewhere.
     """
@@ -49,7 +51,7 @@ class Stage:
     released: bool = True
 
 
-class SimulatedArm(EmbodimentBase):
+class SimulatedArm(EmbodimentBase, ABC):
     """robot: name of a description. depth_every: steps between two pictures; cameras are slower than the control."""
 
     name = ""
@@ -65,20 +67,20 @@ class SimulatedArm(EmbodimentBase):
         self._simulator: Simulator | None = None
         self._cameras: list[OverheadCamera] = []
         pictures = {name: (each.height, each.width) for name, each in zip(self.cameras, self._configs)}
-        self.info = info_of(self.name, self.where, self._robot, pictures, HZ)
+        self.info = info_of(self.name, self.where, self._robot, pictures, HZ, _SUCCESS)
 
-    def arrange(self, task: str, seed: int) -> Stage:
+    @abstractmethod
+    def arrange(self, task: str, seed: int) -> Arrangement:
         """The task, with objects moved by the seed; raises PlanweaveError."""
-        raise NotImplementedError
 
     def reset(self, scene: Scene, *, seed: int | None = None) -> Observation:
         """Set up the task that the scene's metadata names, with objects moved by the seed."""
         try:
             seed = ((scene.init_seed or 0) if seed is None else seed) % _SEEDS
-            self._stage = self.arrange(str(scene.metadata.get(self.key, "")), seed)
+            self._arrangement = self.arrange(str(scene.metadata.get(self.key, "")), seed)
             self.close()
-            model = build_model(self._stage.scene, self._configs, robot=self._robot)
-            self._simulator = Simulator(model, self._stage.scene, self._robot)
+            model = build_model(self._arrangement.scene, self._configs, robot=self._robot)
+            self._simulator = Simulator(model, self._arrangement.scene, self._robot)
             for k, config in enumerate(self._configs):
                 camera = OverheadCamera(model, config, DepthNoise(), seed=seed + k, name=camera_name(k))
                 self._cameras.append(camera)
@@ -108,7 +110,7 @@ class SimulatedArm(EmbodimentBase):
         simulator.step(round(period / simulator.timestep))
         self._steps += 1
         missing = self._missing()
-        holds = self._stage.released and self._opening() < _OPEN
+        holds = self._arrangement.released and self._opening() < _OPEN
         self._held = 0 if missing or holds else self._held + 1
         done = self._held >= _HOLDS
         return StepResult(
@@ -129,11 +131,11 @@ class SimulatedArm(EmbodimentBase):
 
     def _missing(self) -> list[str]:
         """What of the goal is not so."""
-        simulator, scene = self._simulator, self._stage.scene
+        simulator, scene = self._simulator, self._arrangement.scene
         assert simulator is not None
         poses = [simulator.object_pose(index) for index in range(len(scene.objects))]
         bodies = scene_bodies(scene, [(p.tolist(), (x, y, z, w)) for p, (w, x, y, z) in poses])
-        return self._stage.missing(bodies, simulator.fixture_joints())
+        return self._arrangement.missing(bodies, simulator.fixture_joints())
 
     def _opening(self) -> float:
         assert self._simulator is not None
@@ -169,6 +171,7 @@ def info_of(
     robot: RobotDescription,
     cameras: Mapping[str, tuple[int, int]],
     hz: float,
+    success: str,
     seedable: bool = True,
 ) -> EmbodimentInfo:
     """The declaration of an arm. cameras: height and width of their pictures."""
@@ -200,6 +203,6 @@ def info_of(
         docs=(
             f"{robot.title} {where}; base frame: x forward, y to the left, z up. Depth in m "
             f"of the cameras ({', '.join(cameras)}) is in extra['depth']. The last action value is the gripper, 0 "
-            "closed to 1 open. "
+            f"closed to 1 open. {success}"
         ),
     )

@@ -1,4 +1,4 @@
-"""Planweave's simulated arm at a table, and its tabletop tasks."""
+"""Planweave's simulated arm at a table and in a kitchen, with the tasks of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planweave.bench.tabletop_tasks import TASKS, check, load_task
 from planweave.bench.tabletop_variants import variant
 from planweave.simulation.scene import Scene as SimulatedScene
 from planweave.simulation.scene import load_scene
-from planweave_inspect.simulated_arm import SimulatedArm, Stage
+from planweave_inspect.simulated_arm import Arrangement, SimulatedArm
 
 
 class PlanweaveTable(SimulatedArm):
@@ -25,7 +25,7 @@ class PlanweaveTable(SimulatedArm):
 
     name = "planweave_table"
 
-    def arrange(self, task: str, seed: int) -> Stage:
+    def arrange(self, task: str, seed: int) -> Arrangement:
         """A tabletop task by name."""
         found = load_task(task)
         scene = _loaded(variant(found, seed).text) if seed else load_scene(found.scene)
@@ -35,7 +35,7 @@ class PlanweaveTable(SimulatedArm):
             start.extend(bodies if not start else ())
             return list(check(found, bodies, start))
 
-        return Stage(scene, missing)
+        return Arrangement(scene, missing)
 
 
 class PlanweaveKitchen(SimulatedArm):
@@ -48,7 +48,7 @@ class PlanweaveKitchen(SimulatedArm):
     cameras = ("overhead", "left", "right")
     where = "at a kitchen counter"
 
-    def arrange(self, task: str, seed: int) -> Stage:
+    def arrange(self, task: str, seed: int) -> Arrangement:
         """A task of the kitchen by name."""
         found = kitchen_task(task)
         scene = _loaded(found.scene(seed or None))
@@ -56,7 +56,7 @@ class PlanweaveKitchen(SimulatedArm):
         def missing(bodies: list[ObjectPose], joints: dict[str, float]) -> list[str]:
             return found.missing(scene, {part_name(name): value for name, value in joints.items()}, bodies)
 
-        return Stage(scene, missing, bool(found.inside or found.on))
+        return Arrangement(scene, missing, bool(found.inside or found.on))
 
 
 def planweave_table_task(tasks: str = "banana_in_bowl,pear_on_plate", seeds: int = 1, max_steps: int = 2400) -> Task:

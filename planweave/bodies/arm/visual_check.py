@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
@@ -30,6 +31,16 @@ class VisualCheck:
             if seen is not None or left <= _PATIENCE:
                 return seen
 
+    def images(self, seconds: float) -> Iterator[float]:
+        """Wait for each image that is taken from now on, for some seconds; gives their stamps (s)."""
+        stamp = self.arm.state().stamp - 1e-9
+        end = time.monotonic() + seconds
+        while (seen := self.next_image(stamp, end - time.monotonic())) is not None:
+            yield seen
+            if time.monotonic() >= end:  # a simulator's looks take no time
+                return
+            stamp = seen
+
     def require(self, since_motion: bool = False) -> None:
         """Wait for an image where the camera is silent, or, if requested, where none has arrived since the last motion;
         raises CONTROL_FAILED where it stays silent.
@@ -45,21 +56,16 @@ class VisualCheck:
 
     def verify(self, name: str, where: str, expected: Literal) -> None:
         """Wait until the camera shows the object at its target; raises GRASP_LOST where it does not."""
-        stamp = self.arm.state().stamp - 1e-9
-        end = time.monotonic() + self.settings.verify_seconds
         elsewhere = 0
         looked = False
-        while True:
-            seen = self.next_image(stamp, end - time.monotonic())
-            if seen is None:
-                break
-            stamp, looked = seen, True
+        for _ in self.images(self.settings.verify_seconds):
+            looked = True
             thing = next((t for t in self.world.things() if t.name == name), None)
             if thing is not None and thing.visible:
                 if self.world.world().holds(expected):
                     return
                 elsewhere += 1
-            if elsewhere >= 3 or time.monotonic() > end:
+            if elsewhere >= 3:
                 break
         if not looked:
             raise SkillFailureError(

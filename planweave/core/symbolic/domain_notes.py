@@ -12,9 +12,9 @@ from planweave.core.pddl.formula import Atom
 from planweave.core.symbolic.schemas import ActionSchema, Predicate
 from planweave.core.symbolic.world import Literal
 
+# What an entry may have; config/domains/tabletop.yaml explains each.
 ACTION_KEYS = ("phrase", "aliases", "inverse", "possibly", "words", "needs", "effect", "untouched", "meanwhile")
 PREDICATE_KEYS = ("phrase", "negative", "goal", "state", "unknown")
-"""What an entry may have; config/domains/tabletop.yaml explains each."""
 _PLACEHOLDER = re.compile(r"{([^{}]*)}")
 
 

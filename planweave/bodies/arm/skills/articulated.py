@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -96,9 +95,8 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
             ):
                 break
         body.mover.phase("verifying", 0.9)
-        if not _comes_into_view(body, name) or not body.world.world().holds(effect):
-            continue
-        if effect.predicate != "closed" or body.articulation(name).is_flush:
+        shown = _comes_into_view(body, name) and body.world.world().holds(effect)
+        if shown and (effect.predicate != "closed" or body.articulation(name).is_flush):
             return
     if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
         raise failure
@@ -126,16 +124,11 @@ def _comes_into_view(body: SkillContext, name: str) -> bool:
 
 def _is_in_view(body: SkillContext, name: str) -> bool:
     """Wait for a look taken from now on that shows a part; whether one came."""
-    stamp = body.arm.state().stamp - 1e-9
-    end = time.monotonic() + body.settings.verify_seconds
-    while True:
-        seen = body.sight.next_image(stamp, end - time.monotonic())
+    for _ in body.sight.images(body.settings.verify_seconds):
         part = body.world.articulation(name)
-        if seen is not None and part is not None and part.visible:
+        if part is not None and part.visible:
             return True
-        if seen is None or time.monotonic() >= end:  # a simulator's looks take no time
-            return False
-        stamp = seen
+    return False
 
 
 def _pull(body: SkillContext, name: str, target: float, tried: list[Array]) -> None:
