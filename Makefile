@@ -15,7 +15,7 @@ RUN = . $(VENV)/planweave.sh && PYTHONDONTWRITEBYTECODE=
 .PHONY: help demo test test-fast bench build setup lint wheel docs lock matrix clean python
 
 help:
-	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
+	@echo 'make demo    prepare what is missing, then let the simulated arm do four sentences (out/demo/)'
 	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some,'
 	@echo '             EXTRAS=vision,realsense also runs the tests of these extras'
 	@echo 'make test-fast  the tests without ROS, OpenGL and what is slow'

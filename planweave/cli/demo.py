@@ -1,4 +1,4 @@
-"""Run three sentences on the simulated arm; the third must fail first and recover.
+"""Run four sentences on the simulated arm; the third must fail first and recover, the fourth is in a kitchen.
 
 Writes to out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
 together result.json and transcript.md, the prompts and replies of the language model.

@@ -38,7 +38,7 @@ VERBS = {
     "setup": ("planweave.cli.setup", "install a simulator that has an environment of its own: libero"),
     "show": ("planweave.cli.show", "show a recorded episode of a bake-off: tree, steps, errors, cost"),
     "replay": ("planweave.cli.replay", "run a recorded episode again without a model, up to the first difference"),
-    "demo": ("planweave.cli.demo", "run three sentences of increasing difficulty, with pictures and a video"),
+    "demo": ("planweave.cli.demo", "run four sentences of increasing difficulty, with pictures and a video"),
 }
 
 EXAMPLES = """\

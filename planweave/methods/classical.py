@@ -23,8 +23,9 @@ from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 
-#: Failures that say that a thing cannot be reached from here; trying the same again is of no use.
-_OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
+#: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
+#: What has stopped the arm on its way may not do so on another.
+_OUT_OF_REACH = {Code.UNREACHABLE: 1, Code.PLANNING_FAILED: 1, Code.COLLISION: 2}
 
 
 def _check_seen(episode: Episode, world: World) -> None:
@@ -151,7 +152,7 @@ class Classical(PaperMode):
                 predicted.discard(action)
                 if outcome.final:
                     return observed
-                if outcome.code in _OUT_OF_REACH:
+                if 0 < _OUT_OF_REACH.get(outcome.code, 0) <= len(failures[action]):
                     now = _circumstances(observed)
                     if now == _circumstances(world):  # else another try may find a way
                         disproved.update((Literal("reachable", (name,)), now) for name in action.args)

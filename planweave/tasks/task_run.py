@@ -48,6 +48,7 @@ from planweave.tasks.task_store import logged_loss
 MODEL_FREE = "classical"
 _RECALLED = "as it was answered before: planweave memory"
 _REFUSALS = 3  # that are told, the newest ones
+_UNSURE = 5.0  # s of looks at what does not become sure
 _RESUME = 10.0  # s; a busy machine may take that long for two images
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class TaskRun:
     set_aside: Callable[[Task], AbstractContextManager[None]]
     fallback: str = MODEL_FREE
     action_timeout: float = 60.0
-    look_seconds: float = 5.0
+    look_seconds: float = 15.0
     await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None
     look_for: Callable[[str], str] = lambda sentence: ""
     namespace: str = ""
@@ -438,7 +439,9 @@ class TaskRun:
             task.canceled.check()
             begun = time.monotonic()
             look = body.look(max(0.0, deadline - begun))
-            if finding is not None and not look.fresh:  # what the looks before have shown says more
+            if finding is None:
+                deadline = min(deadline, time.monotonic() + _UNSURE)
+            elif not look.fresh:  # what the looks before have shown says more
                 break
             finding = confirm(look, goal, began)
             unmet = unmet + 1 if finding.unmet else 0

@@ -103,7 +103,7 @@ def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
         (["run", "--goal", "in(red_cube"], "write it like", 1),
         (["up", "tabeltop"], "did you mean 'tabletop'", 2),
         (["up", "tabletop", "--set", "scene"], "expected OPTION=VALUE", 2),
-        (["demo", "--only", "9"], "expected 1 to 3", 2),
+        (["demo", "--only", "9"], "expected 1 to 4", 2),
     ],
 )
 def test_mistakes_end_with_one_line(arguments, said, code, capsys, monkeypatch):
@@ -376,7 +376,7 @@ def test_only_what_the_model_planned_alone_is_put_down_to_it(success, executed, 
 def test_the_demos_scenes_and_sentences_are_there():
     tasks = demo.load_demo()
     scenes = Path(__file__).resolve().parents[2] / "config" / "scenes"
-    assert [task.system for task in tasks] == ["tabletop", "tabletop", "tabletop"]
+    assert [task.system for task in tasks] == ["tabletop", "tabletop", "tabletop", "kitchen"]
     assert [task.name for task in tasks if task.must_recover] == ["3-slips-and-recovers"]
     assert all((scenes / f"{task.scene}.yaml").is_file() for task in tasks)
 

@@ -249,10 +249,12 @@ def test_classical_plans_again_when_the_world_surprises():
         return replace(world, facts=world.facts | set(literals("on(b, a)")) - set(literals("clear(a); at(b, table)")))
 
     world, action = tabletop(OBJECTS, FACTS), "grab_and_putin(a, left_tray)"
-    body = SymbolicBody(world, {action: [(Code.COLLISION, "touched b", lambda world: world)]})
-    with pytest.raises(NoPlanError):  # a collision disproves that they can be reached, as long as nothing changes
-        Classical().run(episode(ScriptedPlanner(), body, "in(a, left_tray)"))
-    for fault in ((Code.COLLISION, "touched b", moved), (Code.NO_GRASP, "slipped", moved)):
+    for fault, times in ((Code.PLANNING_FAILED, 1), (Code.COLLISION, 2)):
+        body = SymbolicBody(world, {action: [(fault, "b is in the way", lambda world: world)] * times})
+        with pytest.raises(NoPlanError):  # it disproves that they can be reached, as long as nothing changes
+            Classical().run(episode(ScriptedPlanner(), body, "in(a, left_tray)"))
+    once = Code.COLLISION, "touched b", lambda world: world
+    for fault in (once, (Code.COLLISION, "touched b", moved), (Code.NO_GRASP, "slipped", moved)):
         body = SymbolicBody(world, {action: [fault]})
         e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
         Classical().run(e)
