@@ -26,7 +26,7 @@ examples:
   python -m benchmarks real_frames FOLDER --task test
   python -m benchmarks kitchen --seeds 3 --task mug_away plain
   python -m benchmarks idle --runs 5
-  python -m benchmarks policies --repeat 10
+  python -m benchmarks policies --repeat 10 --task table kitchen
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher.one_system import own_domain
+from planweave.simulation.offscreen import choose_gl
 
 #: modules with run(options, console) -> rows of figures
 FIGURES = (
@@ -72,7 +73,14 @@ FIGURES = (
     "kitchen",
     "policies",
 )
-CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen")  # figures of which --task chooses some
+CHOOSABLE = (
+    "tabletop",
+    "kills",
+    "honesty",
+    "real_frames",
+    "kitchen",
+    "policies",
+)  # figures of which --task chooses some
 
 
 def parser() -> argparse.ArgumentParser:
@@ -90,7 +98,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--limit", type=float, default=5.0, help="of core: seconds for one problem (default: 5)")
     add_shared_arguments(
         made,
-        "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test); repeatable",
+        "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test), bodies of "
+        "policies (table, kitchen, libero); repeatable",
         "repetitions of cases of honesty, of stops, of pauses, of two arms",
     )
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
@@ -115,11 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.tasks and options.figures not in CHOOSABLE:
             raise ConfigError(
                 f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
-                f"tabletop and kitchen, cases of kills and honesty, and scenes of real_frames"
+                f"tabletop and kitchen, cases of kills and honesty, scenes of real_frames, and bodies of policies"
             )
         if options.folders and options.figures not in ("core", "sentences", "real_frames"):
             raise ConfigError(f"folders have no meaning for the figures of {options.figures}")
         importlib.import_module("planweave.cli.main").prepare_ros()
+        choose_gl()
         with own_domain("benchmarks"):
             measure = importlib.import_module(f"benchmarks.{options.figures}").run
             runs: list[list[dict[str, Any]]] = [measure(options, console) for _ in range(max(options.runs, 1))]

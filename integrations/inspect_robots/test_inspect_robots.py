@@ -144,6 +144,23 @@ def test_planweave_does_tasks_through_their_program(kind, task, tmp_path):
     assert list(tmp_path.rglob("*.html"))
 
 
+def test_planweave_keeps_rules_in_plain_words(table, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("tabletop:\n  - do not touch the banana\n")
+    policy = PlanweavePolicy(rules=str(rules))
+    policy.bind(table.info)
+    policy.reset(SCENE)
+    observation = table.reset(SCENE)
+    first = observation.state["joint_pos"]
+    while policy.transcript() is None:
+        observation = table.step(policy.act(observation).actions[0]).observation
+    assert policy.transcript()["state"] == "FAILED" and "do not touch the banana" in str(policy.transcript())
+    assert np.abs(observation.state["joint_pos"] - first).max() < 0.01
+    rules.write_text("tabletop:\n  - never frobnicate\n")
+    with pytest.raises(PlanweaveError, match="frobnicate"):
+        PlanweavePolicy(rules=str(rules))
+
+
 @contextlib.contextmanager
 def scripted_model(calls):
     """A double of a chat endpoint that calls tools in turn; gives its address and the requests that came."""

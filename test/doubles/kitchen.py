@@ -27,7 +27,7 @@ from planweave.simulation.simulator import Simulator
 class Kitchen:
     """Furniture of a scene, looked at anew after each skill, and the skills that move it."""
 
-    def __init__(self, scene, seed=0):
+    def __init__(self, scene, seed=0, **settings):
         self.robot = load_robot()
         self.scene, self._seed = scene, seed
         self.simulator = Simulator(build_model(scene, load_camera(), robot=self.robot), scene, self.robot)
@@ -35,7 +35,7 @@ class Kitchen:
         planning_scene = PlanningScene(robot=self.robot, pools=Pools(boxes=600, cylinders=1, held=16))
         kinematics = Kinematics(planning_scene.model, self.robot)
         self.world = LookedWorld(self.look, lambda: self.arm.state().positions, kinematics, self.robot.gripper)
-        settings = SkillSettings(observe=self.robot.observe)
+        settings = SkillSettings(domain=self.domain, observe=self.robot.observe, **settings)
         safety = Safety(kinematics, JointLimits.of(self.robot).scaled(settings.speed, settings.acceleration))
         planner = MotionPlanner(planning_scene, kinematics)
         reaching = ApproachPlanner(planning_scene, kinematics, planner, seconds=30.0)

@@ -44,6 +44,7 @@ from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.workflow.ports import Look
+from planweave.goals.rule_files import RuleFile
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics
@@ -63,14 +64,22 @@ _FORCE = 20.0  # N
 
 class PlanweavePolicy(PolicyBase):
     """camera: its name among the images; the others are looked at while the arm rests. robot: name of a description.
-    method: of planning; model: as for pw.run.
+    method: of planning; model: as for pw.run; rules: file of rules in plain words (docs/rules.md), by default that of
+    the nodes.
     """
 
     config = PolicyConfig()
 
     def __init__(
-        self, camera: str = "overhead", robot: str = "fr3", method: str = "classical", model: str = "none"
+        self,
+        camera: str = "overhead",
+        robot: str = "fr3",
+        method: str = "classical",
+        model: str = "none",
+        rules: str = "",
     ) -> None:
+        self._rules = RuleFile(rules)
+        self._rules.in_force()  # so that a wrong one is told before anything moves
         self._camera, self._robot, self._method, self._model = camera, load_robot(robot), method, model
         self._session: _Session | None = None
         self._hz = _HZ
@@ -112,7 +121,7 @@ class _Session:
     """One task in a thread of its own. next() and the thread take turns."""
 
     def __init__(self, policy: PlanweavePolicy, sentence: str, first: Observation) -> None:
-        self.robot, self.camera, self.hz = policy._robot, policy._camera, policy._hz
+        self.robot, self.camera, self.hz, self.rules = policy._robot, policy._camera, policy._hz, policy._rules
         self.result: pw.Result | None = None
         self._inbox: queue.Queue[Observation | None] = queue.Queue()
         self._outbox: queue.Queue[np.ndarray] = queue.Queue()
@@ -283,7 +292,7 @@ class _Body(ArmBody):
 def _body(session: _Session) -> ArmBody:
     robot, period = session.robot, 1.0 / session.hz
     name = str(session.newest.extra.get("domain", "tabletop"))
-    domain, scene = Domain.load(name), PlanningScene(robot=robot)
+    domain, scene = session.rules.load(name), PlanningScene(robot=robot)
     kinematics = Kinematics(scene.model, robot)
     safety = Safety(kinematics, JointLimits.of(robot).scaled(0.4, 0.8))
     targets, fingers = _Targets(period, _state(session).positions), _Fingers(robot.gripper.opening, period)
