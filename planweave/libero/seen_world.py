@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TURNED = np.diag([-1.0, -1.0, 1.0])
 """From LIBERO's frame, and that of the robot's base, to the person's."""
-_UNSURE = 0.01  # m by which the middles of two things may be wrong against each other, as they are seen
+_UNSURE = 0.015  # m by which the middles of two things may be wrong against each other, as they are seen
 _CENTRED = 0.03 - _UNSURE  # m between those of an item that was put on another and of that one; LIBERO wants 0.03
 
 

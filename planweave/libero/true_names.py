@@ -18,7 +18,7 @@ _STATES = {"stove": {"turnon": "on", "": "off"}, "microwave": {"open": "open", "
 CALLED = {"cabinet": "wooden_cabinet"}  # as LIBERO's sentences have it
 
 
-_Row: TypeAlias = tuple[str, np.ndarray, np.ndarray, str]  # class, low and high corner, state
+_Row: TypeAlias = tuple[str, np.ndarray, np.ndarray, str, str]  # class, low and high corner, state, colour
 
 
 class TrueNamer:
@@ -33,10 +33,11 @@ class TrueNamer:
             if thing["bounds"]:
                 low, high = np.split(np.array(thing["bounds"]), 2)
                 low[:2], high[:2] = -high[:2], -low[:2]
-                kind = known[thing["category"]]["class"]
+                category = known[thing["category"]]
+                kind = category["class"]
                 words = _STATES.get(kind, {})  # by LIBERO's predicate; under none, where it says none of them
                 now = next((word for fact, word in words.items() if (fact, name) in told), words.get("", ""))
-                self._rows.append((kind, low, high, now))
+                self._rows.append((kind, low, high, now, category.get("color", "")))
 
     def names(
         self, pictures: Sequence[Any], things: Sequence[Any], words: str = "", changing: Collection[str] = ()
@@ -46,12 +47,13 @@ class TrueNamer:
         nearest = [self._nearest(np.array(mark.position)) for mark in things]
         found = []
         for k, (row, away) in enumerate(nearest):
-            kind, _, _, state = self._rows[row]
+            kind, _, _, state, colour = self._rows[row]
             whole = max((j for j, (other, _) in enumerate(nearest) if other == row), key=lambda j: _volume(things[j]))
             if away > _AWAY:
                 found.append(Named("nothing"))
             elif k == whole:
-                found.append(Named(CALLED.get(kind, kind), drawers=3 if kind == "cabinet" else 0, state=state))
+                drawers = 3 if kind == "cabinet" else 0
+                found.append(Named(CALLED.get(kind, kind), colour, drawers=drawers, state=state))
             else:
                 found.append(Named("handle" if kind == "cabinet" else "part", part_of=whole + 1))
         return found
