@@ -36,7 +36,7 @@ def body_on(simulator: LiberoSimulator, name: str, view: str) -> tuple[LiberoTas
     task = simulator.load(name, joints=True)
     if view == TRUTH:
         return task, LiberoBody(simulator, task, view)
-    namer = TrueNamer(task.state) if view == NAMED else None
+    namer = TrueNamer(simulator.state) if view == NAMED else None
     return task, LiberoBody(simulator, blinded(task), CAMERA, namer)
 
 

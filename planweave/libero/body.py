@@ -29,7 +29,7 @@ from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.views import LiberoView, SeenView, TruthView
 from planweave.perception.vision_names import VisionNamer, vision_client, vision_timeout
 
-NAMING = Budget(requests=6, tokens=120_000)
+NAMING = Budget(requests=12, tokens=120_000)
 """Of requests to the vision model for one loading of a task."""
 _SETTINGS = SkillSettings(
     speed=1.0,

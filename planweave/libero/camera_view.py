@@ -21,7 +21,7 @@ from planweave.libero.seen_world import TURNED, Seen, seen_world
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.robot_filter import RobotState, robot_mask
-from planweave.perception.seen_things import marked_segment, named_things, resting, shown_segments
+from planweave.perception.seen_things import SeenThing, marked_segment, named_things, resting, shown_segments
 from planweave.perception.segmentation import Segmentation, find_segments
 from planweave.perception.vision_names import Marked, Named
 from planweave.robots import load_robot
@@ -30,6 +30,7 @@ CAMERAS = ("agentview", "robot0_eye_in_hand")
 WIDTH, HEIGHT = 640, 480
 NEAREST, FARTHEST, ASIDE = 0.2, 1.1, 0.65  # m from the robot's base within which things are looked for
 BELOW, ABOVE = 0.12, 0.7  # m below and above it
+_ROUND = 0.01  # m around a thing in which its pixels lie
 CHANGING = ("microwave", "stove")
 """Classes whose state only a look tells."""
 
@@ -58,6 +59,11 @@ class CameraView:
         robot: its `joints` (rad), `gripper` (m, two fingers) and `base` (m; turned as LIBERO's frame).
         """
         return see(self._domain, self.pictures(), sentence, robot, self._namer, stamp)
+
+    def states(self, views: Sequence[DepthView], things: Sequence[SeenThing], sentence: str) -> list[str]:
+        """What the namer says now of the states of things, "" where it says nothing; raises ModelError."""
+        marked = [_marked(thing, views) for thing in things]
+        return [named.state for named in self._namer.names([v.rgb for v in views], marked, sentence, CHANGING)]
 
     def views(self, robot: Mapping[str, Sequence[float]]) -> list[DepthView]:
         """Pictures of now with their depth, without names."""
@@ -103,6 +109,15 @@ def depth_view(picture: Picture, robot: Mapping[str, Sequence[float]]) -> DepthV
     view = DepthView(picture.camera, picture.rgb, picture.depth, intrinsics, in_base)
     hidden = robot_mask(view, state)
     return replace(view, camera_to_frame=Pose(TURNED @ turn, TURNED @ picture.position), hidden=hidden)
+
+
+def _marked(thing: SeenThing, views: Sequence[DepthView]) -> Marked:
+    """A known thing as a namer is shown it: its pixels are those of points within its bounds."""
+    low, high = thing.bounds
+    masks = [view.valid & ((view.points > low - _ROUND) & (view.points < high + _ROUND)).all(axis=2) for view in views]
+    x, y, z = ((low + high) / 2).tolist()
+    dx, dy, dz = (high - low).tolist()
+    return Marked([mask if mask.any() else None for mask in masks], (x, y, z), (dx, dy, dz), thing.colours)
 
 
 def cut(views: Sequence[DepthView], base: np.ndarray) -> Segmentation:

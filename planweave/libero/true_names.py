@@ -5,7 +5,7 @@ What cameras, memory and arm make of a task can so be told from what names make 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,11 +22,15 @@ _Row: TypeAlias = tuple[str, np.ndarray, np.ndarray, str, str]  # class, low and
 
 
 class TrueNamer:
-    """Answers as a model without a fault would, from a state (see planweave.libero.truth). asked: how many times."""
+    """Answers as a model without a fault would. look: the state now (planweave.libero.truth); asked: how many times."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    def __init__(self, look: Callable[[], Mapping[str, Any]]) -> None:
         self.asked = 0
+        self._look = look
         self._rows: list[_Row] = []
+
+    def _see(self) -> None:
+        state, self._rows = self._look(), []
         known = {**categories()["items"], **categories()["fixtures"]}
         told = {(row[0], row[1]) for row in state.get("facts", ()) if len(row) == 2}
         for name, thing in state["things"].items():
@@ -44,6 +48,7 @@ class TrueNamer:
     ) -> list[Named]:
         """A name for every mark; of several on one thing the largest is the thing, the others its parts."""
         self.asked += 1
+        self._see()
         nearest = [self._nearest(np.array(mark.position)) for mark in things]
         found = []
         for k, (row, away) in enumerate(nearest):

@@ -5,6 +5,7 @@ Simulated time passes only in steps, so that a look after which the arm has not 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -17,11 +18,12 @@ from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
+from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.libero import things
 from planweave.libero.arm import LiberoArm
-from planweave.libero.camera_view import CameraView
+from planweave.libero.camera_view import CHANGING, CameraView
 from planweave.libero.client import LiberoSimulator, LiberoTask
 from planweave.libero.geometry import Geometry, pose
 from planweave.libero.seen_world import TURNED, seen_world, solid_thing
@@ -32,6 +34,7 @@ from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing, resting
 
 Array = NDArray[np.float64]
+_TOUCHES, _NEAR = 0.03, 0.15  # m from a thing at which the hand may change its state, and may just have done so
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
 _RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "behind", "near", "between"})
 
@@ -104,7 +107,8 @@ class SeenView:
     def __init__(
         self, cameras: CameraView, sentence: str, base: Sequence[float], domain: Domain, arm: LiberoArm
     ) -> None:
-        self._cameras, self._domain, self._arm = cameras, domain, arm
+        self._cameras, self._domain, self._arm, self._sentence = cameras, domain, arm, sentence
+        self._touched = set[str]()  # what may have changed its state since that was looked at
         self._base = np.asarray(base, float)[:3]
         self._carried: Thing | None = None
         self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
@@ -129,6 +133,7 @@ class SeenView:
             return self._last, held
         views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
         self._memory.things = self._furniture.look(views, self._memory.things)
+        self._look_at_states(views, tcp_to_base)
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         if held is None and self._carried is not None:
             there = put.get(self._carried.name, self._carried)
@@ -139,6 +144,31 @@ class SeenView:
             self._memory.update(views, stamp, held.thing.name if held is not None else "")
         self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
         return self._last, held
+
+    def _look_at_states(self, views: Sequence[DepthView], tcp_to_base: Array) -> None:
+        """Ask for the states of things that the hand may have changed since the look before; while it is at one, and
+        where nothing answers, its state is unknown.
+        """
+        tool = TURNED @ (tcp_to_base[:3, 3] + self._base)
+        found, left = dict[str, str](), list[SeenThing]()
+        for thing in self._memory.things:
+            if thing.named.class_name.rsplit("_", 1)[-1] not in CHANGING:
+                continue
+            low, high = thing.bounds
+            away = float(np.linalg.norm(np.maximum(0.0, np.maximum(low - tool, tool - high))))
+            if away < _NEAR:
+                self._touched.add(thing.name)
+            if thing.name in self._touched:
+                found[thing.name] = ""
+                left += [thing] if away > _TOUCHES else []
+        if left:
+            with contextlib.suppress(ModelError):  # they are asked for at the next look
+                found |= zip((thing.name for thing in left), self._cameras.states(views, left, self._sentence))
+                self._touched -= {thing.name for thing in left}
+        self._memory.things = tuple(
+            replace(t, named=replace(t.named, state=found[t.name])) if t.name in found else t
+            for t in self._memory.things
+        )
 
     def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
         """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""

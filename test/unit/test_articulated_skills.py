@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from planweave.bodies.arm.failures import SkillFailureError
@@ -17,7 +18,7 @@ class Stub:
 
     def __init__(self, *openness, hidden_after=9):
         """hidden_after: attempts after which the part is not in view any more."""
-        self._left, self._shown = list(openness), hidden_after
+        self._left, self._shown, self.half_turns = list(openness), hidden_after, False
         self.now = 1.0
         self.arm = SimpleNamespace(state=lambda: SimpleNamespace(stamp=0.0))
         self.mover = SimpleNamespace(phase=lambda name, progress: None)
@@ -28,7 +29,15 @@ class Stub:
         self.observed = 0
 
     def articulation(self, name):
-        return SimpleNamespace(is_flush=self.now < 0.001, value=self.now, range=(0.0, 1.0), visible=self._shown > 0)
+        return SimpleNamespace(
+            half_turns=self.half_turns,
+            is_flush=self.now < 0.001,
+            value=self.now,
+            range=(0.0, 1.0),
+            open_end=1.0,
+            closed_end=0.0,
+            visible=self._shown > 0,
+        )
 
     def push(self, tried):
         tried.append(object())
@@ -36,6 +45,9 @@ class Stub:
         self._shown -= 1
 
     def go_observe(self):
+        self.observed += 1
+
+    def look_anew(self):
         self.observed += 1
 
 
@@ -101,3 +113,29 @@ def test_a_handle_that_was_missed_is_taken_in_another_way():
 
     articulated._until(body, "door", SHUT, slippery)
     assert body.now == 0.0
+
+
+@pytest.mark.parametrize(("works", "turned"), [(1.0, [1.0]), (-1.0, [1.0, -1.0])])
+def test_a_knob_is_turned_the_other_way_where_the_first_has_no_effect(monkeypatch, works, turned):
+    body, done = Stub(), []
+    body.half_turns = True
+    body.world.world = lambda: SimpleNamespace(
+        holds=lambda literal: (literal.predicate == "turned_on") == (works in done) and literal.positive
+    )
+
+    def turn(body, name, target, tried):
+        done.append(float(np.sign(target - body.now)))
+        tried.append(object())
+
+    monkeypatch.setattr(articulated, "_turn", turn)
+    articulated.turn_on(body, "stove")
+    assert done == turned and body.observed
+
+
+def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
+    body = Stub()
+    body.half_turns, body.world.world = True, lambda: SimpleNamespace(holds=lambda literal: False)
+    monkeypatch.setattr(articulated, "_turn", lambda *_: pytest.fail("it was turned"))
+    with pytest.raises(SkillFailureError, match="not seen whether stove is on") as failure:
+        articulated.turn_on(body, "stove")
+    assert failure.value.code is Code.CONTROL_FAILED

@@ -28,7 +28,7 @@ KITCHEN = Domain.load("kitchen")
 @pytest.fixture
 def body():
     simulator = RecordedSimulator()
-    found = LiberoBody(simulator, blinded(simulator.load("x")), "camera", TrueNamer({"things": THINGS}))
+    found = LiberoBody(simulator, blinded(simulator.load("x")), "camera", TrueNamer(lambda: {"things": THINGS}))
     assert not simulator.poisoned
     return found
 
@@ -125,7 +125,7 @@ def test_an_episode_in_the_simulator_by_pictures_alone():
 
     with Blind() as simulator:
         task = simulator.load("libero_object/9/0", joints=True)
-        body = LiberoBody(simulator, blinded(task), "camera", TrueNamer(task.state))
+        body = LiberoBody(simulator, blinded(task), "camera", TrueNamer(lambda: task.state))
         goal = read_sentence(KITCHEN, body.observe(), task.language).goal
         outcomes = [body.execute(action, timeout=1000.0) for action in solve(KITCHEN, body.observe(), goal, 30.0)]
         claimed = all(body.observe().holds(literal) for literal in goal)

@@ -38,7 +38,8 @@ class Articulation:
     """A joint of a thing: kind (slide, hinge), unit axis, anchor, range and value (m or rad).
 
     parts: what it moves; rest: the other parts of the thing; visible: seen in the newest look, else remembered;
-    precision: by how much the value may be wrong.
+    precision: by how much the value may be wrong. half_turns: the value is known but for half turns, and nobody knows
+    which way is on: of a knob that is seen.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Articulation:
     rest: tuple[Part, ...] = ()
     visible: bool = True
     precision: float = 0.0
+    half_turns: bool = False
 
     @property
     def open_end(self) -> float:
@@ -72,6 +74,12 @@ class Articulation:
     def is_flush(self) -> bool:
         """Whether it is shut, as far as is known, and not just nearly."""
         return abs(self.value - self.closed_end) <= max(_FLUSH * abs(self.open_end), self.precision)
+
+    def nearest(self, value: float) -> float:
+        """The value next to the present one that means the same."""
+        if not self.half_turns:
+            return value
+        return self.value + math.remainder(value - self.value, math.pi)
 
     def moved(self, value: float) -> Array:
         """What brings the moving part from where it is to where it will be at a value."""

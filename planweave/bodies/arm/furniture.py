@@ -101,6 +101,7 @@ class Furniture:
             rest,
             found.visible,
             _NOISE[found.kind],
+            found.name.endswith("knob"),
         )
 
     def facts(self) -> set[Literal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,6 +29,7 @@ _STEPS = 16  # poses along the motion of a joint
 _OPEN = {"slide": 0.93, "hinge": 0.75}  # share of the range to which drawers and doors are opened
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
 _TURNED = 0.32  # share of a knob's range that turns it on
+_KNOB = 0.7  # rad by which a knob is turned of which that is not known
 _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
 _CONTACT = (Code.CONTROL_FAILED, Code.COLLISION)  # what moves along, or is pushed shut, ends where it ends
 _EMPTY = 0.004  # the fingers hold nothing below this, m
@@ -57,15 +59,41 @@ def close(body: SkillContext, name: str) -> None:
 
 def turn_on(body: SkillContext, name: str) -> None:
     """Turn a knob on."""
-    target = _TURNED * body.articulation(name).open_end
-    _until(body, name, Literal("turned_on", (name,)), lambda tried: _turn(body, name, target, tried))
+    part = body.articulation(name)
+    _turn_until(body, name, Literal("turned_on", (name,)), _TURNED * part.open_end, 1.0)
 
 
 def turn_off(body: SkillContext, name: str) -> None:
     """Turn a knob off."""
     part = body.articulation(name)
-    target = part.closed_end - np.sign(part.open_end) * _OFF
-    _until(body, name, Literal("turned_off", (name,)), lambda tried: _turn(body, name, target, tried))
+    target = part.closed_end - float(np.sign(part.open_end)) * _OFF
+    _turn_until(body, name, Literal("turned_off", (name,)), target, -1.0)
+
+
+def _turn_until(body: SkillContext, name: str, effect: Literal, target: float, sense: float) -> None:
+    """Turn a knob to a value; where nobody knows which way is on, one way, and the other where that has no effect.
+    Nothing moves where it is not seen either whether what it turns on is on.
+    """
+    part, known = body.articulation(name), body.world.world()
+    targets = [target]
+    if part.half_turns:
+        if not any(known.holds(Literal(state, (name,))) for state in ("turned_on", "turned_off")):
+            raise SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"it is not seen whether {name} is on, so that turning its knob could not be verified",
+            )
+        targets = [part.value + sense * _KNOB, part.value - sense * _KNOB]
+    values = itertools.cycle(targets)
+    tried: dict[float, list[Array]] = {value: [] for value in targets}
+
+    def attempt(every: list[Array]) -> None:
+        value = next(values)
+        try:
+            _turn(body, name, value, tried[value])
+        finally:
+            every[:] = [pose for poses in tried.values() for pose in poses]
+
+    _until(body, name, effect, attempt)
 
 
 def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[list[Array]], None]) -> None:
@@ -95,7 +123,12 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
             ):
                 break
         body.mover.phase("verifying", 0.9)
-        shown = _comes_into_view(body, name) and body.world.world().holds(effect)
+        if body.articulation(name).half_turns:  # what it turned on shows that, not the knob
+            body.look_anew()
+            shown = True
+        else:
+            shown = _comes_into_view(body, name)
+        shown = shown and body.world.world().holds(effect)
         if shown and (effect.predicate != "closed" or body.articulation(name).is_flush):
             return
     if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
@@ -143,6 +176,7 @@ def _pull(body: SkillContext, name: str, target: float, tried: list[Array]) -> N
 
 def _turn(body: SkillContext, name: str, target: float, tried: list[Array]) -> None:
     part = body.articulation(name)
+    target = part.nearest(target)
 
     def ways() -> Iterator[tuple[Array, Array, float]]:
         for pose, width in part.turns(body.gripper):
