@@ -66,11 +66,11 @@ class SceneMemory:
         """
         if taken:
             self._taken = self.thing(name)
-            if self._taken is not None and evidence(self._taken.points, views).is_there:
-                return None
         if self._taken is None:
             return None
         now = self._taken.moved(motion)
+        if taken and evidence(_vacated(self._taken.points, now.points), views).is_there:
+            return None
         found = self._offset(now, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE))
         if found is None and evidence(_sample(now.points), views).is_gone:
             return None
@@ -177,6 +177,13 @@ class SceneMemory:
 
 def _sample(points: np.ndarray) -> np.ndarray:
     return points[:: max(1, len(points) // _SAMPLE)]
+
+
+def _vacated(before: np.ndarray, now: np.ndarray) -> np.ndarray:
+    """Those points of a thing at its old place in whose cells, and those around them, it is not any more."""
+    low = before.min(axis=0)
+    around = np.concatenate([_cells(now, low) + by for by in product((-1, 0, 1), repeat=3)])
+    return before[~np.isin(_keys(_cells(before, low)), _keys(around))]
 
 
 def _cells(points: np.ndarray, low: np.ndarray) -> np.ndarray:

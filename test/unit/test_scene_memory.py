@@ -131,3 +131,11 @@ def test_pictures_look_through_where_nothing_is():
     assert evidence(cup.points, shots).is_there
     assert evidence(cup.points + (0.0, 0.0, 0.3), shots).is_gone
     assert not evidence(cup.points + (5.0, 0.0, 0.0), shots).is_there
+
+
+@pytest.mark.parametrize(("rise", "is_held"), [(0.04, True), (0.0, False)])
+def test_a_tall_thing_that_was_lifted_a_little_still_fills_most_of_its_old_place(rise, is_held):
+    bottle = ((-0.02, 0.1, 0.0), (0.02, 0.14, 0.16), RED)
+    kept = memory(("bottle", bottle), ("box", BOX))
+    found = kept.carry("bottle", by(0.0, 0.0, 0.04), views(shifted(bottle, 0.0, 0.0, rise), BOX), 1.0, taken=True)
+    assert (found is not None) is is_held

@@ -179,6 +179,26 @@ def test_an_arm_that_was_held_off_its_path_is_not_moved_again_by_itself(bench):
     assert len(tried) == 2
 
 
+@pytest.mark.parametrize(("above", "held"), [(0.01, True), (0.03, False)])
+def test_fingers_that_touch_the_ground_a_little_early_close_there(bench, above, held):
+    follow, tried = bench.arm.follow, []
+
+    def touches(trajectory, watch=None):
+        tried.append(trajectory)
+        follow(trajectory, watch)
+        if len(tried) == 2:
+            line, forward = trajectory.positions, bench.skills.reaching.kinematics.forward
+            down = [np.linalg.norm(forward(q)[:3, 3] - forward(line[-1])[:3, 3]) for q in line]
+            bench.arm.q = line[int(np.argmin(np.abs(np.array(down) - above)))]
+            raise SkillFailureError(Code.CONTROL_FAILED, "the arm did not reach the end of its motion")
+
+    bench.arm.follow = touches
+    if held:
+        assert "holding(red_cube)" in run(bench, "grasp(red_cube)")
+    else:
+        fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
+
+
 def test_another_grasp_is_tried_where_retries_are_set(planning_scene):
     bench = Bench(planning_scene, retries=read_policies(["NO_GRASP 1 other_grasp"]))
     bench.world.show(cube("red_cube", 0.45, 0.0))

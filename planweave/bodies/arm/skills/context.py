@@ -185,10 +185,15 @@ class SkillContext:
             path = self.mover.plan_to(goal)
         self.mover.move(path, *moving, watch=self.carrying())
 
-    def is_far(self, joints: Array) -> bool:
-        """Whether the tool is farther than a touch-down can explain from where joint positions (n,) rad have it."""
-        forward = self.reaching.kinematics.forward
-        return math.dist(forward(self.arm.state().positions)[:3, 3], forward(joints)[:3, 3]) > _TOUCHED
+    def touched_down(self, line: Array) -> Array | None:
+        """The part of a line (n, joints) that the arm has gone where it stopped at most as far before its end as the
+        ground may be higher than it was seen; None where it is farther away.
+        """
+        now, forward = self.arm.state().positions, self.reaching.kinematics.forward
+        if math.dist(forward(now)[:3, 3], forward(line[-1])[:3, 3]) > _TOUCHED:
+            return None
+        nearest = int(np.linalg.norm(line - now, axis=1).argmin())
+        return np.vstack([line[: max(nearest, 1)], now])
 
     def leave_out_touched(self) -> None:
         """Take out of the planning scene what the hand touches already, for the way back out of there."""

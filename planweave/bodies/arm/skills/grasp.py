@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planweave.bodies.arm.approach_planning import Approach, held_in
 from planweave.bodies.arm.failures import SkillFailureError
@@ -85,7 +86,14 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
     mover.move(approach.path, "approaching", 0.2)
     if abs(body.arm.state().width - approach.opening) > 0.002:
         mover.grip(approach.opening)
-    mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
+    try:
+        mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
+    except SkillFailureError as error:
+        # What the thing stands on may be a little higher than it was seen.
+        line = body.touched_down(approach.line) if error.code is Code.CONTROL_FAILED else None
+        if line is None:
+            raise
+        approach = replace(approach, line=line)
     mover.phase("closing", 0.6)
     opened = body.arm.state().width
     state = mover.grip(0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import regrasp_planning, solid_placement
@@ -196,9 +197,11 @@ def _lower(body: SkillContext, name: str, approach: Approach, where: str) -> Non
     except SkillFailureError as error:
         if error.code is Code.GRASP_LOST:
             body.draw_back()
-        if error.code not in (Code.CONTROL_FAILED, Code.COLLISION) or body.is_far(approach.line[-1]):
+        held_up = error.code in (Code.CONTROL_FAILED, Code.COLLISION)
+        line = body.touched_down(approach.line) if held_up else None  # a little earlier than was expected
+        if line is None:
             raise
-        # It has touched down a little earlier than was expected.
+        approach = replace(approach, line=line)
     _release(body, approach, held)
 
 
