@@ -108,29 +108,38 @@ def load_system(name: str, config: Path | None = None) -> System:
     config = config or config_dir()
     path = config / "systems.yaml"
     table = _read(path)
-    if name not in table:
-        raise UnknownNameError("system", name, table)
+    if name not in table["systems"]:
+        raise UnknownNameError("system", name, table["systems"])
     try:
-        entry = table[name]
+        entry = table["systems"][name]
         nodes = tuple(
             NodeSpec(
-                node["name"],
-                tuple(config / file for file in _listed(node["parameters"])),
-                **{kind: tuple(node.get("ready", {}).get(kind, ())) for kind in ("services", "actions", "topics")},
+                node,
+                tuple(config / file for file in _listed(files)),
+                **{kind: tuple(table["nodes"][node].get(kind, ())) for kind in ("services", "actions", "topics")},
             )
-            for node in entry["nodes"]
+            for node, files in entry["nodes"].items()
         )
-        files = {node.name: node.parameter_files for node in nodes}
-        options = tuple(
-            Option(
-                key, its, row["parameter"], _value(files[its[0]], its[0], row["parameter"]), row.get("description", "")
-            )
-            for key, row in entry.get("options", {}).items()
-            for its in [tuple(_listed(row["node"]))]
-        )
+        options = tuple(_option(key, table["options"][key], nodes) for key in entry.get("options", ()))
         return System(name, entry["description"], nodes, options, bool(entry.get("alone", False)))
     except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
+        raise ConfigError(f"{path}: the system {name!r} lacks or misspells {error}") from None
+
+
+def system_names(config: Path | None = None) -> list[str]:
+    """Names of all systems."""
+    return list(_read((config or config_dir()) / "systems.yaml")["systems"])
+
+
+def _option(key: str, row: dict[str, Any], nodes: Iterable[NodeSpec]) -> Option:
+    """An option for those of its nodes that a system has."""
+    files = {node.name: node.parameter_files for node in nodes}
+    its = tuple(node for node in _listed(row["node"]) if node in files)
+    if not its:
+        raise KeyError(f"{row['node']}, whose option {key} is")
+    name = row.get("name", key)
+    parameter = row.get("parameter", name)
+    return Option(name, its, parameter, _value(files[its[0]], its[0], parameter), row.get("description", ""))
 
 
 def with_page(system: System, config: Path | None = None) -> System:
@@ -147,7 +156,7 @@ def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
     Several names where systems differ in parameters only.
     """
     config = config or config_dir()
-    nodes = {name: {n.name for n in load_system(name, config).nodes} for name in _read(config / "systems.yaml")}
+    nodes = {name: {n.name for n in load_system(name, config).nodes} for name in system_names(config)}
     ours = set(running) & set().union(*nodes.values())
     return [name for name, its in nodes.items() if its == ours]
 
@@ -185,7 +194,10 @@ def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The tables of the file; raises ConfigError."""
     table = read_yaml(path)
-    if not isinstance(table, dict):
-        raise ConfigError(f"{path}: expected a table of names at the top")
-    return table
+    tables = table if isinstance(table, dict) else {}
+    for name in ("nodes", "options", "systems"):
+        if not isinstance(tables.get(name), dict):
+            raise ConfigError(f"{path}: expected the tables nodes, options and systems; {name} is none")
+    return tables

@@ -13,8 +13,7 @@ from catkin_pkg.package import parse_package
 from doubles.environment import python_path
 from unit.test_architecture import ROS, imported, python_files
 
-from planweave.core.base.yaml_files import read_yaml
-from planweave.launcher.systems import load_system, with_page
+from planweave.launcher.systems import load_system, system_names, with_page
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
@@ -152,8 +151,7 @@ def test_every_program_and_part_of_the_entry_points_is_there(given):
     parts = given["entry_points"]
     nodes = {row.split(" = ")[0] for row in parts["console_scripts"]} - {"planweave"}
     assert nodes == {path.parent.name for path in ROOT.glob("*_node/node.py")}
-    systems = read_yaml(ROOT / "config/systems.yaml")
-    assert nodes == {node.name for name in systems for node in with_page(load_system(name)).nodes}
+    assert nodes == {node.name for name in system_names() for node in with_page(load_system(name)).nodes}
     for group, rows in parts.items():
         for row in rows:
             module, _, name = row.split(" = ")[1].partition(":")

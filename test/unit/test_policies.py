@@ -6,7 +6,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 pytestmark = pytest.mark.slow
 
@@ -59,11 +58,11 @@ def test_what_cannot_be_a_namespace_is_refused():
 
 def test_the_file_is_as_the_tool_writes_it_and_has_every_node():
     """Order and form: what was edited by hand would change when the tool writes the file anew."""
-    from planweave.launcher.systems import load_system, with_page
+    from planweave.launcher.systems import load_system, system_names, with_page
     from planweave_ros.graph import policies, read_policies
 
     text = FILE.read_text()
     found = read_policies(text)
     assert policies(found) == text
-    systems = [with_page(load_system(name)) for name in yaml.safe_load((ROOT / "config" / "systems.yaml").read_text())]
+    systems = [with_page(load_system(name)) for name in system_names()]
     assert {node.name for system in systems for node in system.nodes} <= found.keys()

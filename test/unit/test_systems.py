@@ -11,20 +11,20 @@ from doubles import launch_api
 
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.paths import config_dir
-from planweave.launcher.systems import PAGE, load_system, parameters_of, systems_of, with_page
+from planweave.launcher.systems import PAGE, load_system, parameters_of, system_names, systems_of, with_page
 
 ROOT = Path(__file__).resolve().parents[2]
-SYSTEMS = sorted(yaml.safe_load((config_dir() / "systems.yaml").read_text()))
+SYSTEMS = sorted(system_names())
 
 
 @pytest.fixture
 def config(tmp_path):
     """A small config folder that a test can break."""
     (tmp_path / "systems.yaml").write_text(
-        "small:\n  description: two nodes\n  nodes:\n"
-        "    - {name: a_node, parameters: a.yaml, ready: {services: [/a/go], topics: [/a/out]}}\n"
-        "    - {name: b_node, parameters: b.yaml}\n"
-        "  options:\n    speed: {node: a_node, parameter: pace, description: how fast}\n"
+        "nodes:\n  a_node: {services: [/a/go], topics: [/a/out]}\n  b_node: {}\n"
+        "options:\n  speed: {node: a_node, parameter: pace, description: how fast}\n"
+        "systems:\n  small:\n    description: two nodes\n    nodes:\n      a_node: a.yaml\n      b_node: b.yaml\n"
+        "    options: [speed]\n"
     )
     (tmp_path / "a.yaml").write_text("a_node:\n  ros__parameters:\n    pace: 1.5\n")
     (tmp_path / "b.yaml").write_text("b_node:\n  ros__parameters: {}\n")
@@ -44,7 +44,7 @@ def test_a_system_is_read_with_defaults_from_the_parameter_files(config):
 
 
 def test_a_later_parameter_file_counts_over_those_before(config):
-    text = (config / "systems.yaml").read_text().replace("parameters: a.yaml", "parameters: [a.yaml, more.yaml]")
+    text = (config / "systems.yaml").read_text().replace("a_node: a.yaml", "a_node: [a.yaml, more.yaml]")
     (config / "systems.yaml").write_text(text)
     (config / "a.yaml").write_text("a_node:\n  ros__parameters:\n    pace: 1.5\n    colour: {hue: 3, tone: 4}\n")
     (config / "more.yaml").write_text("a_node:\n  ros__parameters:\n    colour: {hue: 7}\n")
@@ -97,8 +97,8 @@ def test_a_system_is_told_by_the_nodes_that_run(name):
     ("file", "text", "said"),
     [
         ("systems.yaml", "small: [", r"systems.yaml: line \d"),
-        ("systems.yaml", "small: {nodes: []}", "lacks or misspells 'description'"),
-        ("systems.yaml", "- small", "expected a table"),
+        ("systems.yaml", "{nodes: {}, options: {}, systems: {small: {nodes: {}}}}", "lacks or misspells 'description'"),
+        ("systems.yaml", "- small", "expected the tables nodes, options and systems"),
         ("a.yaml", "a_node: {ros__parameters: {}}", "a.yaml: a_node.*has no 'pace'"),
         ("a.yaml", None, "a.yaml: No such file"),
     ],
