@@ -27,6 +27,7 @@ _TALL = 0.025  # least height of a front, m
 _OUT = (0.012, 0.065)  # a handle stands out of its front by so much, m
 _HANDLE = (0.03, 0.25)  # its longer side, m
 _SAME = 0.04  # a part is found again so near to where its joint has it, m
+_NAMED = 0.15  # one of its name is it within so much: of a front that is half hidden the middle is wrong, m
 _FEW = 12  # points of a handle, at least
 _APART = 0.02  # two fronts are open to different degrees from this on, m
 _ASIDE = 0.25  # share of the width by which a door's handle is off the middle
@@ -124,26 +125,31 @@ def _shut(joints: Sequence[SeenJoint]) -> float:
 
 def remembered(before: Sequence[SeenJoint], now: Sequence[SeenJoint]) -> list[SeenJoint]:
     """The joints of a look with what an earlier one knew: a part keeps its name, and one that is not seen, as below an
-    open drawer, is hidden where it was and not gone.
+    open drawer, is hidden where it was and not gone. Of a front that is half hidden the place is worse than its name.
     """
-    found, left = [], list(now)
-    for old in before:
-        same = next((new for new in left if _is_same(old, new)), None)
-        if same is None:
-            found.append(replace(old, visible=False))
-            continue
-        left.remove(same)
-        found.append(replace(same, name=old.name, most=min(old.most, same.most)))
-    return [*found, *left]
+    found: dict[int, SeenJoint] = {}
+    left = list(now)
+    for as_named in (False, True):
+        for k, old in enumerate(before):
+            alike = [new for new in left if k not in found and _is_same(old, new, as_named)]
+            if alike:
+                found[k] = replace(alike[0], name=old.name, most=min(old.most, alike[0].most))
+                left.remove(alike[0])
+    known = [found.get(k, replace(old, visible=False)) for k, old in enumerate(before)]
+    names = {joint.name for joint in known}
+    return [*known, *(new for new in left if new.name not in names)]
 
 
-def _is_same(old: SeenJoint, new: SeenJoint) -> bool:
-    if old.kind != new.kind:
+def _is_same(old: SeenJoint, new: SeenJoint, as_named: bool) -> bool:
+    """Whether two looks show one joint: at the same place, or as_named one of the same name near there."""
+    if old.kind != new.kind or (as_named and old.name != new.name):
         return False
     if old.kind == "hinge":
-        return bool(np.linalg.norm((new.anchor - old.anchor)[:2]) < _SAME)
-    moved = new.panel.centre - old.panel.centre
-    return bool(np.linalg.norm(moved - old.axis * (moved @ old.axis)) < _SAME)
+        away = float(np.linalg.norm((new.anchor - old.anchor)[:2]))
+    else:
+        moved = new.panel.centre - old.panel.centre
+        away = float(np.linalg.norm(moved - old.axis * (moved @ old.axis)))
+    return away < (_NAMED if as_named else _SAME)
 
 
 # ---- the furniture -----------------------------------------------------------------------------------------------

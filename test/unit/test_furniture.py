@@ -55,6 +55,23 @@ def test_a_part_keeps_its_name_and_one_that_is_hidden_is_remembered():
     assert again.keys() == found.keys() and all(joint.visible for joint in again.values())
 
 
+def test_a_front_that_is_half_hidden_is_known_by_its_name():
+    before = [drawer(), drawer("bottom_drawer", height=0.05)]
+    half_seen = drawer("top_drawer", value=0.15)
+    middle = half_seen.panel.centre + (0.0, 0.06, 0.0)
+    now = [replace(half_seen, panel=replace(half_seen.panel, centre=middle))]
+    found = remembered(before, now)
+    assert [(joint.name, joint.value, joint.visible) for joint in found] == [
+        ("top_drawer", 0.15, True),
+        ("bottom_drawer", 0.0, False),
+    ]
+    far = [replace(half_seen, panel=replace(half_seen.panel, centre=middle + (0.0, 0.3, 0.0)))]
+    assert [(joint.name, joint.visible) for joint in remembered(before, far)] == [
+        ("top_drawer", False),
+        ("bottom_drawer", False),
+    ]
+
+
 def kitchen_of(fixture):
     return Kitchen(parse_scene(SCENE % fixture, find_config("scenes", "blocks").with_name("test.yaml")))
 
