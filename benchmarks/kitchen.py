@@ -84,14 +84,14 @@ class KitchenStage:
         return Played(name, outcome, result.success, true, result.message, time.monotonic() - begun)
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
-        """Load the scene, and wait until the cameras see all of it."""
+        """Load the scene, and wait until the cameras see its furniture and what the case is about."""
         path = self._folder / "scene.yaml"
         path.write_text(case.scene(seed))
         self._scene = load_scene(str(path))
         self._client.load_scene(str(path))
         self._ask(self._forget, Trigger.Request())
         self._seen = []
-        wanted = {thing.kind for thing in (*self._scene.objects, *self._scene.fixtures)}
+        wanted = {fixture.kind for fixture in self._scene.fixtures} | case.things
         try:
             wait_until(lambda: len(self._seen) > _SET and not self._unseen(wanted), PATIENCE / 4, "all to be seen")
         except PlanweaveError:

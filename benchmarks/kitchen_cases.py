@@ -36,6 +36,14 @@ class KitchenCase(KitchenTask):
     during: tuple[Act, ...] = ()
     blind: bool = False
 
+    @property
+    def things(self) -> set[str]:
+        """Kinds of the things that it is about."""
+        handled = {
+            name for act in (*self.before, *self.during) for name in (*act.objects, *([act.watch] * bool(act.when)))
+        }
+        return {*self.inside, *self.on, *self.on.values(), *handled}
+
 
 TASKS = tuple(KitchenCase(**vars(task)) for task in kitchen_tasks.TASKS)
 
