@@ -104,7 +104,7 @@ def _eai_task(row: dict[str, Any], home: dict[str, Any], path: Path) -> HomeTask
 
 
 @dataclass(frozen=True)
-class Run:
+class HomeRun:
     """What a run of one method on one task took, and whether the goal held at its end."""
 
     usage: Usage
@@ -113,7 +113,9 @@ class Run:
     actions: int
 
 
-def run_method(method: str, task: HomeTask, client: ChatClient, settings: PlannerSettings, **options: object) -> Run:
+def run_method(
+    method: str, task: HomeTask, client: ChatClient, settings: PlannerSettings, **options: object
+) -> HomeRun:
     """One run from the start of a scene. A reply that cannot be read ends it, as in the node."""
     body = HomeBody(task.scene)
     simulator = body.home.simulator
@@ -124,4 +126,4 @@ def run_method(method: str, task: HomeTask, client: ChatClient, settings: Planne
     except ParseError as error:
         episode.spend(error.usage)
         episode.tell(message=str(error))
-    return Run(episode.usage, all(map(simulator.holds, task.goal)), episode.corrections, episode.executed)
+    return HomeRun(episode.usage, all(map(simulator.holds, task.goal)), episode.corrections, episode.executed)

@@ -33,7 +33,7 @@ from rich.table import Table
 from std_srvs.srv import Trigger
 
 from benchmarks import honesty_home
-from benchmarks.honesty_cases import CASES, Act, Case, Hand, Reload, Signal, Spot
+from benchmarks.honesty_cases import CASES, Act, HonestyCase, Interference, Reload, Signal, Spot
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bench.tabletop_checks import RESTS, ObjectPose
 from planweave.bench.tabletop_tasks import scene_names
@@ -53,7 +53,7 @@ from planweave_ros.tabletop_runs import Truth
 PATIENCE = 90.0  # wall seconds for one task; for whatever else is waited for, a third of it
 
 
-class Outcome(str, Enum):
+class Judged(str, Enum):
     """What was reported, against the truth."""
 
     RIGHT_SUCCESS = "right success"
@@ -64,18 +64,18 @@ class Outcome(str, Enum):
 
 
 @dataclass(frozen=True)
-class Played:
+class Judgement:
     """How a case went. reported: whether the task said success; true: whether its goal held in the simulator then."""
 
     case: str
-    outcome: Outcome
+    outcome: Judged
     reported: bool
     true: bool
     message: str
     seconds: float
 
 
-class Stage:
+class HonestyTable:
     """The running system, people's hands, and the truth."""
 
     def __init__(self, client: Client, node: Any, folder: Path, nodes: dict[str, NodeProcess], logs: Path):
@@ -101,7 +101,7 @@ class Stage:
     def _saw(self, message: DetectedObjects) -> None:
         self._frames.append({o.name: convert.position_from_msg(o.pose) for o in message.objects})
 
-    def play(self, case: Case) -> Played:
+    def play(self, case: HonestyCase) -> Judgement:
         """One case from its scene to the verdict."""
         begun = time.monotonic()
         try:
@@ -110,15 +110,15 @@ class Stage:
                 self._act(act)
             said, true, came = self._run(case)
         except PlanweaveError as error:
-            return Played(case.id, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+            return Judgement(case.id, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
         finally:
             self._send("perception_node", signal.SIGCONT)
         outcome = verdict(said.success, true, case.blind)
-        if not came and outcome is not Outcome.FALSE_SUCCESS:
-            outcome = Outcome.NOT_PLAYED
-        return Played(case.id, outcome, said.success, true, said.message, time.monotonic() - begun)
+        if not came and outcome is not Judged.FALSE_SUCCESS:
+            outcome = Judged.NOT_PLAYED
+        return Judgement(case.id, outcome, said.success, true, said.message, time.monotonic() - begun)
 
-    def _run(self, case: Case) -> tuple[Any, bool, bool]:
+    def _run(self, case: HonestyCase) -> tuple[Any, bool, bool]:
         """The task's result, whether its goal holds in the simulator, and whether all that was to be done was done."""
         ended, came = threading.Event(), not case.during
         failed: list[PlanweaveError] = []
@@ -149,12 +149,12 @@ class Stage:
         bodies = self._bodies()
         if failed:
             raise failed[0]
-        waits = any(isinstance(act, Hand) and act.when for act in (*case.before, *case.during))
-        if waits and "never came" in self._hand(Hand(camera=True)):
+        waits = any(isinstance(act, Interference) and act.when for act in (*case.before, *case.during))
+        if waits and "never came" in self._hand(Interference(camera=True)):
             came = False
         return result, all(holds(literal, bodies) for literal in goal), came
 
-    def _set(self, case: Case) -> None:
+    def _set(self, case: HonestyCase) -> None:
         """Set the table, and wait until camera and world have all of it, under its names, where it stands."""
         if self._kinds != (kinds := [(o["kind"], o["colour"]) for o in case.table.values()]):
             path = self._folder / f"{case.id}.yaml"
@@ -167,7 +167,7 @@ class Stage:
         else:
             self._answer(self._reset, Trigger.Request())
             places = {name: (*o["position"], 0.0)[:3] for name, o in case.table.items()}
-            self._hand(Hand(move=places, camera=True))
+            self._hand(Interference(move=places, camera=True))
         try:
             self._see_anew(case, 10.0 if self._was_stopped else PATIENCE / 2)
         except SystemDownError:
@@ -176,7 +176,7 @@ class Stage:
             self._signal(Signal("perception_node", "restart"))
             self._see_anew(case, PATIENCE / 2)
 
-    def _see_anew(self, case: Case, seconds: float) -> None:
+    def _see_anew(self, case: HonestyCase, seconds: float) -> None:
         """Have perception_node forget what it saw, and wait until it sees the table as it was set."""
         self._answer(self._forget, Trigger.Request(), repeat=True, seconds=seconds)
         self._frames.clear()
@@ -197,7 +197,7 @@ class Stage:
         )
 
     def _act(self, act: Act) -> None:
-        if isinstance(act, Hand):
+        if isinstance(act, Interference):
             self._hand(act)
         elif isinstance(act, Signal):
             self._signal(act)
@@ -208,7 +208,7 @@ class Stage:
         else:
             time.sleep(act.seconds)
 
-    def _hand(self, act: Hand) -> str:
+    def _hand(self, act: Interference) -> str:
         """Have it done, or waited for; returns what the simulation says."""
         request = Intervene.Request(when=act.when, camera=[] if act.camera is None else [act.camera])
         request.watch = self._names.index(act.watch) if act.watch in self._names else 0
@@ -289,11 +289,11 @@ def _holds(predicate: str, item: ObjectPose, other: ObjectPose) -> bool:
     raise PlanweaveError(f"the honesty cases know no truth of {predicate}; only of in and on")
 
 
-def verdict(said: bool, true: bool, blind: bool) -> Outcome:
+def verdict(said: bool, true: bool, blind: bool) -> Judged:
     """What to make of a report, said or not, and the truth; blind: nothing could show it."""
     if said:
-        return Outcome.RIGHT_SUCCESS if true else Outcome.FALSE_SUCCESS
-    return Outcome.FALSE_FAILURE if true and not blind else Outcome.RIGHT_NO
+        return Judged.RIGHT_SUCCESS if true else Judged.FALSE_SUCCESS
+    return Judged.FALSE_FAILURE if true and not blind else Judged.RIGHT_NO
 
 
 def _places(world: World) -> dict[str, Spot]:
@@ -301,7 +301,7 @@ def _places(world: World) -> dict[str, Spot]:
 
 
 @contextlib.contextmanager
-def running_stage(logs: Path) -> Iterator[Stage]:
+def running_stage(logs: Path) -> Iterator[HonestyTable]:
     """The five nodes of the tabletop system as processes, without a language model."""
     nodes: dict[str, NodeProcess] = {}
     with tempfile.TemporaryDirectory() as folder, Client() as client, spun_node("planweave_honesty") as node:
@@ -311,7 +311,7 @@ def running_stage(logs: Path) -> Iterator[Stage]:
                 nodes[spec.name] = _start(spec.name, logs / f"{spec.name}.log")
             wait_until(lambda: not client.missing(specs), PATIENCE, "the system to be ready")
             time.sleep(2 * MUTUAL_DISCOVERY)  # nothing tells when the servers, too, have discovered these clients
-            yield Stage(client, node, Path(folder), nodes, logs)
+            yield HonestyTable(client, node, Path(folder), nodes, logs)
         finally:
             stop_nodes(list(nodes.values()))
 
@@ -356,22 +356,22 @@ def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
     return [c for c in cases if not options.tasks or c.id in options.tasks] * options.repeat
 
 
-def play_home(case: honesty_home.HomeCase) -> Played:
+def play_home(case: honesty_home.HomeCase) -> Judgement:
     """One case in a home, in this process."""
     begun = time.monotonic()
     try:
         status, true = honesty_home.play(case)
     except PlanweaveError as error:
-        return Played(case.id, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+        return Judgement(case.id, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
     said = status.state is TaskState.SUCCEEDED
-    return Played(case.id, verdict(said, true, False), said, true, status.message, time.monotonic() - begun)
+    return Judgement(case.id, verdict(said, true, False), said, true, status.message, time.monotonic() - begun)
 
 
-def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
+def _rows(played: Sequence[Judgement]) -> list[dict[str, Any]]:
     counts = Counter(p.outcome for p in played)
     seconds = sum(p.seconds for p in played)
 
-    def row(outcome: Outcome, goal: str = "", met: bool | None = None) -> dict[str, Any]:
+    def row(outcome: Judged, goal: str = "", met: bool | None = None) -> dict[str, Any]:
         ids = [p.case for p in played if p.outcome is outcome]
         return {
             "figure": f"honesty: {outcome.value}",
@@ -382,16 +382,16 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
         }
 
     return [
-        row(Outcome.FALSE_SUCCESS, "0", not counts[Outcome.FALSE_SUCCESS]),
-        row(Outcome.FALSE_FAILURE),
-        row(Outcome.NOT_PLAYED, "0", not counts[Outcome.NOT_PLAYED]),
-        row(Outcome.RIGHT_SUCCESS),
-        row(Outcome.RIGHT_NO),
+        row(Judged.FALSE_SUCCESS, "0", not counts[Judged.FALSE_SUCCESS]),
+        row(Judged.FALSE_FAILURE),
+        row(Judged.NOT_PLAYED, "0", not counts[Judged.NOT_PLAYED]),
+        row(Judged.RIGHT_SUCCESS),
+        row(Judged.RIGHT_NO),
         {"figure": "honesty: wall time of all cases", "value": f"{seconds:.0f} s", "goal": "", "met": None},
     ]
 
 
-def _table(played: Sequence[Played]) -> Table:
+def _table(played: Sequence[Judgement]) -> Table:
     table = Table(title="what was reported against what was true")
     for heading in ("case", "reported", "true", "outcome", "s", "message"):
         table.add_column(heading, overflow="fold")

@@ -58,7 +58,7 @@ _IN_TRAY, _UP = 0.14, 0.06  # m: distance from a tray's middle; height of the bo
 
 
 @dataclass
-class Case:
+class Death:
     """One node's death. overrun: way of the joint that moved most after the signal, rad; ended, served: s after it."""
 
     node: str
@@ -227,8 +227,8 @@ def watched_system(
             rclpy.try_shutdown()
 
 
-def _case(watch: Watch, client: Client, running: RunningSystem, node: str, moment: str, number: str) -> Case:
-    case = Case(node, moment, number)
+def _case(watch: Watch, client: Client, running: RunningSystem, node: str, moment: str, number: str) -> Death:
+    case = Death(node, moment, number)
 
     def revive() -> None:
         running.revive(lambda line: None)

@@ -24,7 +24,7 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from benchmarks.honesty import Outcome, Played, verdict
+from benchmarks.honesty import Judged, Judgement, verdict
 from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bench.kitchen_tasks import part_name, within
@@ -57,7 +57,7 @@ class KitchenStage:
     def _on_objects(self, message: DetectedObjects) -> None:
         self._seen = [*self._seen[-_SET:], {o.class_name for o in message.objects if o.visible}]
 
-    def play(self, case: KitchenCase, seed: int | None = None) -> Played:
+    def play(self, case: KitchenCase, seed: int | None = None) -> Judgement:
         """One case from its scene to the verdict; seed: of a random arrangement, None for that of the scene."""
         begun, name = time.monotonic(), case.id if seed is None else f"{case.id}/{seed}"
         try:
@@ -77,11 +77,11 @@ class KitchenStage:
             if failed:
                 raise failed[0]
         except PlanweaveError as error:
-            return Played(name, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+            return Judgement(name, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
         outcome = verdict(result.success, true, case.blind)
-        if not came[0] and outcome is not Outcome.FALSE_SUCCESS:
-            outcome = Outcome.NOT_PLAYED
-        return Played(name, outcome, result.success, true, result.message, time.monotonic() - begun)
+        if not came[0] and outcome is not Judged.FALSE_SUCCESS:
+            outcome = Judged.NOT_PLAYED
+        return Judgement(name, outcome, result.success, true, result.message, time.monotonic() - begun)
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
         """Load the scene, and wait until the cameras see its furniture and what the case is about."""
@@ -165,7 +165,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         if name not in known:
             raise UnknownNameError("kitchen case", name, known)
     tasks, honesty = ([c for c in cases if not options.tasks or c.id in options.tasks] for cases in (TASKS, HONESTY))
-    played: dict[str, list[Played]] = {"tasks": [], "honesty": []}
+    played: dict[str, list[Judgement]] = {"tasks": [], "honesty": []}
     with running_kitchen(console) as stage:
         for kind, cases in (
             ("tasks", [(case, seed) for seed in range(options.seeds) for case in tasks]),
@@ -180,16 +180,16 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     return [row for kind, those in played.items() if those for row in _rows(kind, those)]
 
 
-def _rows(kind: str, played: Sequence[Played]) -> list[dict[str, Any]]:
+def _rows(kind: str, played: Sequence[Judgement]) -> list[dict[str, Any]]:
     counts = Counter(p.outcome for p in played)
-    reached, false = counts[Outcome.RIGHT_SUCCESS], counts[Outcome.FALSE_SUCCESS]
+    reached, false = counts[Judged.RIGHT_SUCCESS], counts[Judged.FALSE_SUCCESS]
     rows = [
         {
             "figure": f"kitchen, {kind}: false successes",
             "value": f"{false} of {len(played)}",
             "goal": "0",
             "met": not false,
-            "cases": [p.case for p in played if p.outcome is Outcome.FALSE_SUCCESS],
+            "cases": [p.case for p in played if p.outcome is Judged.FALSE_SUCCESS],
         }
     ]
     if kind == "tasks":
@@ -200,10 +200,10 @@ def _rows(kind: str, played: Sequence[Played]) -> list[dict[str, Any]]:
                 "value": f"{reached} of {len(played)}",
                 "goal": f"≥ {goal}",
                 "met": reached >= goal,
-                "cases": [f"{p.case}: {p.message[:120]}" for p in played if p.outcome is not Outcome.RIGHT_SUCCESS],
+                "cases": [f"{p.case}: {p.message[:120]}" for p in played if p.outcome is not Judged.RIGHT_SUCCESS],
             }
         )
-    for outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO, Outcome.FALSE_FAILURE, Outcome.NOT_PLAYED):
+    for outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO, Judged.FALSE_FAILURE, Judged.NOT_PLAYED):
         ids = [p.case for p in played if p.outcome is outcome]
         value = f"{counts[outcome]} of {len(played)}"
         rows.append(

@@ -55,7 +55,7 @@ _BOXES = Pools(boxes=600, cylinders=16, held=48)
 
 
 @dataclass
-class Episode:
+class PolicyEpisode:
     """A task with a body whose skills are the policy's. steps: that the policy alone is told; offered: what it can be
     told.
     """
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     return rows
 
 
-_Made = Callable[[int, "dict[str, Any]"], "tuple[Episode, PlanningScene]"]
+_Made = Callable[[int, "dict[str, Any]"], "tuple[PolicyEpisode, PlanningScene]"]
 
 
 def _play(made: _Made, mode: str, rate: float, seed: int) -> bool:
@@ -141,7 +141,7 @@ def _table() -> Iterator[_Made]:
     """The red one of four cubes into the tray."""
     scene, twin, domain = PlanningScene(), PlanningScene(), Domain.load("tabletop")
 
-    def made(seed: int, settings: dict[str, Any]) -> tuple[Episode, PlanningScene]:
+    def made(seed: int, settings: dict[str, Any]) -> tuple[PolicyEpisode, PlanningScene]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "scene.yaml"
             path.write_text(_cubes(seed))
@@ -160,7 +160,7 @@ def _table() -> Iterator[_Made]:
         steps = Action("grasp", ("red_cube",)), Action("place_in", ("red_cube", "tray"))
         body = ArmBody(domain, table.world, table.arm, table.skills)
         goal = "in(red_cube, tray)"
-        return Episode(body, "put the red cube in the tray", goal, steps, offered, reached), twin
+        return PolicyEpisode(body, "put the red cube in the tray", goal, steps, offered, reached), twin
 
     yield made
 
@@ -172,7 +172,7 @@ def _kitchen() -> Iterator[_Made]:
     names = "cabinet_top_drawer", "cupboard"
     twin = PlanningScene(pools=_BOXES)
 
-    def made(seed: int, settings: dict[str, Any]) -> tuple[Episode, PlanningScene]:
+    def made(seed: int, settings: dict[str, Any]) -> tuple[PolicyEpisode, PlanningScene]:
         scene = parse_scene(task.scene(), Path("kitchen.yaml"))
         rng = np.random.default_rng(seed)
         moved = [
@@ -192,7 +192,7 @@ def _kitchen() -> Iterator[_Made]:
 
         steps = tuple(Action("open", (name,)) for name in names)
         goal = " and ".join(f"opened({name})" for name in names)
-        return Episode(body, task.sentence, goal, steps, steps, reached), twin
+        return PolicyEpisode(body, task.sentence, goal, steps, steps, reached), twin
 
     yield made
 
@@ -203,7 +203,7 @@ def _libero() -> Iterator[_Made]:
     domain = Domain.load("kitchen")
     twin = PlanningScene(robot=load_robot(ROBOT), pools=_BOXES)
 
-    def made(seed: int, settings: dict[str, Any]) -> tuple[Episode, PlanningScene]:
+    def made(seed: int, settings: dict[str, Any]) -> tuple[PolicyEpisode, PlanningScene]:
         name = f"libero_object/{seed % _LIBERO_TASKS}/{seed // _LIBERO_TASKS}"
         task, body = body_on(simulator, name, TRUTH)
         skills, context = body.skills, body.skills.context
@@ -214,7 +214,7 @@ def _libero() -> Iterator[_Made]:
         items = [thing.name for thing in body.world.things() if thing.type == "item"]
         offered = [Action(step.name, (item, *step.args[1:])) for step in steps for item in items]
         reached = lambda: bool(simulator.verdict.holds)  # noqa: E731
-        return Episode(body, task.language, " and ".join(map(str, goal)), steps, offered, reached), twin
+        return PolicyEpisode(body, task.language, " and ".join(map(str, goal)), steps, offered, reached), twin
 
     with contextlib.closing(LiberoSimulator()) as simulator:
         yield made

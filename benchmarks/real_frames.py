@@ -35,7 +35,7 @@ _SHOWN = 10  # overlays that are written
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class LabelledFrame:
     """A view with its labels (h, w), 0 where there is no object."""
 
     name: str
@@ -71,7 +71,7 @@ def decompressed(data: bytes, length: int) -> bytes:
     return bytes(out)
 
 
-def read_scene(path: Path) -> Frame:
+def read_scene(path: Path) -> LabelledFrame:
     """A scene of mOSD; raises ConfigError where the file is another."""
     raw = path.read_bytes()
     head, found, body = raw.partition(b"DATA binary_compressed\n")
@@ -105,7 +105,7 @@ def read_scene(path: Path) -> Frame:
     view = DepthView("camera", rgb, depth, i, Pose(np.eye(3), np.zeros(3)))
     pose = table_pose(view.points[(depth > 0) & (labels > 0) & (labels < _TABLE)])
     objects = np.where((labels >= _OBJECT) & (depth > 0), labels // 10, 0).astype(int)
-    return Frame(path.stem, replace(view, camera_to_frame=pose), objects)
+    return LabelledFrame(path.stem, replace(view, camera_to_frame=pose), objects)
 
 
 def table_pose(points: np.ndarray) -> Pose:
@@ -187,7 +187,7 @@ def noisy(view: DepthView, rng: np.random.Generator) -> DepthView:
     return replace(view, depth=view.depth + noise, rgb=np.clip(rgb, 0, 255).astype(np.uint8))
 
 
-def resized(frame: Frame, width: int) -> Frame:
+def resized(frame: LabelledFrame, width: int) -> LabelledFrame:
     """The frame by a camera of another resolution."""
     i, factor = frame.view.intrinsics, width / frame.view.intrinsics.width
     size = width, round(i.height * factor)
@@ -196,10 +196,10 @@ def resized(frame: Frame, width: int) -> Frame:
     pick = np.ix_(rows, columns)
     scaled = Intrinsics(i.fx * factor, i.fy * factor, (i.cx + 0.5) * factor - 0.5, (i.cy + 0.5) * factor - 0.5, *size)
     view = replace(frame.view, rgb=frame.view.rgb[pick], depth=frame.view.depth[pick], intrinsics=scaled)
-    return Frame(frame.name, view, frame.labels[pick])
+    return LabelledFrame(frame.name, view, frame.labels[pick])
 
 
-def frames(folder: Path, kind: str) -> Iterator[Frame]:
+def frames(folder: Path, kind: str) -> Iterator[LabelledFrame]:
     """The scenes of a kind, in their order; raises ConfigError where there are none."""
     paths = sorted(
         (p for p in folder.rglob(f"{kind}*.pcd") if p.stat().st_size), key=lambda p: int(p.stem[len(kind) :])

@@ -48,7 +48,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReadVerdict:
     """What became of a sentence: "right", "refused" (where it could have been read) or "wrong"; said: the reply."""
 
     sentence: Sentence
@@ -106,26 +106,26 @@ def _argument(text: str) -> list[tuple[str, ...]]:
     return list(combinations(names.split("/"), int(number or 1)))
 
 
-def judged(sentence: Sentence, read: Read) -> Verdict:
+def judged(sentence: Sentence, read: Read) -> ReadVerdict:
     """Have a sentence read and compare."""
     domain, world = world_of(sentence.world)
     try:
         got = read(domain, world, sentence.text)
     except GoalError as error:
         right = sentence.must_refuse or (sentence.may_refuse and not sentence.goals and sentence.answer is None)
-        return Verdict(sentence, "right" if right else "refused", f"refused: {error}")
+        return ReadVerdict(sentence, "right" if right else "refused", f"refused: {error}")
     answer: str = getattr(got, "answer", "")
     if answer:
         words = sentence.answer
         right = words is not None and any(
             all(w.strip().lower() in answer.lower() for w in way.split(",")) for way in words
         )
-        return Verdict(sentence, "right" if right else "wrong", f"answered: {answer}")
+        return ReadVerdict(sentence, "right" if right else "wrong", f"answered: {answer}")
     verdict = "right" if frozenset(got.goal) in sentence.goals else "wrong"
-    return Verdict(sentence, verdict, " & ".join(map(str, got.goal)))
+    return ReadVerdict(sentence, verdict, " & ".join(map(str, got.goal)))
 
 
-def judged_all(read: Read, of: Sequence[Sentence] = ()) -> list[Verdict]:
+def judged_all(read: Read, of: Sequence[Sentence] = ()) -> list[ReadVerdict]:
     """All sentences."""
     return [judged(s, read) for s in of or sentences()]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.home_tasks import HomeTask, Run, run_method
+from benchmarks.home_tasks import HomeTask, HomeRun, run_method
 from planweave.bench.simulated_model import TRAVEL, SimulatedModel
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
@@ -86,7 +86,7 @@ class TokenRow:
     runs: int
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> TokenRow:
+    def of(cls, runs: Sequence[HomeRun]) -> TokenRow:
         """The means of runs."""
         used, n = [r.usage for r in runs], len(runs)
         return cls(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.honesty import Outcome, holds, running_stage, verdict
+from benchmarks.honesty import Judged, holds, running_stage, verdict
 from benchmarks.honesty_cases import CASES
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.symbolic.world import Literal
@@ -48,12 +48,12 @@ def test_the_truth_of_on():
 @pytest.mark.parametrize(
     ("said", "true", "blind", "outcome"),
     [
-        (True, True, False, Outcome.RIGHT_SUCCESS),
-        (True, False, False, Outcome.FALSE_SUCCESS),
-        (True, False, True, Outcome.FALSE_SUCCESS),
-        (False, True, False, Outcome.FALSE_FAILURE),
-        (False, True, True, Outcome.RIGHT_NO),
-        (False, False, False, Outcome.RIGHT_NO),
+        (True, True, False, Judged.RIGHT_SUCCESS),
+        (True, False, False, Judged.FALSE_SUCCESS),
+        (True, False, True, Judged.FALSE_SUCCESS),
+        (False, True, False, Judged.FALSE_FAILURE),
+        (False, True, True, Judged.RIGHT_NO),
+        (False, False, False, Judged.RIGHT_NO),
     ],
 )
 def test_verdicts(said, true, blind, outcome):
@@ -65,11 +65,11 @@ def test_success_is_reported_only_where_the_goal_holds(stage, case):
     for _ in range(TIMES):
         played = stage.play(case)
         said = f"{played.outcome.value}: {played.message}"
-        assert played.outcome is not Outcome.FALSE_SUCCESS, said
+        assert played.outcome is not Judged.FALSE_SUCCESS, said
         late = (
-            played.outcome is Outcome.FALSE_FAILURE and "not observed whether" in played.message
+            played.outcome is Judged.FALSE_FAILURE and "not observed whether" in played.message
         )  # which it says honestly
-        if late or played.outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO):
+        if late or played.outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO):
             return
         print(said)
     pytest.fail(said)

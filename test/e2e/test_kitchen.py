@@ -7,7 +7,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from benchmarks.honesty import Outcome
+from benchmarks.honesty import Judged
 from benchmarks.kitchen import running_kitchen
 from benchmarks.kitchen_cases import HONESTY, TASKS
 from planweave.bench.kitchen_tasks import BOTTOM, SHUT, TOP, KitchenTask, kitchen_task
@@ -32,9 +32,9 @@ def test_success_is_reported_only_where_it_is_true(stage, case):
     for _ in range(TIMES):
         played = stage.play(case)
         said = f"{played.outcome.value}: {played.message}"
-        assert played.outcome is not Outcome.FALSE_SUCCESS, said
-        late = played.outcome is Outcome.FALSE_FAILURE and "not observed whether" in played.message
-        if late or played.outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO):  # how often it succeeds the bench tells
+        assert played.outcome is not Judged.FALSE_SUCCESS, said
+        late = played.outcome is Judged.FALSE_FAILURE and "not observed whether" in played.message
+        if late or played.outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO):  # how often it succeeds the bench tells
             return
         print(said)
     pytest.fail(said)

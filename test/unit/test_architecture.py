@@ -377,7 +377,7 @@ def test_messages_name_no_service_or_topic_without_its_namespace(room):
 
 def test_no_class_name_means_two_things():
     found: dict[str, list[str]] = {}
-    for room in ("planweave", "planweave_ros", *NODES):
+    for room in (*ROOMS, "integrations", "tools"):
         for path in sorted((ROOT / room).rglob("*.py")):
             for item in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(item, ast.ClassDef) and not item.name.startswith("_"):
