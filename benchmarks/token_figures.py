@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.home_tasks import HomeTask, HomeRun, run_method
+from benchmarks.home_tasks import HomeRun, HomeTask, run_method
 from planweave.bench.simulated_model import TRAVEL, SimulatedModel
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action

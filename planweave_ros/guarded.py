@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.action import ActionClient, ActionServer
+from rclpy.action import ActionServer
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, qos_check_compatible
 
 from planweave.core.base.errors import PlanweaveError
+from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.answering import answer_surely
 from planweave_ros.qos import REQUESTS
 
@@ -46,7 +47,7 @@ class GuardedNode(Node):
     def destroy_node(self) -> None:
         """See rclpy; its own leaves action servers and clients in the graph until nothing refers to them any more."""
         for action in list(self.waitables):
-            if isinstance(action, (ActionClient, ActionServer)):
+            if isinstance(action, (ThreadSafeActionClient, ActionServer)):
                 action.destroy()
         super().destroy_node()
 

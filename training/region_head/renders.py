@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenRender:
     """A thing as perception sees it: index into what was wanted, its region, and what `attributes` says of it."""
 
     index: int
@@ -49,7 +49,7 @@ class Shot:
 
     rgb: np.ndarray
     pixel: float
-    seen: tuple[Seen, ...]
+    seen: tuple[SeenRender, ...]
 
 
 class Studio:
@@ -141,7 +141,7 @@ class Studio:
         model.light_dir[0] = aim / np.linalg.norm(aim)
 
 
-def _match(measured: Sequence[Measured], places: Sequence[tuple[float, float]]) -> tuple[Seen, ...]:
+def _match(measured: Sequence[Measured], places: Sequence[tuple[float, float]]) -> tuple[SeenRender, ...]:
     """Give every thing the region nearest to it; a region that two things claim, or a piece of one, is left out."""
     pairs = sorted(
         (math.dist(detection.position[:2], place), i, k)
@@ -153,7 +153,7 @@ def _match(measured: Sequence[Measured], places: Sequence[tuple[float, float]]) 
     for _, i, k in pairs:
         if i not in seen and k not in seen.values():
             seen[i] = k
-    return tuple(Seen(i, region, measured[k][0]) for i, k in sorted(seen.items()) if (region := measured[k][1]))
+    return tuple(SeenRender(i, region, measured[k][0]) for i, k in sorted(seen.items()) if (region := measured[k][1]))
 
 
 def _recolour(body: Any, thing: str, rgb: Sequence[float]) -> None:
