@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -192,9 +192,10 @@ class Client(TaskCalls):
                 result[node.name] = absent
         return result
 
-    def nodes(self, patience: float = 0.5) -> list[str]:
+    def nodes(self, patience: float = 0.5, wanted: Collection[str] = ()) -> list[str]:
         """Names of the nodes in our namespace, without this one and hidden ones (those that begin with _, as ros2cli's
-        daemon). Waits until no further one has been discovered for ``patience`` seconds, at most six times as long.
+        daemon). Waits until no further one has been discovered for ``patience`` seconds, and for those that are wanted,
+        at most six times as long.
         """
         own, namespace_ = self._node.get_name(), self._node.get_namespace()
         found: list[str] = []
@@ -208,7 +209,8 @@ class Client(TaskCalls):
             now = time.monotonic()
             if known != found:
                 found, since = known, now
-            if now - since >= patience or now - start >= 6 * patience:
+            settled = now - since >= patience and set(wanted) <= set(found)
+            if settled or now - start >= 6 * patience:
                 return found
             time.sleep(min(0.05, patience / 4))
 

@@ -68,7 +68,7 @@ def main(options: argparse.Namespace) -> int:
                     console.print(f"  {line}", highlight=False, markup=False)
             return 0
         tasks, total = client.tasks_and_total(0 if options.all else NEWEST)
-        nodes, world = client.nodes(), client.world(1.0)
+        nodes, world = client.nodes(wanted=_started()), client.world(3.0)
         rules = client.rules(world.domain if world else "")
     if options.json:
         sight = {"silent": world.silent, "silent_since": world.heard if world.silent else None} if world else None
@@ -97,6 +97,16 @@ def main(options: argparse.Namespace) -> int:
         console.print(f"the newest {len(tasks)} of {total} tasks; --all shows all", highlight=False)
     console.print(_table(tasks) if tasks else "no tasks yet")
     return 0
+
+
+def _started() -> set[str]:
+    """Names of the nodes with which the system of this namespace was started, as far as that is known."""
+    from planweave.launcher.one_system import runs_here
+    from planweave.launcher.systems import load_system, system_names
+
+    running = runs_here()
+    known = running is not None and running.name in system_names()
+    return {node.name for node in load_system(running.name).nodes} if running is not None and known else set()
 
 
 def _table(tasks: Sequence[TaskStatus]) -> Table:
