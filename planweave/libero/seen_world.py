@@ -21,6 +21,7 @@ from planweave.perception.geometry import hull_of, inward
 from planweave.perception.seen_things import SUNK, SeenThing
 
 if TYPE_CHECKING:
+    from planweave.libero.compartments import Compartment
     from planweave.libero.seen_furniture import SeenFurniture
 
 TURNED = np.diag([-1.0, -1.0, 1.0])
@@ -75,8 +76,12 @@ def seen_world(
     stamp: float,
     lifted: str = "",
     furniture: SeenFurniture | None = None,
+    compartments: Sequence[Compartment] = (),
+    base: np.ndarray | None = None,
 ) -> World:
-    """The world of things; lifted: the one in the robot's hand, which stands nowhere."""
+    """The world of things; lifted: the one in the robot's hand, which stands nowhere. base: place of the robot's, m,
+    where there are compartments.
+    """
     objects, facts = [], set()
     for thing in things:
         kind = thing.named.class_name
@@ -87,19 +92,35 @@ def seen_world(
         if furniture is not None and thing.name in furniture.furniture:
             objects += furniture.drawers(thing.name, stamp)
             facts |= furniture.furniture[thing.name].facts()
+    if base is not None:
+        objects += [each.in_world(base, stamp) for each in compartments]
+        facts = facts.union(*(each.facts() for each in compartments))
     middle = table_centre(stamp)
     placed, by_name = set(), {thing.name: thing for thing in things}
     for thing in things:
         if domain.type_of_class(thing.named.class_name) == "item" and thing.below and thing.name != lifted:
             placed.add(thing.name)
             room = furniture.contents.hider(thing.name) if furniture is not None else ""
-            relation = Literal("in", (thing.name, room)) if room else _relation(domain, thing, by_name[thing.below])
+            around = _around(thing, compartments, base)
+            if room or around:
+                relation: Literal | None = Literal("in", (thing.name, room or around))
+            else:
+                relation = _relation(domain, thing, by_name[thing.below])
             facts |= {relation} if relation else set()
     placed |= {lifted, *(thing.name for thing in things if thing.lost)}
     free = [o for o in objects if o.type == "item" and o.name not in placed]
     world = completed(domain, [*objects, middle], {*facts, *at_centre(free, middle)}, stamp)
     lost = {thing.name for thing in things if thing.lost}
     return replace(world, facts=frozenset(f for f in world.facts if not lost.intersection(f.args)))
+
+
+def _around(thing: SeenThing, compartments: Sequence[Compartment], base: np.ndarray | None) -> str:
+    """The compartment in which a thing surely stands; empty where it stands in none."""
+    if base is None:
+        return ""
+    x, y, _ = TURNED @ thing.middle - base
+    margin = _UNSURE if thing.was_put else 0.0
+    return next((c.name for c in compartments if c.of == thing.below and c.covers(x, y, margin)), "")
 
 
 def _object(domain: Domain, thing: SeenThing, stamp: float) -> WorldObject:

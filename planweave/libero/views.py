@@ -25,6 +25,7 @@ from planweave.libero import things
 from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CHANGING, CameraView
 from planweave.libero.client import LiberoSimulator, LiberoTask
+from planweave.libero.compartments import compartments_of
 from planweave.libero.geometry import Geometry, pose
 from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
@@ -118,6 +119,8 @@ class SeenView:
         )
         self.ground = first.ground - float(self._base[2])
         self._furniture = first.furniture
+        caddies = [self._solid(t) for t in self._memory.things if t.named.class_name.endswith("caddy")]
+        self._compartments = [part for caddy in caddies for part in compartments_of(caddy)]
         self._steps, self._last = arm.steps, self._observation("")
         centre = table_centre(0.0)
         x, y, _ = (TURNED @ np.array(centre.position) - self._base).tolist()
@@ -185,10 +188,11 @@ class SeenView:
         memory, stamp = self._memory, self._arm.state().stamp
         memory.things = resting(memory.things, memory.ground, held)
         self._furniture.find_contents(memory.things, held)
-        world = seen_world(self._domain, memory.things, stamp, held, self._furniture)
+        world = seen_world(self._domain, memory.things, stamp, held, self._furniture, self._compartments, self._base)
         found = tuple(self._solid(thing) for thing in memory.things if not thing.lost)
-        known = self._furniture.articulation
-        return Observation(holding(world, held) if held else world, (*found, *self._furniture.rooms()), stamp, known)
+        rooms = (*self._furniture.rooms(), *(part.room() for part in self._compartments))
+        world = holding(world, held) if held else world
+        return Observation(world, (*found, *rooms), stamp, self._furniture.articulation)
 
     def _solid(self, thing: SeenThing) -> Thing:
         """A thing's shape, made once for each place."""

@@ -1,0 +1,47 @@
+"""Compartments of a caddy by its shape."""
+
+import numpy as np
+import pytest
+
+from planweave.bodies.arm.scene_object import thing_of_solid
+from planweave.bodies.arm.solids import Part, Solid
+from planweave.libero.compartments import compartments_of
+
+
+def box(low, high):
+    pose = np.eye(4)
+    pose[:3, 3] = np.add(low, high) / 2
+    return Part.box(pose, np.subtract(high, low) / 2)
+
+
+def caddy(partition):
+    """Three rooms beside each other along y; the middle one has a partition whose ends may not be seen."""
+    walls = [box((0.3, y, 0.0), (0.45, y + 0.015, 0.08)) for y in (-0.2, -0.065, 0.065, 0.2)]
+    walls += [box((x, -0.2, 0.0), (x + 0.015, 0.215, height)) for x, height in ((0.3, 0.15), (0.435, 0.08))]
+    walls += [box((0.367, low, 0.0), (0.382, high, 0.1)) for low, high in partition]
+    floor = box((0.3, -0.2, 0.0), (0.45, 0.215, 0.01))
+    return thing_of_solid("caddy_1", "fixture", "caddy", Solid((*walls, floor)))
+
+
+@pytest.mark.parametrize("partition", [[(-0.05, 0.065)], [(-0.035, 0.045)]])
+def test_they_are_found_where_their_walls_are(partition):
+    found = {part.side: part for part in compartments_of(caddy(partition))}
+    assert found.keys() == {"left", "right", "front", "back"}
+    places = {"left": (0.375, -0.125), "right": (0.375, 0.14), "front": (0.408, 0.0075), "back": (0.341, 0.0075)}
+    for side, (x, y) in places.items():
+        part = found[side]
+        assert part.name == f"caddy_1_{side}_compartment" and part.of == "caddy_1"
+        assert np.hypot(part.region.centre[0] - x, part.region.centre[1] - y) < 0.008, side
+        assert part.covers(x, y, 0.015) and not part.covers(x + 0.08, y, 0.0)
+        assert part.in_world(np.zeros(3), 1.0).attributes == {"side": side}
+
+
+def test_without_the_partition_nobody_tells_front_from_back():
+    assert {part.side for part in compartments_of(caddy([]))} >= {"left", "right"}
+
+
+def test_a_bowl_has_none():
+    walls = [box((0.3, -0.1, 0.0), (0.31, 0.1, 0.06)), box((0.49, -0.1, 0.0), (0.5, 0.1, 0.06))]
+    walls += [box((0.3, y, 0.0), (0.5, y + 0.01, 0.06)) for y in (-0.1, 0.09)]
+    bowl = thing_of_solid("bowl_1", "item", "bowl", Solid((*walls, box((0.3, -0.1, 0.0), (0.5, 0.1, 0.01)))))
+    assert list(compartments_of(bowl)) == []
