@@ -82,7 +82,7 @@ PARAMETERS = [
         86_400.0,
     ),
     Parameter("pass_while_asking", True, "tasks go on while one before them waits for a person's answer"),
-    Parameter("confirm_timeout", 15.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
+    Parameter("confirm_timeout", 10.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("kept_tasks", 200, "ended tasks that remain available, with their records", 1, 100_000),

@@ -126,7 +126,7 @@ _REPEAT = 10.0  # s of wall time before one complaint is logged again
 # s of wall time to wait for the joint state, or the transform, that belongs to an image: a robot at rest may tell its
 # state as rarely as the simulation does (`rest_rate`), and a busy machine tells it later.
 _JOINT_PATIENCE = 1.0
-_DEAF = 25.0  # s without images that are published and came before, after which only a new process may hear them
+_DEAF = 90.0  # s without images that are published and came before, after which only a new process may hear them
 _FORGET_PATIENCE = 3.0  # s of wall time for images to show, after forgetting, what is there
 _TF2 = "tf2:"
 _MOMENT, _STANDS = 0.1, 2e-3  # s and rad: a robot stands that moved less within that time

@@ -72,7 +72,7 @@ class TaskRun:
     set_aside: Callable[[Task], AbstractContextManager[None]]
     fallback: str = MODEL_FREE
     action_timeout: float = 60.0
-    look_seconds: float = 15.0
+    look_seconds: float = 10.0
     await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None
     look_for: Callable[[str], str] = lambda sentence: ""
     namespace: str = ""
