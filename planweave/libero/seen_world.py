@@ -115,12 +115,14 @@ def seen_world(
 
 
 def _around(thing: SeenThing, compartments: Sequence[Compartment], base: np.ndarray | None) -> str:
-    """The compartment in which a thing surely stands; empty where it stands in none."""
+    """The compartment in which a thing surely stands, and does not lie across; empty where it stands in none."""
     if base is None:
         return ""
     x, y, _ = TURNED @ thing.middle - base
+    low = float(np.percentile(thing.points[:, 2], 1)) - float(base[2])
     margin = _UNSURE if thing.was_put else 0.0
-    return next((c.name for c in compartments if c.of == thing.below and c.covers(x, y, margin)), "")
+    inside = (c for c in compartments if c.of == thing.below and c.covers(x, y, margin))
+    return next((c.name for c in inside if low < c.region.centre[2]), "")
 
 
 def _object(domain: Domain, thing: SeenThing, stamp: float) -> WorldObject:

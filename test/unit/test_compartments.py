@@ -5,7 +5,11 @@ import pytest
 
 from planweave.bodies.arm.scene_object import thing_of_solid
 from planweave.bodies.arm.solids import Part, Solid
+from planweave.core.symbolic.domain import Domain
 from planweave.libero.compartments import compartments_of
+from planweave.libero.seen_world import TURNED, seen_world
+from planweave.perception.seen_things import SeenThing
+from planweave.perception.vision_names import Named
 
 
 def box(low, high):
@@ -45,3 +49,24 @@ def test_a_bowl_has_none():
     walls += [box((0.3, y, 0.0), (0.5, y + 0.01, 0.06)) for y in (-0.1, 0.09)]
     bowl = thing_of_solid("bowl_1", "item", "bowl", Solid((*walls, box((0.3, -0.1, 0.0), (0.5, 0.1, 0.01)))))
     assert list(compartments_of(bowl)) == []
+
+
+@pytest.mark.parametrize(("bottom", "stands"), [(0.012, True), (0.085, False)])
+def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
+    (left,) = (part for part in compartments_of(caddy([])) if part.side == "left")
+    middle = np.array([*left.region.centre[:2], 0.0])
+    book = middle + np.array(
+        [(x, y, bottom + z) for x in (-0.02, 0.02) for y in (-0.02, 0.02) for z in (0.0, 0.1)] * 20
+    )
+    points = book @ TURNED
+    things = [
+        SeenThing("caddy_1", caddy_points() @ TURNED, np.zeros((8, 3)), Named("caddy"), 0.0),
+        SeenThing("book_1", points, np.zeros((len(points), 3)), Named("book"), 0.0, below="caddy_1"),
+    ]
+    world = seen_world(Domain.load("kitchen"), things, 1.0, compartments=[left], base=np.zeros(3))
+    assert (f"in(book_1, {left.name})" in {str(fact) for fact in world.facts}) == stands
+    assert f"part_of({left.name}, caddy_1)" in {str(fact) for fact in world.facts}
+
+
+def caddy_points():
+    return np.array([(x, y, z) for x in (0.3, 0.45) for y in (-0.2, 0.215) for z in (0.0, 0.15)])
