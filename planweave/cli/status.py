@@ -105,8 +105,9 @@ def _started() -> set[str]:
     from planweave.launcher.systems import load_system, system_names
 
     running = runs_here()
-    known = running is not None and running.name in system_names()
-    return {node.name for node in load_system(running.name).nodes} if running is not None and known else set()
+    if running is None or running.name not in system_names():
+        return set()
+    return {node.name for node in load_system(running.name).nodes}
 
 
 def _table(tasks: Sequence[TaskStatus]) -> Table:

@@ -27,10 +27,10 @@ class TrueNamer:
     def __init__(self, look: Callable[[], Mapping[str, Any]]) -> None:
         self.asked = 0
         self._look = look
-        self._rows: list[_Row] = []
 
-    def _see(self) -> None:
-        state, self._rows = self._look(), []
+    def _rows(self) -> list[_Row]:
+        """All things as they are now."""
+        state, found = self._look(), list[_Row]()
         known = {**categories()["items"], **categories()["fixtures"]}
         told = {(row[0], row[1]) for row in state.get("facts", ()) if len(row) == 2}
         for name, thing in state["things"].items():
@@ -41,18 +41,19 @@ class TrueNamer:
                 kind = category["class"]
                 words = _STATES.get(kind, {})  # by LIBERO's predicate; under none, where it says none of them
                 now = next((word for fact, word in words.items() if (fact, name) in told), words.get("", ""))
-                self._rows.append((kind, low, high, now, category.get("color", "")))
+                found.append((kind, low, high, now, category.get("color", "")))
+        return found
 
     def names(
         self, pictures: Sequence[Any], things: Sequence[Any], words: str = "", changing: Collection[str] = ()
     ) -> list[Named]:
         """A name for every mark; of several on one thing the largest is the thing, the others its parts."""
         self.asked += 1
-        self._see()
-        nearest = [self._nearest(np.array(mark.position)) for mark in things]
+        rows = self._rows()
+        nearest = [_nearest(rows, np.array(mark.position)) for mark in things]
         found = []
         for k, (row, away) in enumerate(nearest):
-            kind, _, _, state, colour = self._rows[row]
+            kind, _, _, state, colour = rows[row]
             whole = max((j for j, (other, _) in enumerate(nearest) if other == row), key=lambda j: _volume(things[j]))
             if away > _AWAY:
                 found.append(Named("nothing"))
@@ -63,18 +64,19 @@ class TrueNamer:
                 found.append(Named("handle" if kind == "cabinet" else "part", part_of=whole + 1))
         return found
 
-    def _nearest(self, place: np.ndarray) -> tuple[int, float]:
-        """The thing in whose bounds a place is, or is nearest to; and how far it is from them, m."""
 
-        def away(row: _Row) -> float:
-            return float(np.linalg.norm(np.maximum(0, np.maximum(row[1] - place, place - row[2]))))
+def _nearest(rows: Sequence[_Row], place: np.ndarray) -> tuple[int, float]:
+    """The thing in whose bounds a place is, or is nearest to; and how far it is from them, m."""
 
-        def cost(k: int) -> tuple[bool, float]:
-            row = self._rows[k]
-            return away(row) > 0.005, away(row) + 0.3 * float(np.linalg.norm((row[1] + row[2]) / 2 - place))
+    def away(row: _Row) -> float:
+        return float(np.linalg.norm(np.maximum(0, np.maximum(row[1] - place, place - row[2]))))
 
-        best = min(range(len(self._rows)), key=cost)
-        return best, away(self._rows[best])
+    def cost(k: int) -> tuple[bool, float]:
+        row = rows[k]
+        return away(row) > 0.005, away(row) + 0.3 * float(np.linalg.norm((row[1] + row[2]) / 2 - place))
+
+    best = min(range(len(rows)), key=cost)
+    return best, away(rows[best])
 
 
 def _volume(mark: Any) -> float:

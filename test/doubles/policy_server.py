@@ -123,7 +123,7 @@ class PlanningPolicy:
             alike = [other for other in self._actions.values() if other.name == action.name]
             action = alike[alike.index(action) - 1]
         rows = None if error == "stalls" else self._plan(action)
-        if rows is None or not len(rows):
+        if rows is None:
             return still
         if error == "misses":
             rows[:, 0] += _BESIDE * np.clip(np.arange(len(rows)) / 10, 0.0, 1.0)

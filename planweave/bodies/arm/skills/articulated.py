@@ -123,13 +123,7 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
             ):
                 break
         body.mover.phase("verifying", 0.9)
-        if body.articulation(name).half_turns:  # what it turned on shows that, not the knob
-            body.look_anew()
-            shown = True
-        else:
-            shown = _comes_into_view(body, name)
-        shown = shown and body.world.world().holds(effect)
-        if shown and (effect.predicate != "closed" or body.articulation(name).is_flush):
+        if _is_seen_so(body, name, effect):
             return
     if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
         raise failure
@@ -139,6 +133,16 @@ def _until(body: SkillContext, name: str, effect: Literal, attempt: Callable[[li
         f"{body.articulation(name).value:.3f} of {body.articulation(name).range}",
         (effect,),
     )
+
+
+def _is_seen_so(body: SkillContext, name: str, effect: Literal) -> bool:
+    """Whether a look from now on shows the effect."""
+    if body.articulation(name).half_turns:  # what the knob has turned on shows it
+        body.look_anew()
+    elif not _comes_into_view(body, name):
+        return False
+    shut = effect.predicate != "closed" or body.articulation(name).is_flush
+    return body.world.world().holds(effect) and shut
 
 
 def _is_known(body: SkillContext, name: str) -> bool:
