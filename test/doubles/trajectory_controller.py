@@ -26,7 +26,8 @@ class TrajectoryController:
     OtherCommanders. on_state is called at every tick.
 
     scaling: of its speed; blocked: joints that do not move; tolerances: whether it aborts where they are left, and
-    succeeds only within them; as it comes, it has none.
+    succeeds only within them; as it comes, it has none. begins_after: s from when a trajectory came; lag: ticks by which
+    the states that are read are older than its feedback.
     """
 
     action = "/fr3_arm_controller/follow_joint_trajectory"
@@ -38,6 +39,7 @@ class TrajectoryController:
         self.fingers, self.width, self.publishes, self.active = True, 0.08, True, True
         self.preempted = PREEMPTED
         self.ends = []  # of goals
+        self.begins_after, self.lag, self._states = 0.0, 0, []
         self.names, self.at = "", {}  # at: seconds after the start of a motion -> what happens then
         self._on_state, self._requests = on_state, queue.SimpleQueue()
         self._wanted, self._trajectory, self._since, self._goal = self.q.copy(), None, 0.0, None
@@ -111,7 +113,7 @@ class TrajectoryController:
         self._finish(End.CANCELED, 0, "")
 
     def _follow(self, trajectory):
-        self._trajectory, self._since = trajectory, 0.0
+        self._trajectory, self._since = trajectory, -self.begins_after
 
     def _hold(self):
         self._trajectory, self._wanted = None, self.q.copy()
@@ -152,9 +154,10 @@ class TrajectoryController:
             )
         self.travelled += float(np.abs(self.q - before).max())
         if self.publishes:
-            self._on_state(
-                ArmState(self._stamp, self.q.copy(), (self.q - before) / TICK, self.width, 0.0, self.fingers)
-            )
+            velocities = (self.q - before) / TICK
+            self._states.append(ArmState(self._stamp, self.q.copy(), velocities, self.width, 0.0, self.fingers))
+            del self._states[: -1 - self.lag]
+            self._on_state(self._states[0])
 
     def _check(self, late):
         error = float(np.abs(self.q - self._wanted).max())

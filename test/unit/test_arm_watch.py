@@ -261,6 +261,12 @@ def test_a_contact_that_the_controller_tolerates_is_seen_by_what_is_measured(ben
     assert error.code is Code.COLLISION and error.final and "off the path" in error.message
 
 
+def test_a_controller_that_begins_late_and_is_heard_before_the_arm_is_measured_is_not_held(bench):
+    bench.controller.begins_after, bench.controller.lag = 0.6, 10
+    bench.moves(time_path(HOME + np.array([np.zeros(7), np.full(7, 0.3)]), JointLimits()))
+    assert bench.controller.ends == [End.SUCCEEDED]
+
+
 def free_again(bench):
     """How far the arm goes once nothing blocks it any more, rad."""
     before = bench.controller.travelled

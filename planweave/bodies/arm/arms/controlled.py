@@ -48,14 +48,15 @@ _Found = TypeVar("_Found")
 
 
 class _Report:
-    """A controller's report of one motion, with the stamp of the newest state at that time; and the joint positions
-    that the controller wanted last.
+    """A controller's report of one motion, with the stamp of the newest state at that time; the joint positions that
+    the controller wanted last; and the stamp since which the measured ones are too far behind those.
     """
 
     def __init__(self) -> None:
         self.outcome: MotionResult | None = None
         self.stamp = 0.0
         self.desired: Array | None = None
+        self.behind_since: float | None = None
 
 
 class Alone:
@@ -261,7 +262,11 @@ class ControlledArm:
                 f"blocks or pushes the arm, or somebody else moves it{others}; it was stopped",
             )
         ahead = np.abs(report.desired - state.positions) if report.desired is not None else np.zeros(len(names))
-        if ahead.max() > follower.off and path.idle(state.stamp) > _STUCK:
+        if ahead.max() <= follower.off:
+            report.behind_since = None
+        elif report.behind_since is None:  # a controller may begin late: what came before it began is no standstill
+            report.behind_since = state.stamp
+        if report.behind_since is not None and min(path.idle(state.stamp), state.stamp - report.behind_since) > _STUCK:
             joint = int(ahead.argmax())
             return MotionResult(
                 Code.COLLISION,
