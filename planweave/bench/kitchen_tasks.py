@@ -14,7 +14,7 @@ from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.core.base.paths import find_config
 from planweave.simulation.fixtures import FIXTURES
-from planweave.simulation.scene import Scene
+from planweave.simulation.scene import Fixture, Scene
 
 TOP, BOTTOM, DOOR, KNOB = "0/top_drawer", "0/bottom_drawer", "1/door", "2/knob"
 """Parts of furniture: the number of the fixture in the scene, and the part's name."""
@@ -32,7 +32,8 @@ _BOARD = 0.012  # m, of carcasses
 
 @dataclass(frozen=True)
 class KitchenTask:
-    """A sentence, and what it asks for: parts within ranges (m or rad), things inside drawers or on others.
+    """A sentence, and what it asks for: parts within ranges (m or rad), things inside drawers, or on other things or
+    furniture.
 
     open_at_first: parts by how far they are open.
     """
@@ -56,7 +57,7 @@ class KitchenTask:
 
     def missing(self, scene: Scene, parts: Mapping[str, float], bodies: Iterable[ObjectPose]) -> list[str]:
         """What of the goal is not so. parts: how far each is open, m or rad; bodies: true poses of the things."""
-        by_kind = {body.kind: body for body in bodies}
+        by_kind = {f.kind: _pose(f) for f in scene.fixtures} | {body.kind: body for body in bodies}
         away = [part for part, span in self.parts.items() if not within(parts.get(part), span)]
         out = [f"{n} in {p}" for n, p in self.inside.items() if not _inside(scene, p, parts[p], by_kind[n])]
         off = [f"{name} on {other}" for name, other in self.on.items() if not _rests_on(by_kind[name], by_kind[other])]
@@ -72,6 +73,7 @@ TASKS = (
     KitchenTask("open_cupboard", "open the cupboard", {DOOR: SWUNG}),
     KitchenTask("mug_away", MUG_AWAY, {TOP: SHUT}, {"mug": TOP}),
     KitchenTask("can_on_plate", "put the can on the plate", on={"can": "plate"}),
+    KitchenTask("can_on_shelf", "put the can on the shelf", on={"can": "shelf"}),
 )
 
 
@@ -106,6 +108,11 @@ def _inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
     x, y = body.position[0] - fixture.position[0], body.position[1] - fixture.position[1]
     along, across = c * x + s * y + value, c * y - s * x
     return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.bottom < low + each
+
+
+def _pose(fixture: Fixture) -> ObjectPose:
+    (x, y, _), (depth, width, height) = fixture.position, fixture.size
+    return ObjectPose(fixture.kind, fixture.kind, (x, y, height / 2), (depth, width, height), fixture.yaw)
 
 
 def _rests_on(item: ObjectPose, other: ObjectPose) -> bool:

@@ -172,11 +172,31 @@ def find_body(points: np.ndarray, floor: float) -> Carcass | None:
     lengths = np.linalg.norm(sides, axis=1)
     if lengths.min() < 0.03:
         return None
-    ahead = (points[:, :2] - middle) @ (sides / lengths[:, None]).T - lengths
+    sides /= lengths[:, None]
+    middle, lengths = _without_corners(level, middle, sides)
+    ahead = (points[:, :2] - middle) @ sides.T - lengths
     low = points[:, 2] < top - _FLAT
     outside = [float((ahead[low, k] > _OUT[0]).sum()) for k in range(4)]
     k = int(np.argmax(outside))
-    return Carcass(middle, sides[k] / lengths[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
+    return Carcass(middle, sides[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
+
+
+def _without_corners(level: np.ndarray, middle: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Middle and half lengths of a rectangle whose sides are where most of the points (n, 2) end: what stands out at
+    one corner, as an open door's edge does, is not of it. axes: (4, 2), outward, of its sides.
+    """
+    own = (level - middle) @ axes[:2].T
+    ends = []
+    for k in (0, 1):
+        columns = np.floor(own[:, 1 - k] / _CELL).astype(int)
+        columns -= columns.min()
+        low, high = np.full(columns.max() + 1, np.inf), np.full(columns.max() + 1, -np.inf)
+        np.minimum.at(low, columns, own[:, k])
+        np.maximum.at(high, columns, own[:, k])
+        ends.append((float(np.median(low[np.isfinite(low)])), float(np.median(high[np.isfinite(high)]))))
+    shift = np.array([(low + high) / 2 for low, high in ends])
+    halves = [(high - low) / 2 for low, high in ends]
+    return middle + shift @ axes[:2], np.array([*halves, *halves])
 
 
 def _top(points: np.ndarray) -> float:
@@ -384,8 +404,9 @@ def _open_doors(body: Carcass, seen: np.ndarray, fronts: list[tuple[float, float
         if tall < 0.4 * (body.top - body.low) or np.ptp(reach) < 0.5 * 2 * body.width:
             continue
         if best is None or len(on) > best[0]:
-            outer = -sign * _left(direction)  # away from where the door is closed
-            best = len(on), sign, value, _handle_of_leaf(leaf, hinge, direction, outer, body.width)
+            outer = sign * _left(direction)  # the way in which it opens
+            face = hinge + offset * _left(direction)
+            best = len(on), sign, value, _handle_of_leaf(leaf, face, direction, outer, body.width)
     if best is not None:
         _, sign, value, grip = best
         hinge = np.array((-_BOARD / 2, sign * body.width, body.low))
@@ -402,10 +423,10 @@ def _open_doors(body: Carcass, seen: np.ndarray, fronts: list[tuple[float, float
 
 
 def _handle_of_leaf(
-    leaf: np.ndarray, hinge: np.ndarray, direction: np.ndarray, outer: np.ndarray, width: float
+    leaf: np.ndarray, face: np.ndarray, direction: np.ndarray, outer: np.ndarray, width: float
 ) -> np.ndarray:
-    """Points that stand out of an open door on its outer side, far from its hinge."""
-    arm = leaf[:, :2] - hinge
+    """Points that stand out of an open door on its outer side, far from its hinge. face: its point at the hinge."""
+    arm = leaf[:, :2] - face
     out, reach = arm @ outer, arm @ direction
     return leaf[(out > _OUT[0] + 0.01) & (out < _OUT[1]) & (reach > (1 + _ASIDE) * width)]
 
@@ -442,11 +463,14 @@ def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
 def _knobs(body: Carcass, points: np.ndarray) -> Iterator[SeenJoint]:
     """Small things that stand out of the level top, each with a ridge that shows which way it is turned."""
     height = points[:, 2] - body.top
-    standing = points[(height > _KNOB[0]) & (height < _KNOB[1])]
+    standing, tall = points[(height > _KNOB[0]) & (height < _KNOB[1])], points[height >= _KNOB[1]]
     for group in _groups(standing[:, [2, 0, 1]]):
         knob = group[:, [1, 2, 0]]
         if np.ptp(knob[:, :2], axis=0).max() > _KNOB[2]:
             continue
+        low, most = knob[:, :2].min(axis=0), knob[:, :2].max(axis=0)
+        if ((tall[:, :2] > low) & (tall[:, :2] < most)).all(axis=1).sum() >= _FEW:
+            continue  # something higher, which stands there
         high = float(np.percentile(knob[:, 2], 98))
         ridge = knob[knob[:, 2] > body.top + (1 - _RIDGE) * (high - body.top), :2]
         if len(ridge) < _FEW:

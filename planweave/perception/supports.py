@@ -52,15 +52,21 @@ def _with_bottom(item: Detection, bottom: float) -> Detection:
 
 
 def lifted(found: Sequence[Detection], ground: np.ndarray, projector: Projector) -> list[Detection]:
-    """Detections that were measured above what is below them, above the table. ground: (h, w) height of that, m."""
-    columns, rows = projector.pixels(np.array([d.position for d in found]).reshape(-1, 3))
-    result = []
-    for thing, column, row in zip(found, columns, rows):
-        known = np.isfinite(column) and np.isfinite(row)
-        v, u = (
-            (int(np.clip(round(float(a)), 0, n - 1)) for a, n in zip((row, column), ground.shape)) if known else (0, 0)
-        )
-        rise = float(ground[v, u]) if known else 0.0
+    """Detections that were measured above what is below them, above the table. ground: (h, w) height of that, m.
+
+    Of the heights that are in the picture, a thing stands on the highest that is below it where it would then be seen.
+    """
+    heights = np.unique(ground)[::-1]
+    heights = heights[heights > 0.0]
+    result = list(found)
+    for k, thing in enumerate(found):
         x, y, z = thing.position
-        result.append(replace(thing, position=(x, y, z + rise), floor=thing.floor + rise) if rise else thing)
+        columns, rows = projector.pixels(np.column_stack((np.full((len(heights), 2), (x, y)), z + heights)))
+        for rise, column, row in zip(heights.tolist(), columns, rows):
+            if not (np.isfinite(column) and np.isfinite(row)):
+                continue
+            v, u = (int(np.clip(round(float(a)), 0, n - 1)) for a, n in zip((row, column), ground.shape))
+            if ground[v, u] == np.float32(rise):
+                result[k] = replace(thing, position=(x, y, z + rise), floor=thing.floor + rise)
+                break
     return result

@@ -26,8 +26,8 @@ class TrajectoryController:
     OtherCommanders. on_state is called at every tick.
 
     scaling: of its speed; blocked: joints that do not move; tolerances: whether it aborts where they are left, and
-    succeeds only within them; as it comes, it has none. begins_after: s from when a trajectory came; lag: ticks by which
-    the states that are read are older than its feedback.
+    succeeds only within them; as it comes, it has none. begins_after: s from when a trajectory came; lag: ticks by
+    which the states that are read are older than its feedback.
     """
 
     action = "/fr3_arm_controller/follow_joint_trajectory"

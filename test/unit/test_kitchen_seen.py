@@ -51,6 +51,18 @@ def test_a_drawer_is_measured_and_what_lies_in_it_stands_on_its_floor(kitchen):
     assert mug.thing.bottom == pytest.approx(true, abs=0.006)
 
 
+def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too():
+    kitchen = SeenKitchen()
+    kitchen.look(3)
+    kitchen.put(2, (0.25, 0.46, 0.261))
+    result = kitchen.look(6)
+    can = next(o.thing for o in result.objects if o.name == "can")
+    assert can.position[:2] == pytest.approx((0.25, 0.46), abs=0.006)
+    assert can.bottom == pytest.approx(0.26, abs=0.006) and can.size[2] == pytest.approx(0.085, abs=0.006)
+    assert {o.name for o in result.objects} == {"mug", "bowl", "can", "plate"}
+    assert not [name for name in joints(result) if name[0] == "shelf"], "a can is no knob"
+
+
 @pytest.mark.parametrize("off", [(0.03, 0.0, 0.0), (0.0, -0.03, 0.0), (0.0, 0.0, 0.03)])
 def test_a_camera_that_disagrees_is_said_and_left_out(off):
     kitchen = SeenKitchen()
