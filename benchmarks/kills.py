@@ -32,10 +32,10 @@ from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros import conversions as convert
-from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.client import Client
 from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.qos import LATCHED
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 from planweave_ros.spin import spun
 
 NODES = ("executor_node", "feedback_node", "planner_node", "perception_node", "simulation_node")

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from unique_identifier_msgs.msg import UUID
 
 from planweave.core.workflow.action_end import ActionEnd, End
-from planweave_ros.action_client import ThreadSafeActionClient
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 CANCEL = "/_action/cancel_goal"
 """After an action's name: the service that cancels its goals."""

@@ -13,8 +13,8 @@ from rclpy.task import Future
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import SystemDownError
-from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.liveliness import Presence
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8

@@ -47,12 +47,12 @@ from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import elsewhere
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
-from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.discovery import everybody_is_known
 from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import IMAGES, LATCHED, REQUESTS
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 from planweave_ros.spin import spun
 from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
 

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave_ros.qos import REQUESTS
+from planweave_ros.rclpy_compat import LateActionServer, RCLError
 
 RESULT_TIMEOUT = 60
 """Seconds for which the result of a goal that has ended is kept. Every status message lists all goals that are kept:
@@ -50,7 +51,7 @@ class Goal:
             self._begun = True
             try:
                 self._handle.execute()
-            except Exception:  # rclpy's RCLError, which has no public name
+            except RCLError:
                 if self._handle.status == GoalStatus.STATUS_ACCEPTED:
                     raise  # else a cancellation came between rclpy's look at the state and its change
 
@@ -59,17 +60,6 @@ class Goal:
         self.begin()
         self.result, self.success = result, success
         self._done(self)
-
-
-class _Server(ActionServer):
-    """rclpy's server, except that `ServerGoalHandle.execute` only sets EXECUTING, and `conclude` runs the callback."""
-
-    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
-        """Do nothing yet."""
-
-    def conclude(self, goal_handle: ServerGoalHandle) -> None:
-        """Let the executor run the callback, which ends the goal."""
-        super().notify_execute(goal_handle, None)
 
 
 class DeferredActionServer:
@@ -90,7 +80,7 @@ class DeferredActionServer:
         self._start = start
         self._goals: dict[bytes, Goal] = {}
         self._lock = threading.Lock()
-        self._server = _Server(
+        self._server = LateActionServer(
             node,
             action_type,
             name,

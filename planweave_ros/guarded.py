@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.action import ActionServer
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, qos_check_compatible
 
 from planweave.core.base.errors import PlanweaveError
-from planweave_ros.action_client import ThreadSafeActionClient
-from planweave_ros.answering import answer_surely
 from planweave_ros.qos import REQUESTS
+from planweave_ros.rclpy_compat import answer_surely, destroy_actions
 
 REPEAT = 10.0
 """Seconds after which an error of the same kind is logged again."""
@@ -45,10 +43,8 @@ class GuardedNode(Node):
         self.create_timer(MISMATCHES, self._tell_mismatches)
 
     def destroy_node(self) -> None:
-        """See rclpy; its own leaves action servers and clients in the graph until nothing refers to them any more."""
-        for action in list(self.waitables):
-            if isinstance(action, (ThreadSafeActionClient, ActionServer)):
-                action.destroy()
+        """See rclpy; its action servers and clients are destroyed with it."""
+        destroy_actions(self)
         super().destroy_node()
 
     def create_publisher(self, *args: Any, **kwargs: Any) -> Any:

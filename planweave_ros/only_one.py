@@ -18,7 +18,7 @@ from rclpy.publisher import Publisher
 
 from planweave.core.base.errors import ConfigError
 from planweave_ros.guarded import GuardedNode, node_of
-from planweave_ros.rclpy_errors import RCLError
+from planweave_ros.rclpy_compat import RCLError
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""

@@ -15,7 +15,7 @@ from planweave_ros.guarded import node_of
 from planweave_ros.moveit_server import NODE as MOVEIT
 from planweave_ros.only_one import publisher_of, publishers
 from planweave_ros.qos import LATCHED
-from planweave_ros.rclpy_errors import RCLError
+from planweave_ros.rclpy_compat import RCLError
 
 _ANY = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # also of publishers that are not reliable
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)

@@ -23,7 +23,7 @@ from planweave.core.base.memory import give_back_memory, use_one_heap
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import GuardedNode, log_fault
 from planweave_ros.python_logging import logging_of
-from planweave_ros.rclpy_errors import RCLError
+from planweave_ros.rclpy_compat import RCLError, await_callbacks
 from planweave_ros.standstill import Standstill
 
 NodeT = TypeVar("NodeT", bound=Node)
@@ -77,17 +77,6 @@ class _Signals:
         os.write(self._in, b"\0")
 
 
-def _await_callbacks(executor: Executor, seconds: float) -> None:
-    """Wait for the pending callbacks of a thread pool, once the executor no longer spins.
-
-    The executor's `shutdown` does not, and destroys their futures: each then prints that an exception "was never
-    retrieved".
-    """
-    end = time.monotonic() + seconds
-    while not all(task.done() for task in getattr(executor, "_futures", ())) and time.monotonic() < end:
-        time.sleep(0.001)
-
-
 @contextlib.contextmanager
 def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thread]:
     """An executor that spins in its own thread within the block.
@@ -116,7 +105,7 @@ def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thre
     finally:
         ended.set_result(None)
         thread.join(seconds)
-        _await_callbacks(executor, seconds)
+        await_callbacks(executor, seconds)
         executor.shutdown(timeout_sec=seconds)
 
 
@@ -155,7 +144,7 @@ class _Spinning:
         """Stop running callbacks."""
         self._ended.set_result(None)
         self._thread.join(_LEAVE)
-        _await_callbacks(self._executor, _LEAVE)
+        await_callbacks(self._executor, _LEAVE)
         Executor.shutdown(self._executor, timeout_sec=_LEAVE)  # MultiThreadedExecutor's own waits without a deadline
 
 

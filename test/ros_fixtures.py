@@ -120,7 +120,7 @@ def make_node(ros, executor):
         return node
 
     def action_client(node, kind, name):
-        from planweave_ros.action_client import ThreadSafeActionClient
+        from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
         executor.remove_node(node)
         try:

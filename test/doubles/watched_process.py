@@ -9,8 +9,8 @@ import time
 import rclpy
 from planweave_interfaces.action import ExecuteAction
 
-from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.action_port import cancel_service
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 from planweave_ros.stop_watch import StopWatch
 
 

@@ -25,8 +25,8 @@ def client_node():
     from sensor_msgs.msg import CameraInfo, JointState, TimeReference
     from std_srvs.srv import Trigger
 
-    from planweave_ros.action_client import ThreadSafeActionClient
     from planweave_ros.qos import LATCHED
+    from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
     node = rclpy.create_node("e2e_client")
     node.run = ThreadSafeActionClient(node, RunTask, "/run_task")

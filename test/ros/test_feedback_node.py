@@ -33,7 +33,7 @@ def client_node():
     import rclpy
     from planweave_interfaces.action import RunTask
 
-    from planweave_ros.action_client import ThreadSafeActionClient
+    from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
     node = rclpy.create_node("client")
     node.run = ThreadSafeActionClient(node, RunTask, "/run_task")

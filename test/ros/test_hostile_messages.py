@@ -25,7 +25,7 @@ class Client:
         import rclpy
         from planweave_interfaces.action import RunTask
 
-        from planweave_ros.action_client import ThreadSafeActionClient
+        from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
         def make():
             node = rclpy.create_node("client")

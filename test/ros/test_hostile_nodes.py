@@ -256,7 +256,7 @@ def test_the_household_goes_on(make_node):
     from planweave_interfaces.msg import Action
     from planweave_interfaces.srv import LoadScene
 
-    from planweave_ros.action_client import ThreadSafeActionClient
+    from planweave_ros.rclpy_compat import ThreadSafeActionClient
     from virtualhome_node.node import VirtualHomeNode
 
     def client():

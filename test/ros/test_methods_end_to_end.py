@@ -15,7 +15,7 @@ from planner_node.node import PlannerNode
 from planweave.core.symbolic.world import Literal
 from planweave.llm.clients.recording import ReplayClient
 from planweave_ros import conversions as convert
-from planweave_ros.action_client import ThreadSafeActionClient
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 LIKE_RECORDED = {
     "samples": SETTINGS.samples,

@@ -20,7 +20,7 @@ from planweave.core.symbolic.world import Action
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave_ros import conversions as convert
-from planweave_ros.action_client import ThreadSafeActionClient
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 KEY = "sk-secret-24680"
 SENTENCE = "put the red cube in the left tray"

@@ -30,7 +30,7 @@ class Client:
         from std_srvs.srv import Trigger
         from trajectory_msgs.msg import JointTrajectory
 
-        from planweave_ros.action_client import ThreadSafeActionClient
+        from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
         self.node, self.spin_until = node, spin_until
         self.joints, self.clocks, self.colours, self.depths, self.infos = [], [], [], [], []

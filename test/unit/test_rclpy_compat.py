@@ -1,11 +1,11 @@
-"""Answers that rmw_fastrtps dropped are sent again; see planweave_ros.answering."""
+"""Answers that rmw_fastrtps dropped are sent again; see planweave_ros.rclpy_compat."""
 
 import threading
 import warnings
 
 import pytest
 
-answering = pytest.importorskip("planweave_ros.answering", reason="rclpy is not installed")
+compat = pytest.importorskip("planweave_ros.rclpy_compat", reason="rclpy is not installed")
 
 
 class DroppingService:
@@ -37,7 +37,7 @@ class DroppingService:
 @pytest.mark.parametrize("dropped", [0, 1, 5])
 def test_an_answer_that_was_dropped_is_sent_again_until_it_is_taken(dropped, recwarn):
     service = DroppingService(dropped)
-    answering.answer_surely(service)
+    compat.answer_surely(service)
     service.send_response("answer", "header")
     assert service.over.wait(30)
     assert service.got == [("answer", "header")] and service.tries == dropped + 1
@@ -46,11 +46,11 @@ def test_an_answer_that_was_dropped_is_sent_again_until_it_is_taken(dropped, rec
 
 def test_an_error_of_the_first_try_is_the_callers_and_a_destroyed_service_ends_the_rest():
     service = DroppingService(0, TypeError())
-    answering.answer_surely(service)
+    compat.answer_surely(service)
     with pytest.raises(TypeError):
         service.send_response("answer", "header")
     service = DroppingService(2, RuntimeError("cannot use Destroyable because destruction was requested"))
-    answering.answer_surely(service)
+    compat.answer_surely(service)
     service.send_response("answer", "header")
     assert service.over.wait(30) and service.tries == 3
     for thread in [t for t in threading.enumerate() if t.name == "answer"]:
@@ -59,9 +59,9 @@ def test_an_error_of_the_first_try_is_the_callers_and_a_destroyed_service_ends_t
 
 
 def test_what_nobody_takes_is_given_up_with_a_warning(monkeypatch):
-    monkeypatch.setattr(answering, "PATIENCE", 0.1)
+    monkeypatch.setattr(compat, "PATIENCE", 0.1)
     service = DroppingService(10**6)
-    answering.answer_surely(service)
+    compat.answer_surely(service)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         service.send_response("answer", "header")
