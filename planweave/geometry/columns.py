@@ -14,6 +14,7 @@ Mask = NDArray[np.bool_]
 NOTHING = -math.inf
 """Height of a cell without anything."""
 _COLUMN = 0.006  # edge of a column, m
+_GROUP, _STRAY = 0.008, 0.01  # m: edge of cells whose points are together; share of a thing's points that is no thing
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
 
 
@@ -32,6 +33,20 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
         first = low + (np.array([rows.start, span.start]) - 0.5) * _COLUMN
         last = low + (np.array([rows.stop, span.stop]) - 0.5) * _COLUMN
         yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
+
+
+def no_strays(points: Array) -> Mask:
+    """Which points (n, 3) of one thing are not in a small group apart from the others, seen from above, as pixels at a
+    jump of depth are that show a mixture of near and far.
+    """
+    if not len(points):
+        return np.zeros(0, bool)
+    cells = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / _GROUP).astype(int) + 1
+    plan = np.zeros(cells.max(axis=0) + 2, np.uint8)
+    plan[cells[:, 0], cells[:, 1]] = 1
+    _, numbers = cv2.connectedComponents(plan, connectivity=8)
+    of = numbers[cells[:, 0], cells[:, 1]]
+    return np.asarray(np.bincount(of)[of] > _STRAY * len(points))
 
 
 def reachable(free: Mask, start: Mask) -> Mask:

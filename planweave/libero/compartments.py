@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planweave.bodies.arm.pockets import pockets_of
 from planweave.bodies.arm.scene_object import Region, Thing, room
+from planweave.bodies.arm.shape_places import pockets_of
 from planweave.core.symbolic.world import Known, Literal, WorldObject
 from planweave.libero.seen_world import TURNED
 

@@ -103,10 +103,9 @@ def seen_world(
             room = furniture.contents.hider(thing.name) if furniture is not None else ""
             around = _around(thing, compartments, base)
             if room or around:
-                relation: Literal | None = Literal("in", (thing.name, room or around))
+                facts.add(Literal("in", (thing.name, room or around)))
             else:
-                relation = _relation(domain, thing, by_name[thing.below])
-            facts |= {relation} if relation else set()
+                facts.update(_relations(domain, thing, by_name[thing.below]))
     placed |= {lifted, *(thing.name for thing in things if thing.lost)}
     free = [o for o in objects if o.type == "item" and o.name not in placed]
     world = completed(domain, [*objects, middle], {*facts, *at_centre(free, middle)}, stamp)
@@ -119,7 +118,7 @@ def _around(thing: SeenThing, compartments: Sequence[Compartment], base: np.ndar
     if base is None:
         return ""
     x, y, _ = TURNED @ thing.middle - base
-    low = float(np.percentile(thing.points[:, 2], 1)) - float(base[2])
+    low = thing.low - float(base[2])
     margin = _UNSURE if thing.was_put else 0.0
     inside = (c for c in compartments if c.of == thing.below and c.covers(x, y, margin))
     return next((c.name for c in inside if low < c.region.centre[2]), "")
@@ -147,15 +146,18 @@ def _states(thing: SeenThing) -> Iterator[Literal]:
         yield Literal(f"turned_{state}", (thing.name,))
 
 
-def _relation(domain: Domain, thing: SeenThing, below: SeenThing) -> Literal | None:
-    """How a thing rests on or in another; None where the robot has put it there, and it may not be as LIBERO means."""
+def _relations(domain: Domain, thing: SeenThing, below: SeenThing) -> Iterator[Literal]:
+    """How a thing rests on or in another; nothing where the robot has put it there, and it may not be as LIBERO means.
+    What is in a bowl, in its middle, is on it, too, as one of a stack is.
+    """
     margin = _UNSURE if thing.was_put else 0.0
-    hollow = "holds_things" in _can(below.named.class_name)
-    sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - SUNK
-    if hollow and sunk:
-        inside = inward(thing.middle[None, :2], hull_of(below.points))[0] > margin
-        return Literal("in", (thing.name, below.name)) if inside or not thing.was_put else None
     apart = math.dist(thing.middle[:2], below.middle[:2])
-    if thing.was_put and domain.type_of_class(below.named.class_name) == "item" and apart > _CENTRED:
-        return None
-    return Literal("on", (thing.name, below.name))
+    is_item = domain.type_of_class(below.named.class_name) == "item"
+    sunk = thing.low < float(below.points[:, 2].max()) - SUNK
+    if "holds_things" in _can(below.named.class_name) and sunk:
+        if not thing.was_put or inward(thing.middle[None, :2], hull_of(below.points))[0] > margin:
+            yield Literal("in", (thing.name, below.name))
+        if is_item and apart <= _CENTRED:
+            yield Literal("on", (thing.name, below.name))
+    elif not (thing.was_put and is_item and apart > _CENTRED):
+        yield Literal("on", (thing.name, below.name))

@@ -9,6 +9,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from planweave.geometry.columns import no_strays
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Outline, outline, percentile, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
@@ -24,7 +25,6 @@ _LEDGE = 1e-3  # m^2 of level surface of what carries another thing that may be 
 _DROP = 0.012  # m by which what carries a top is lower
 _BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
 _FULL = 0.7  # share of its outline that a top fills; a rim fills less
-_FLYING = 2, 0.02  # percent of a region's points at each end, and m beyond the others from which they are of no thing
 _UNDER = 0.8  # share of its points that are within the outline of the top
 
 
@@ -111,7 +111,8 @@ def find_regions(
     found = []
     for mask in masks:
         seen = cv2.findNonZero(mask.view(np.uint8)).reshape(-1, 2)
-        columns, rows = _of_one_thing(seen[view.valid[seen[:, 1], seen[:, 0]]], view).T
+        seen = seen[view.valid[seen[:, 1], seen[:, 0]]]
+        columns, rows = seen[no_strays(view.points[seen[:, 1], seen[:, 0]])].T
         points = np.column_stack((view.points[rows, columns, :2], height[rows, columns]))
         pixels = rows, columns, points, view.rgb[rows, columns], steep[rows, columns]
         hidden = arm[rows, columns].sum() >= _CUT
@@ -123,16 +124,6 @@ def find_regions(
                 region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
                 found.append(region)
     return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)
-
-
-def _of_one_thing(pixels: np.ndarray, view: DepthView) -> np.ndarray:
-    """Pixels (n, 2), column and row, without the few at jumps of depth whose points fly between near and far."""
-    if not len(pixels):
-        return pixels
-    share, margin = _FLYING
-    points = view.points[pixels[:, 1], pixels[:, 0]]
-    low, high = np.percentile(points, (share, 100 - share), axis=0)
-    return np.asarray(pixels[((points > low - margin) & (points < high + margin)).all(axis=1)])
 
 
 def _with_sides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelRegion]:

@@ -7,6 +7,7 @@ is not found is lost. Metres; z is up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -24,6 +25,7 @@ _ASIDE = 0.04  # m from where a thing was let go within which it is looked for f
 _FALL = 0.16  # m that a thing may fall when it is let go
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
+_NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -64,8 +66,8 @@ class SceneMemory:
 
         motion: of the hand since it took the thing; taken: just now, so that it must not be seen where it was.
         """
-        if taken:
-            self._taken = self.thing(name)
+        if taken and (thing := self.thing(name)) is not None:
+            self._taken = replace(thing, unseen=max(0.0, thing.low - thing.bottom))
         if self._taken is None:
             return None
         now = self._taken.moved(motion)
@@ -105,7 +107,7 @@ class SceneMemory:
 
     def _by_shape(self, thing: SeenThing, views: Sequence[DepthView]) -> SeenThing | None:
         """A thing moved to where pictures show its points in their colours, near where it is thought to be."""
-        lowest = self._support(thing) - _SUNK - float(np.percentile(thing.points[:, 2], 1))
+        lowest = self._support(thing) - _SUNK - thing.low
         drops = np.arange(_COARSE, max(-_FALL, min(lowest, 0.0)) - 1e-6, -_COARSE)
         found = self._offset(thing, views, drops)
         return None if found is None else thing.moved(Pose(np.eye(3), found))
@@ -121,7 +123,7 @@ class SceneMemory:
 
         def score(offset: np.ndarray) -> float:
             found = evidence(points + offset, views, colours)
-            return found.seen - 1.5 * (found.through + found.other)
+            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * math.hypot(*offset)
 
         aside = np.arange(-_ASIDE, _ASIDE + 1e-6, 2 * _COARSE)
         best = max((np.array(o) for o in product(aside, aside, rises)), key=score)

@@ -10,6 +10,7 @@ import numpy as np
 
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
+from planweave.perception.evidence import LEAST
 from planweave.perception.geometry import Pose, hull_of, inward
 from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
@@ -36,7 +37,8 @@ class SeenPart:
 class SeenThing:
     """A thing with its name. points, colours: (n, 3) each, m and 0 to 255; bottom: height of what it stands on, which
     is `below` ("" for the ground); visible: the newest pictures show it; stamp: when they did last, s; was_put: the
-    robot has put it there; lost: nobody knows where it is.
+    robot has put it there; lost: nobody knows where it is. unseen: m of its lowest part that were not seen where it was
+    taken.
     """
 
     name: str
@@ -50,6 +52,12 @@ class SeenThing:
     stamp: float = 0.0
     was_put: bool = False
     lost: bool = False
+    unseen: float = 0.0
+
+    @property
+    def low(self) -> float:
+        """Height of its lower side, as far as it is known."""
+        return float(np.percentile(self.points[:, 2], 1)) - self.unseen
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +96,7 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
 
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
     """What a thing rests on or in, and at which height; None for the ground."""
-    low = float(np.percentile(thing.points[:, 2], 1))
+    low = thing.low
     if low < thing.bottom + SUNK:
         return None
     middle, around = thing.middle[:2], hull_of(thing.points)
@@ -97,9 +105,9 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
         if other is thing or other.name == thing.name or over < _OVER:
             continue
-        near = _sample(other.points[other.points[:, 2] < low + SUNK], 4000)
+        near = other.points[other.points[:, 2] < low + SUNK]
         near = near[inward(near[:, :2], around) > -_REST]
-        height = float(np.percentile(near[:, 2], 98)) if len(near) else -math.inf
+        height = float(np.sort(near[:, 2])[-LEAST]) if len(near) >= LEAST else -math.inf  # a thin bar bears, too
         if low - height < _REST and (best is None or (height, over) > best[:2]):
             best = height, over, other
     return None if best is None else (best[2], best[0])

@@ -14,6 +14,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from planweave.geometry.columns import no_strays
 from planweave.perception.depth_views import NOISE, DepthView
 from planweave.perception.geometry import Plane, percentile
 from planweave.perception.piece_groups import SURE, PieceGroups
@@ -147,4 +148,5 @@ def _segment(views: Sequence[DepthView], labels: Sequence[_Labels], groups: Piec
     sure = rows[~groups.beside_steps[rows]]
     if len(sure) > SURE * len(rows):
         rows = sure
+    rows = rows[no_strays(groups.points[rows])]
     return Segment(groups.points[rows], groups.colours[rows], masks, area)

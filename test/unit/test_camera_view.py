@@ -164,7 +164,8 @@ def test_what_was_put_near_the_limit_is_not_sure_to_be_on_another_item(apart, ho
 
 @pytest.mark.parametrize(("aside", "holds"), [(0.0, True), (0.055, True), (0.065, False), (0.075, False)])
 def test_what_was_put_near_the_rim_is_not_sure_to_be_inside(aside, holds):
-    assert put_on("butter", "basket", aside, low=0.005) == ({"in(thing_1, other_1)"} if holds else set())
+    middle = {"on(thing_1, other_1)"} if aside == 0.0 else set()  # as LIBERO has it, of bowls in a stack
+    assert put_on("butter", "basket", aside, low=0.005) == ({"in(thing_1, other_1)", *middle} if holds else set())
 
 
 def named_things(*rows):

@@ -1,9 +1,10 @@
-"""Compartments of a caddy by its shape."""
+"""Places of a thing by its shape: compartments of a caddy, the burner of a stove."""
 
 import numpy as np
 import pytest
 
 from planweave.bodies.arm.scene_object import thing_of_solid
+from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.libero.compartments import compartments_of
@@ -42,6 +43,17 @@ def test_they_are_found_where_their_walls_are(partition):
 
 def test_without_the_partition_nobody_tells_front_from_back():
     assert {part.side for part in compartments_of(caddy([]))} >= {"left", "right"}
+
+
+def test_the_level_top_of_a_stove_is_its_burner():
+    plate, knob = box((0.3, -0.1, 0.0), (0.6, 0.1, 0.03)), box((0.3, -0.03, 0.03), (0.34, 0.03, 0.06))
+    burner = box((0.4, -0.07, 0.03), (0.54, 0.07, 0.04))
+    stove = thing_of_solid("stove_1", "fixture", "stove", Solid((plate, knob, burner)))
+    top = level_top(stove)
+    assert top.centre == pytest.approx((0.47, 0.0, 0.04), abs=0.004) and top.size[:2] == pytest.approx(
+        (0.14, 0.14), abs=0.01
+    )
+    assert level_top(thing_of_solid("knob_1", "item", "knob", Solid((knob,)))) is None
 
 
 def test_a_bowl_has_none():

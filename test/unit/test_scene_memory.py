@@ -1,5 +1,7 @@
 """Things followed through pictures: what stays, what is hidden, what was carried, what rolled away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles.boxes_camera import picture
@@ -7,7 +9,7 @@ from doubles.boxes_camera import picture
 from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
 from planweave.perception.scene_memory import SceneMemory
-from planweave.perception.seen_things import SeenThing
+from planweave.perception.seen_things import SeenThing, resting
 from planweave.perception.vision_names import Named
 
 RED, BLUE, GREEN = (200, 40, 40), (40, 60, 200), (40, 180, 60)
@@ -90,6 +92,25 @@ def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     cup = kept.thing("cup")
     assert cup.visible and cup.was_put
     assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
+
+
+def test_one_of_two_alike_that_is_put_on_the_other_is_not_taken_for_it():
+    both = (("cup", CUP), ("twin", shifted(CUP, -0.1, -0.1)))
+    kept = SceneMemory([seen(name, box, views(box)) for name, box in both], 0.0, lambda thing: True)
+    there = shifted(CUP, -0.1, -0.1, 0.02)  # nested
+    let_go(kept, by(-0.1, -0.1, 0.02), views(shifted(CUP, -0.1, -0.1), there))
+    assert kept.thing("cup").low == pytest.approx(0.02, abs=0.008)
+
+
+def test_what_stood_with_its_lower_part_hidden_stands_as_high_on_another():
+    kept = memory(("cup", CUP), ("box", BOX))
+    cup = kept.thing("cup")
+    high = cup.points[:, 2] > 0.035
+    kept.put(replace(cup, points=cup.points[high], colours=cup.colours[high]))
+    there = shifted(CUP, -0.08, -0.28, 0.06)  # on the box
+    let_go(kept, by(-0.08, -0.28, 0.06), views(BOX, there))
+    below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
+    assert kept.thing("cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
 
 
 def test_what_is_carried_is_where_the_hand_is_unless_its_place_there_is_seen_empty():

@@ -138,6 +138,19 @@ def test_what_is_put_on_something_rests_on_its_top(height: float) -> None:
     assert math.dist((spot.x, spot.y), target.position[:2]) < 0.001
 
 
+def test_where_there_are_two_of_a_kind_the_first_leaves_room_for_the_other() -> None:
+    item, twin, target = (
+        block("item", 0.3, -0.3, (0.06, 0.06, 0.06)),
+        block("twin", 0.3, 0.3, (0.06, 0.06, 0.06)),
+        shelf(0.1),
+    )
+    first = next(iter(solid_placement.on_solid(item, target, [target, twin], GROUND)))
+    there = replace(item, position=(first.x, first.y, first.z + 0.03))
+    second = next(iter(solid_placement.on_solid(twin, target, [target, there], GROUND)))
+    assert first.z == second.z == pytest.approx(0.1, abs=0.003)
+    assert max(abs(first.x - second.x), abs(first.y - second.y)) > 0.06
+
+
 def test_a_vessel_nests_in_a_wider_one() -> None:
     cup, bowl = vessel("cup", 0.3, -0.3, 0.035, 0.05), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
     spot = next(iter(solid_placement.on_solid(cup, bowl, [bowl], GROUND)))

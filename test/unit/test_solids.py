@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from planweave.bodies.arm.solids import Part, Solid, convex_outline, solid_of_cloud, solid_of_geoms, support_height
+from planweave.geometry.columns import no_strays
 
 
 def at(x: float, y: float, z: float, yaw: float = 0.0) -> np.ndarray:
@@ -120,6 +121,26 @@ def test_a_cloud_of_a_bowl_is_as_hollow_as_the_bowl() -> None:
     assert opening.size == pytest.approx((0.108, 0.108), abs=0.02)
     assert solid.bounds[1] == pytest.approx(bowl().bounds[1], abs=0.008)
     assert len(solid.parts) < 250
+
+
+@pytest.mark.parametrize(("gap", "hollow"), [(0.03, True), (0.14, False)])
+def test_a_corner_of_a_rim_that_no_camera_sees_does_not_open_a_tray(gap: float, hollow: bool) -> None:
+    x, y = np.mgrid[0.0:0.3:0.003, 0.0:0.16:0.003]
+    walls = (np.minimum(x, 0.3 - x) < 0.012) | (np.minimum(y, 0.16 - y) < 0.012)
+    cloud = np.column_stack([x.ravel(), y.ravel(), np.where(walls, 0.08, 0.01).ravel()])
+    unseen = (cloud[:, 0] > 0.3 - gap) & (cloud[:, 1] > 0.16 - gap)
+    openings = solid_of_cloud(cloud[~unseen], support=0.0).openings
+    assert len(openings) == hollow
+    assert not hollow or openings[0].size == pytest.approx((0.27, 0.13), abs=0.012)
+
+
+@pytest.mark.parametrize("far", [0.1, 0.012])
+def test_a_few_points_apart_from_a_thing_are_none_of_it(far: float) -> None:
+    x, y = np.mgrid[0.0:0.1:0.002, 0.0:0.1:0.002]
+    thing = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, 0.05)])
+    stray = np.column_stack([np.full(5, 0.1 + far), np.linspace(0.04, 0.06, 5), np.linspace(0.0, 0.05, 5)])
+    assert no_strays(np.concatenate([thing, stray])).tolist() == [True] * len(thing) + [far < 0.008] * len(stray)
+    assert no_strays(thing[:0]).shape == (0,)
 
 
 def test_geoms_of_a_simulator_become_parts() -> None:

@@ -19,6 +19,7 @@ from planweave.bodies.arm.placement_sampling import UP, Spot, Vector
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import laid
 from planweave.bodies.arm.scene_object import Region, Thing
+from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
 
@@ -97,9 +98,11 @@ class Resting:
 
 
 def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
-    """On a thing: its middle first, or the middle of its region."""
+    """On a thing: its middle first, or the middle of its region, or of the level top of furniture."""
     resting = Resting(item, others, ground)
     region = min(target.regions, key=_height, default=None)
+    if region is None and target.type != "item":
+        region = level_top(target)
     if region is None:
         offsets, turn, (x, y) = _square(_OFF, _OFF), 0.0, target.position[:2]
     else:
@@ -107,7 +110,7 @@ def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
         turn, (x, y) = region.yaw, region.centre[:2]
     c, s = math.cos(turn), math.sin(turn)
     hollow = region is None and _hollow(target) is not None  # which holds what leans on its walls
-    apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region) else 0.0
+    apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region, others) else 0.0
     rests = [
         ((x + c * u - s * v, y + s * u + c * v), abs(math.hypot(u, v) - apart), yaw)
         for (u, v), yaw in product(offsets, _yaws(item))
@@ -127,9 +130,10 @@ def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
     yield from _by_cost([(cost + 10.0 * (spot.z - lowest), spot) for cost, spot in found])
 
 
-def _leaves_room(item: Thing, region: Region) -> bool:
-    """Whether another one like it has room in a region, if it does not stand in the middle."""
-    return min(item.size[:2]) < 0.6 * min(region.size[:2])
+def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
+    """Whether there is another one like it, which has room in a region if this one does not stand in the middle."""
+    twin = any(other.class_name == item.class_name and other.name != item.name for other in others)
+    return twin and min(item.size[:2]) < 0.6 * min(region.size[:2])
 
 
 def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ STEP = 0.003
 _SIDES = 16  # of the prism that stands for a cylinder
 _LEVEL = 0.004  # steps in which a rim is looked for from the top down, m
 _DEEP = 0.008  # less deep is no hollow, m
+_RIM = 0.94  # share of a rim that must be seen
 _WIDE = 0.02  # nothing fits into what is less wide, m
 
 
@@ -325,13 +327,17 @@ def _cut(part: Part, low: float, high: float) -> Array:
 
 
 def _openings(seen: HeightMap) -> list[Opening]:
-    """Enclosed areas below the highest rim that encloses them."""
+    """Enclosed areas below the highest rim that encloses them. A small gap in it, as at a corner that is not seen, is
+    taken for rim: its ends are joined by the outline of it all.
+    """
     top = np.pad(seen.top, 1, constant_values=NOTHING)
     taken = np.zeros(top.shape, bool)
     found = []
     highest, lowest = float(top.max()), float(top[np.isfinite(top)].min())
     for level in np.arange(highest - _LEVEL / 2, lowest, -_LEVEL):
-        low = top < level
+        rim = (top >= level).astype(np.uint8)
+        cv2.polylines(rim, [cv2.convexHull(cv2.findNonZero(rim))], isClosed=True, color=1)
+        low = rim == 0
         enclosed = low & ~reachable(low, border_of(top.shape))
         for cells in components(enclosed & ~taken):
             if not (grown(cells) & taken).any():  # else the lower remainder of one that was found at a higher rim
@@ -345,6 +351,9 @@ def _openings(seen: HeightMap) -> list[Opening]:
 def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening | None:
     if cells.sum() * seen.step**2 < _WIDE**2:
         return None
+    ring, solid = grown(cells) & ~cells, top >= level
+    if (ring & solid).sum() < _RIM * ring.sum():
+        return None
     points = np.argwhere(cells) * seen.step + np.asarray(seen.origin) - seen.step
     heights = top[cells & np.isfinite(top)]
     floor = float(np.median(heights)) if len(heights) else level
@@ -355,8 +364,7 @@ def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening 
     is_round = max(size) < 1.2 * min(size) and area < 0.88 * size[0] * size[1]
     if min(size) < _WIDE:
         return None
-    ring, wall = grown(cells) & ~cells, 0
-    solid = top >= level
+    wall = 0
     while (ring & solid).sum() > 0.5 * max(ring.sum(), 1) and wall * seen.step < 0.03:
         wall += 1
         cells = grown(cells)

@@ -1,0 +1,70 @@
+"""Places of a thing by its shape, seen from above: pockets, which its walls enclose, also where one is not seen to its
+ends; and its level top, as a burner or the upper side of a shelf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+
+from planweave.bodies.arm.scene_object import Region, Thing
+
+_BELOW = 0.01  # m that a pocket is deeper than the lowest wall
+_LEAST = 0.03  # m of a pocket's shorter side
+_LEVEL = 0.002  # m between heights of one level top
+_TOP, _LARGE = (
+    0.07,
+    0.3,
+)  # m of a top's shorter side; share of the largest level part's area from which a higher one counts
+_GAP = 4  # cells: half of the width of a gap in a wall that is not seen whole, at most
+
+
+def pockets_of(thing: Thing) -> Iterator[Region]:
+    """The pockets of a thing of known parts, along its axes, in the frame of its position; m."""
+    solid = thing.solid
+    if solid is None or not solid.parts or not solid.openings:
+        return
+    heights = solid.heights
+    rim = min(opening.rim for opening in solid.openings)
+    low = (np.isfinite(heights.top) & (heights.top < rim - _BELOW)).astype(np.uint8)
+    inner = cv2.erode(low, np.ones((2 * _GAP + 1,) * 2, np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=1)
+    count, _, boxes, _ = cv2.connectedComponentsWithStats(inner, connectivity=4)
+    for row in boxes[1:count]:  # columns of `top` are along y
+        j, i, down, across = (int(v) + d for v, d in zip(row, (-_GAP, -_GAP, 2 * _GAP, 2 * _GAP)))
+        dx, dy = across * heights.step, down * heights.step
+        edge = i <= 0 or j <= 0 or i + across >= low.shape[0] or j + down >= low.shape[1]
+        if edge or min(dx, dy) < _LEAST:
+            continue
+        x, y = (o + (k + (n - 1) / 2) * heights.step for o, k, n in zip(heights.origin, (i, j), (across, down)))
+        floor = float(np.median(heights.top[i : i + across, j : j + down]))
+        centre = thing.position[0] + x, thing.position[1] + y, thing.position[2] + (floor + rim) / 2
+        yield Region(centre, (dx, dy, rim - floor))
+
+
+def level_top(thing: Thing) -> Region | None:
+    """The highest of the large level parts of a thing's upper side; None where it has none."""
+    solid = thing.solid
+    if solid is None or not solid.parts:
+        return None
+    heights = solid.heights
+    seen = np.isfinite(heights.top)
+    layers = np.where(seen, np.rint(np.where(seen, heights.top, 0.0) / (2 * _LEVEL)), np.inf)
+    found: list[tuple[int, float, Region]] = []
+    for layer in np.unique(layers[seen]):
+        level = (np.abs(heights.top - 2 * _LEVEL * layer) <= 1.5 * _LEVEL).astype(np.uint8)
+        level = cv2.morphologyEx(level, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+        count, _, boxes, centres = cv2.connectedComponentsWithStats(level, connectivity=4)
+        for (j, i, down, across, area), (v, u) in zip(boxes[1:count], centres[1:count]):
+            size = float(across) * heights.step, float(down) * heights.step
+            if min(size) >= _TOP and area > 0.5 * across * down:
+                x, y = (o + float(k) * heights.step for o, k in zip(heights.origin, (u, v)))
+                top = float(
+                    np.median(heights.top[i : i + across, j : j + down][level[i : i + across, j : j + down] > 0])
+                )
+                at = thing.position[0] + x, thing.position[1] + y, thing.position[2] + top
+                found.append((int(area), top, Region(at, (*size, _LEVEL))))
+    most = max((area for area, _, _ in found), default=0)
+    large = [(top, region) for area, top, region in found if area >= _LARGE * most]
+    return max(large, key=lambda pair: pair[0])[1] if large else None
