@@ -15,10 +15,18 @@ import cv2
 import numpy as np
 
 from planweave.geometry.columns import columns
-from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
+from planweave.perception.colours import BLACK, colour_word, family_image, other_surface, patch_colour
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
-from planweave.perception.geometry import Outline, fit_sphere, outline, percentile, rotate_into, wrap_yaw
+from planweave.perception.geometry import (
+    Outline,
+    fit_sphere,
+    outline,
+    percentile,
+    rotate_into,
+    share_inside,
+    wrap_yaw,
+)
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 from planweave.perception.regions import PixelRegion
 
@@ -32,6 +40,7 @@ _DEEP = 0.02  # m that a small thing is hollow, at least
 _HANDLE_WIDTH, _HANDLE_REACH = 0.04, 0.035  # m: of handles; and how far their middles are from a vessel's outside
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
+_INSIDE = 0.9  # share of the points of a mug's inside that are within the outline of its rim
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
 
@@ -86,6 +95,7 @@ class _Look:
 
 def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses) -> list[Measured]:
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
+    regions = _with_insides(regions, pixel)
     regions, found = _with_handles(regions, [detect(region, pixel, classes) for region in regions])
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
@@ -98,6 +108,29 @@ def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses
 def detect_by_attributes(view: View) -> list[Detection]:
     """The detector `attributes`: the measured detections unchanged."""
     return [thing for thing, _ in view.measured]
+
+
+def _with_insides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelRegion]:
+    """Regions, highest first, each with what is lower within its outline, where it has hardly a point itself, and of
+    its colour: the inside of a mug that was cut from its rim.
+    """
+    kept: list[PixelRegion] = []
+    shapes: list[Outline] = []
+    for region in regions:
+        shape, points = outline(region.points[:, :2], pixel / 2), region.points[:, :2]
+        for k, around in enumerate(kept):
+            lower = region.top < around.top - _HOLLOW and share_inside(points, shapes[k].hull, 0.0) > _INSIDE
+            if (
+                lower
+                and share_inside(around.points[:, :2], shape.hull, -pixel) < 1 - _INSIDE
+                and not other_surface(patch_colour(around.colours), patch_colour(region.colours))
+            ):
+                kept[k] = around.joined(region)
+                break
+        else:
+            kept.append(region)
+            shapes.append(shape)
+    return kept
 
 
 def _with_handles(
