@@ -15,7 +15,7 @@ from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.state import AtomKey
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.ports import Outcome
-from planweave.core.workflow.task import TaskStatus
+from planweave.core.workflow.task_status import TaskStatus
 from planweave.llm.clients.none import NoClient
 from planweave.methods import METHODS
 from planweave.methods.planner import LanguagePlanner

@@ -14,7 +14,7 @@ from typing import Any
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system

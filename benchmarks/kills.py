@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system

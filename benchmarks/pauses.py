@@ -17,7 +17,7 @@ from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
 from benchmarks.stops import STANDS
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client

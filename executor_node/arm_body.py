@@ -33,8 +33,8 @@ Nothing moves meanwhile.
 
 class NodeBody(ArmBody):
     """newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
-    make_ready: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin: called when
-    an action begins.
+    require_controllers: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin:
+    called when an action begins.
     """
 
     world: WorldModel
@@ -47,14 +47,14 @@ class NodeBody(ArmBody):
         skills: Skills,
         unseen_grip: UnseenGrip,
         permission: Permission | None,
-        make_ready: Callable[[], None],
+        require_controllers: Callable[[], None],
         newest: Callable[[], tuple[int, float]],
         names: RosNames,
         log: Any,
         on_begin: Callable[[], object] = lambda: None,
     ) -> None:
         super().__init__(domain, world, arm, skills)
-        self._unseen_grip, self._permission, self._controllers = unseen_grip, permission, make_ready
+        self._unseen_grip, self._permission, self._require = unseen_grip, permission, require_controllers
         self._newest, self._names, self._log, self._on_begin = newest, names, log, on_begin
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
@@ -92,7 +92,7 @@ class NodeBody(ArmBody):
     def _make_ready(self) -> None:
         """After this nothing is tried again: SAFETY_STOP."""
         try:
-            self._controllers()
+            self._require()
         except SkillFailureError as error:
             raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
 

@@ -35,7 +35,7 @@ from planweave.core.base.parameter import option_parameters
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
 from planweave.core.workflow.approval_basis import MOVED
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.methods import METHODS
 from planweave.tasks.naming import names_in

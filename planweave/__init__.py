@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from planweave.core.symbolic.world import World as World
     from planweave.core.workflow.ports import LookingBody as LookingBody
     from planweave.core.workflow.ports import Outcome as Outcome
-    from planweave.core.workflow.task import TaskState as TaskState
-    from planweave.core.workflow.task import TaskStatus as TaskStatus
+    from planweave.core.workflow.task_status import TaskState as TaskState
+    from planweave.core.workflow.task_status import TaskStatus as TaskStatus
     from planweave.methods import METHODS as METHODS
 
 __version__ = "0.1.0"
@@ -64,8 +64,8 @@ _NAMES = {
     "Problem": ("core.symbolic.problem", "Problem"),
     "Result": ("api", "Result"),
     "SymbolicBody": ("bodies.symbolic", "SymbolicBody"),
-    "TaskState": ("core.workflow.task", "TaskState"),
-    "TaskStatus": ("core.workflow.task", "TaskStatus"),
+    "TaskState": ("core.workflow.task_status", "TaskState"),
+    "TaskStatus": ("core.workflow.task_status", "TaskStatus"),
     "UnknownNameError": ("core.base.errors", "UnknownNameError"),
     "Validation": ("core.checks.validation", "Validation"),
     "World": ("core.symbolic.world", "World"),

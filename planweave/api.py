@@ -28,7 +28,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.symbolic.written import Written, read_formula, read_goal
 from planweave.core.workflow.formula_goal import FormulaGoalBody, FormulaGoalError
 from planweave.core.workflow.ports import LookingBody, Outcome
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient

@@ -41,7 +41,7 @@ from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import elsewhere

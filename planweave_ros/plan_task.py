@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.workflow.step_motion import PlanPreview
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.tasks.task import Task
 from planweave.tasks.task_manager import TaskManager
 from planweave_ros import conversions as convert

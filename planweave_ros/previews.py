@@ -12,7 +12,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.workflow.step_motion import PlanPreview
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.tasks.task import Task
 from planweave_ros import conversions as convert
 from planweave_ros.asking import ask

@@ -7,7 +7,7 @@ from planweave_interfaces.srv import ListTasks
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave_ros.asking import ask
 from planweave_ros.liveliness import TASKS, Presence
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,18 +16,26 @@ PAGE = ROOT / "docs" / "messages.md"
 FOLDERS = (
     "planweave",
     "planweave_ros",
+    "body_node",
     "executor_node",
     "feedback_node",
+    "libero_node",
     "perception_node",
     "planner_node",
     "simulation_node",
+    "virtualhome_node",
+    "web_node",
 )
 _HEAD = """# Messages
 
-Every message of an error or a failed action in one table, to be searched for what was said: `…` stands for what
-differs. The code tells its kind ([codes.md](codes.md); in capitals: [failure codes](architecture.md#failure-codes)),
-the last column the module and function that make it. Made by `python tools/messages.py`; a test compares it, so that no
-text changes unseen. What to do on a Franka: [franka.md](franka.md#messages).
+Every message of an error, a failed action or the end of a task in one table, to be searched for what was said: `…`
+stands for what differs, and a message often quotes another. The code tells its kind ([codes.md](codes.md); in capitals:
+[failure codes](architecture.md#failure-codes); `message` of a task that goes on or failed), the last column the module
+and function that make it. `planweave/tasks` and `planweave/methods` run in feedback_node, `planweave/bodies/arm` in
+executor_node, `planweave/bodies/home` in virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left
+out: log lines, and why a look shows nothing new (`planweave/bodies/arm/fresh_look`). Made by
+`python tools/messages.py`; a test compares it, so that no text changes unseen. What to do on a Franka:
+[franka.md](franka.md#messages).
 
 | message | code | made in |
 |---|---|---|
@@ -98,10 +106,21 @@ def _message(call: ast.Call, codes: dict[str, str]) -> tuple[str, str] | None:
     elif call.args and name in codes:
         code, text = codes[name], _text(call.args[0])
         text = f"unknown {text} '…'" if name == "UnknownNameError" else text
+    elif name == "tell" and (told := [k.value for k in call.keywords if k.arg == "message"]):
+        code, text = "message", _text(told[0])
+    elif name == "end" and len(call.args) > 2:
+        code, text = _end_code(call.args), _text(call.args[2])
     else:
         return None
     text = " ".join(text.split())
     return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …", code) if any(map(str.isalpha, text)) else None
+
+
+def _end_code(args: Sequence[ast.expr]) -> str:
+    """Of the end of a task: its code, or its state."""
+    if len(args) > 3 and isinstance(args[3], ast.Constant):
+        return str(args[3].value)
+    return args[1].attr if isinstance(args[1], ast.Attribute) else "message"
 
 
 def _failure(arg: ast.expr) -> str:

@@ -27,7 +27,7 @@ from planweave.core.symbolic.world import Action, Known, Literal, World, WorldOb
 from planweave.core.symbolic.written import read_goal, read_literals
 from planweave.core.trees.behaviour_tree import sequence_of
 from planweave.core.trees.behaviour_tree_xml import write_tree
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.goals.rule_grammar import read_rule
 from planweave.methods.prompting import actions_text, signature
 
@@ -290,7 +290,8 @@ _HEADLINES = {
 
 
 def _headline(status: TaskStatus) -> str:
-    return f"{status.task_id} {_HEADLINES.get(status.state, 'GOES ON; it has not ended.')}"
+    code = f" Code: {status.code}." if status.state.ended and status.code else ""
+    return f"{status.task_id} {_HEADLINES.get(status.state, 'GOES ON; it has not ended.')}{code}"
 
 
 def _actions(plan: Sequence[str]) -> list[Action]:

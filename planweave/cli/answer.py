@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.workflow.question import UserQuestion
-from planweave.core.workflow.task import TaskStatus
+from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
     from rich.console import Console

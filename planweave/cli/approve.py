@@ -7,7 +7,7 @@ examples:
   planweave approve --yes
   planweave approve task-3 --no --comment "the glass is in the way"
   planweave approve --drop 2        # or --move 3 1, --add "go home" --at 2, --edit (in $EDITOR)
-  planweave approve --json          # the plan and its hash only; answer with: planweave approve --yes --hash HASH
+  planweave approve --json          # with motions and its hash; answer with: planweave approve --yes --hash HASH
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planweave.cli.plan_edit import add_edit_arguments, edited_plan
 from planweave.cli.results import preview_json, preview_lines
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.workflow.step_motion import PlanPreview
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from planweave import __version__
@@ -153,7 +152,8 @@ def _add(server: MCPServer, function: Callable[..., Any], moves: bool) -> None:
         try:
             return function(*args, **kwargs)
         except PlanweaveError as error:
-            raise ToolError(f"{error.code_name}: {error}") from None
+            text = f"{error.code_name}: {error}"  # raised, the SDK would put its own words before the code
+            return CallToolResult(is_error=True, content=[TextContent(type="text", text=text)])
 
     words = " ".join((function.__doc__ or "").split())
     annotations = ToolAnnotations(read_only_hint=not moves, destructive_hint=moves)

@@ -15,7 +15,7 @@ from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, S
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow import plan_editing as editing
-from planweave.core.workflow.task import TaskStatus
+from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
     from planweave_ros.client import Client

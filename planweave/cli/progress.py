@@ -16,7 +16,7 @@ from rich.tree import Tree
 from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow, children_of
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
 
 STYLES = {

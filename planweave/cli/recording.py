@@ -13,7 +13,7 @@ from typing import Any
 
 from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.core.base.names import one_line
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 SUFFIX = ".mcap"
 

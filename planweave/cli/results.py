@@ -12,7 +12,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.core.trees.rows import as_json
 from planweave.core.workflow.question import AmbiguityError
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
-from planweave.core.workflow.task import TaskStatus
+from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
     from planweave_ros.client import TaskResult

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from planweave.core.workflow.task import TaskStatus
+    from planweave.core.workflow.task_status import TaskStatus
     from planweave.launcher.running_system import RunningSystem
     from planweave_ros.client import Client
 
@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
     from planweave.cli.tasks import NamedTask
-    from planweave.core.workflow.task import TaskState
+    from planweave.core.workflow.task_status import TaskState
 
     check_record(options.record)
     goal, method = read_goal(options.goal), _method(options)

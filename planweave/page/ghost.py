@@ -12,7 +12,7 @@ from viser.transforms import SO3
 
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.step_motion import PlanPreview
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.robot_view import RobotView
 from planweave.page.timeline import Timeline

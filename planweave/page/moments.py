@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.core.symbolic.world import World
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 TASKS = 10
 MOST = 400

@@ -14,7 +14,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
 from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.question import UserQuestion
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks
 from planweave.page.ghost import Ghost

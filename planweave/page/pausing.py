@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from viser import Icon
 
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 if TYPE_CHECKING:
     import viser

@@ -13,7 +13,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow import plan_editing as editing
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 if TYPE_CHECKING:
     import viser

@@ -11,7 +11,7 @@ from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.core.trees.rows import TreeRow, children_of
 from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
 from planweave.page.moments import Moment
 

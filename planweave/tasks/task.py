@@ -12,7 +12,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.approval import Approval
 from planweave.core.workflow.pause import Pause
 from planweave.core.workflow.question import Inquiry
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.tasks.answers import Answers

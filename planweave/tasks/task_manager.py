@@ -23,7 +23,7 @@ from planweave.core.workflow.approval_basis import MOVED
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.step_motion import MAX_STEPS
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal

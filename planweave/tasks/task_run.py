@@ -28,7 +28,7 @@ from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.goals.given_names import naming_question
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
@@ -477,7 +477,7 @@ class TaskRun:
             self.end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])), code)
         else:
             why = "; ".join(finding.unconfirmed)
-            what = "holds" if finding.unmet else "was reached"
+            what = "holds" if finding.unmet else "was reached"  # as last known it does not hold; it does, but unseen
             self.end(
                 task,
                 TaskState.NOT_CONFIRMED,

@@ -4,7 +4,7 @@ import threading
 from dataclasses import replace
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 

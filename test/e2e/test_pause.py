@@ -6,7 +6,7 @@ from doubles.table_watch import Watch
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.systems import load_system
 
 RED, BLUE = 0, 1  # in the scene's order

@@ -6,7 +6,7 @@ import time
 import pytest
 from ros_fixtures import PATIENCE, SIMULATION
 
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
 

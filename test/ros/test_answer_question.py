@@ -12,7 +12,7 @@ from ros_fixtures import simulated
 from planweave.cli import main as cli
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 WORLD = tabletop(
     "red_cube red_cube_2 pear: item; left_tray right_tray: container; table: location",

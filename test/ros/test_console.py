@@ -18,7 +18,7 @@ from planweave.cli import main as cli
 from planweave.core.base.errors import PlanweaveError, SystemDownError
 from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.one_system import only_system
 from planweave.launcher.systems import NodeSpec
 from planweave_ros.client import Client

@@ -13,7 +13,7 @@ from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree
 from planweave.core.workflow.question import Alternative, UserQuestion
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.geometry.spatial import RELATIONS, derived
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)

@@ -10,7 +10,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabl
 
 from planweave.core.base.failure import Code
 from planweave.core.workflow.ports import Outcome
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 STEPS = ["grasp(a)", "place_in(a, tray)"]

@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def transitions(monkeypatch):
     """Every change of a task's state, as a task manager tells it, is one of NEXT."""
-    from planweave.core.workflow.task import NEXT, TaskState
+    from planweave.core.workflow.task_status import NEXT, TaskState
     from planweave.tasks import task_manager
 
     lock, last, wrong = threading.Lock(), {}, []

@@ -244,6 +244,10 @@ def test_without_the_extra_and_without_a_token_one_line_says_what_to_do(monkeypa
         assert "PLANWEAVE_MCP_TOKEN=$(openssl rand -hex 16)" in capsys.readouterr().err
 
 
+#: Of tools whose failure is ours, by what they were asked and say
+CODES = {("check_plan", "step 1: cannot read"): "unreadable_reply"}
+
+
 def session(tools, talk):
     """What talk(client) returns, with the SDK's client connected to the server in memory."""
     from mcp import Client
@@ -341,6 +345,8 @@ def test_wrong_arguments_are_results_that_say_so(start, name, arguments, said):
     text = str(result) if isinstance(result, MCPError) else result.content[0].text
     assert isinstance(result, MCPError) or result.is_error
     assert said in text and "Traceback" not in text and client.body.done == []
+    if (name, said) in CODES:
+        assert text.startswith(f"{CODES[name, said]}: "), "programs read the code as the first word"
 
 
 @needs_sdk

@@ -12,7 +12,7 @@ from planweave.cli.answer import QuestionAsker, question_json, send, waiting_que
 from planweave.cli.results import result_json
 from planweave.core.base.errors import GoalError
 from planweave.core.workflow.question import Alternative, UserQuestion
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave_ros.client import TaskResult
 
 QUESTION = UserQuestion(

@@ -9,7 +9,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from planweave.core.base.errors import GoalError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 
 @pytest.fixture

@@ -403,7 +403,7 @@ def test_no_class_name_means_two_things():
 
 
 def test_the_states_of_a_task_are_drawn_as_they_are():
-    from planweave.core.workflow.task import NEXT
+    from planweave.core.workflow.task_status import NEXT
 
     drawn = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("stateDiagram-v2")[1].split("```")[0]
     arrows = [line.split(" --> ") for line in drawn.strip().splitlines()]

@@ -24,7 +24,7 @@ from planweave.core.trees.behaviour_tree import (
 )
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS, read_tree, write_tree
 from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.given_tree import is_tree, predict
 from planweave.tasks.task_manager import TaskManager

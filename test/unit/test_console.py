@@ -28,7 +28,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow, as_json, children_of, with_fallback
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.task_words import usage_text
 from planweave.launcher.environment import ros_environment
 

@@ -4,7 +4,7 @@ import pytest
 
 import planweave as pw
 from benchmarks.honesty_home import CASES, play
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 pytestmark = pytest.mark.slow
 

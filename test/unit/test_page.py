@@ -17,7 +17,7 @@ from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.step_motion import PlanPreview, StepMotion
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments

@@ -15,7 +15,7 @@ from planweave.core.symbolic.world_changes import changes_between
 from planweave.core.trees.behaviour_tree import sequence_of
 from planweave.core.trees.behaviour_tree_xml import write_tree
 from planweave.core.workflow.ports import Candidate
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 from planweave.tasks.task_store import TaskStore

@@ -11,7 +11,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow import plan_editing as editing
 from planweave.core.workflow.approval_basis import ApprovalBasis
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 DOMAIN = Domain.load("tabletop")
 PLAN = tuple(map(Action.parse, ("grasp(a)", "place_in(a, tray)")))

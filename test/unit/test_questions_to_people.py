@@ -15,7 +15,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.goals.alternatives import which_reading
 from planweave.goals.answer_reading import read_answer
 from planweave.llm.clients.base import ChatReplies, ChatReply

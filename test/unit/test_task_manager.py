@@ -12,7 +12,7 @@ from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Known
 from planweave.core.workflow.ports import Candidate, Look
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 

@@ -11,7 +11,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabl
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.task import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.methods import METHODS
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.task_manager import TaskManager

@@ -5,7 +5,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, tabletop
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 

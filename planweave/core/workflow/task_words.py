@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
-from planweave.core.workflow.task import TaskState
+from planweave.core.workflow.task_status import TaskState
 
 STEP_MARKS = {
     Status.UNTRIED: "·",

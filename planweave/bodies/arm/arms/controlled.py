@@ -463,7 +463,7 @@ def _unsure(failure: SkillFailureError, problem: str) -> SkillFailureError:
     again, whatever failed first.
     """
     if problem and problem not in failure.message:
-        failure.message += f". But {problem}"
+        failure.message += f"{'' if failure.message.endswith(('?', '.')) else '.'} But {problem}"
         failure.code = failure.code if failure.code is Code.CANCELED else Code.SAFETY_STOP
     return failure
 

@@ -46,48 +46,48 @@ class PolicySkill:
         self.contract, self._name = load_contract(text), text
         self._client: OpenpiClient | None = None
 
-    def can(self, body: SkillContext, action: Action) -> str:
+    def can(self, context: SkillContext, action: Action) -> str:
         """Any action of the domain, by its phrase, with a robot that fits the contract."""
-        domain, count = body.settings.domain, body.scene.robot.count
+        domain, count = context.settings.domain, context.scene.robot.count
         if domain is None or action.name not in domain.actions:
             return "what it is for is not known"
         if count != self.contract.joints:
-            return f"{self._name} is for {self.contract.joints} joints, {body.scene.robot.name} has {count}"
+            return f"{self._name} is for {self.contract.joints} joints, {context.scene.robot.name} has {count}"
         return ""
 
-    def run(self, body: SkillContext, action: Action) -> None:
+    def run(self, context: SkillContext, action: Action) -> None:
         """Let the policy act until the action's effect is seen, it stands still, or its time is up."""
-        assert body.settings.domain is not None
-        domain, contract = body.settings.domain, self.contract
-        client = self._client = self._client or OpenpiClient(contract, body.arm.check)
-        client.check = body.arm.check
-        facts, instruction = expected(domain, body.world.world(), action), domain.phrase(action)
+        assert context.settings.domain is not None
+        domain, contract = context.settings.domain, self.contract
+        client = self._client = self._client or OpenpiClient(contract, context.arm.check)
+        client.check = context.arm.check
+        facts, instruction = expected(domain, context.world.world(), action), domain.phrase(action)
         end, still = time.monotonic() + contract.seconds, 0
         while time.monotonic() < end and still < _STANDS:
-            state = body.arm.state()
-            with body.mover.thinking("asking the policy", 0.1):
+            state = context.arm.state()
+            with context.mover.thinking("asking the policy", 0.1):
                 try:
-                    actions = client.infer(_observation(body, contract, state, instruction))
+                    actions = client.infer(_observation(context, contract, state, instruction))
                 except PolicyError as error:
                     raise SkillFailureError(Code.CONTROL_FAILED, str(error)) from None
-            with body.mover.thinking("checking the policy's steps", 0.2):
-                body.mover.look_around()
-                steps = steps_of(contract, actions, state.positions, body.arm.safety)
-            moved = _make(body, steps, _touched(body, action.args))
+            with context.mover.thinking("checking the policy's steps", 0.2):
+                context.mover.look_around()
+                steps = steps_of(contract, actions, state.positions, context.arm.safety)
+            moved = _make(context, steps, _touched(context, action.args))
             still = 0 if moved else still + 1
-            if not unmet(facts, body.world.world()):
+            if not unmet(facts, context.world.world()):
                 break
-        body.mover.look_around()
-        body.mover.rise_if_close()
+        context.mover.look_around()
+        context.mover.rise_if_close()
 
 
-def _observation(body: SkillContext, contract: Contract, state: ArmState, instruction: str) -> dict[str, object]:
+def _observation(context: SkillContext, contract: Contract, state: ArmState, instruction: str) -> dict[str, object]:
     found: dict[str, object] = {contract.prompt: instruction}
     for key, camera in contract.pictures.items():
-        found[key] = _picture(body, camera)
-    pose = body.reaching.kinematics.forward(state.positions)
+        found[key] = _picture(context, camera)
+    pose = context.reaching.kinematics.forward(state.positions)
     opened, closed = contract.gripper
-    share = min(max(state.width / body.gripper.opening, 0.0), 1.0)
+    share = min(max(state.width / context.gripper.opening, 0.0), 1.0)
     parts = {
         "joints": state.positions,
         "gripper": np.array([closed + share * (opened - closed)]),
@@ -100,9 +100,9 @@ def _observation(body: SkillContext, contract: Contract, state: ArmState, instru
     return found
 
 
-def _picture(body: SkillContext, camera: CameraInput) -> NDArray[np.uint8]:
+def _picture(context: SkillContext, camera: CameraInput) -> NDArray[np.uint8]:
     """A camera's picture as declared; raises CONTROL_FAILED where there is none."""
-    picture = body.settings.pictures(camera.camera)
+    picture = context.settings.pictures(camera.camera)
     if picture is None:
         raise SkillFailureError(
             Code.CONTROL_FAILED, f"there is no fresh picture of the camera {camera.camera}, which the policy needs"
@@ -117,54 +117,54 @@ def _picture(body: SkillContext, camera: CameraInput) -> NDArray[np.uint8]:
     return np.ascontiguousarray(padded[::-1, ::-1] if camera.turned else padded, dtype=np.uint8)
 
 
-def _touched(body: SkillContext, names: Iterable[str]) -> tuple[str, ...]:
+def _touched(context: SkillContext, names: Iterable[str]) -> tuple[str, ...]:
     """What fingers and held object may touch: the things that the action names, and those of whose parts it does."""
     found = set(names)
     for name in names:
-        part = body.world.articulation(name)
+        part = context.world.articulation(name)
         if part is not None:
             found.add(part.thing)
     return tuple(sorted(found))
 
 
-def _make(body: SkillContext, steps: list[PolicyStep], touching: tuple[str, ...]) -> bool:
+def _make(context: SkillContext, steps: list[PolicyStep], touching: tuple[str, ...]) -> bool:
     """Make the steps up to the first that opens or closes the fingers, and that; whether anything moved."""
-    start = body.arm.state()
-    closed = body.world.held is not None or start.width < _SHUT * body.gripper.opening
+    start = context.arm.state()
+    closed = context.world.held is not None or start.width < _SHUT * context.gripper.opening
     count = next((n for n, step in enumerate(steps) if step.closed != closed), len(steps))
     path = np.array([start.positions, *(step.joints for step in steps[: count + 1])])
     moved = bool(np.abs(path - start.positions).max() > _STILL)
     if moved:
-        touching = tuple({*touching, *body.touched_by_held()})
-        body.mover.move(path, "by the policy", 0.5, slow=True, touching=touching, watch=body.carrying())
+        touching = tuple({*touching, *context.touched_by_held()})
+        context.mover.move(path, "by the policy", 0.5, slow=True, touching=touching, watch=context.carrying())
     if count == len(steps):
         return moved
     if closed:
-        _open(body)
+        _open(context)
     else:
-        _close(body, touching)
+        _close(context, touching)
     return True
 
 
-def _close(body: SkillContext, allowed: tuple[str, ...]) -> None:
+def _close(context: SkillContext, allowed: tuple[str, ...]) -> None:
     """Close the fingers on what the action names, or on nothing; raises COLLISION before they close on another."""
-    state, scene = body.arm.state(), body.scene
+    state, scene = context.arm.state(), context.scene
     scene.set_opening(0.0)
     between = {name for c in scene.contacts(state.positions, 0.0) for name in (c.first, c.second)} - scene.robot.links
     scene.set_opening(state.width)
     other = sorted(between - set(allowed))
     if other:
         raise SkillFailureError(Code.COLLISION, f"the policy would close the fingers on {other[0]}; they did not move")
-    width = body.mover.grip(0.0).width
-    thing = next((t for t in body.world.things() if t.name in between and t.type == "item"), None)
-    if thing is not None and width > body.settings.smallest_width:
-        body.world.grasped(between_fingers(thing, body.reaching.kinematics.forward(state.positions), width))
+    width = context.mover.grip(0.0).width
+    thing = next((t for t in context.world.things() if t.name in between and t.type == "item"), None)
+    if thing is not None and width > context.settings.smallest_width:
+        context.world.grasped(between_fingers(thing, context.reaching.kinematics.forward(state.positions), width))
 
 
-def _open(body: SkillContext) -> None:
+def _open(context: SkillContext) -> None:
     """Open the fingers; what they held is where they let it go, until it is seen."""
-    held, pose = body.world.held, body.reaching.kinematics.forward(body.arm.state().positions)
-    body.mover.grip(body.gripper.opening)
+    held, pose = context.world.held, context.reaching.kinematics.forward(context.arm.state().positions)
+    context.mover.grip(context.gripper.opening)
     if held is not None:
         put: Thing = held.seen_from(pose)
-        body.world.released(put)
+        context.world.released(put)

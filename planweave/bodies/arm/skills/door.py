@@ -21,10 +21,10 @@ class Skill(Protocol):
     planned: bool
     """Whether it plans each motion before it moves, without a person or another program: then it can be previewed."""
 
-    def can(self, body: SkillContext, action: Action) -> str:
+    def can(self, context: SkillContext, action: Action) -> str:
         """Why it does not carry out an action; empty where it does."""
 
-    def run(self, body: SkillContext, action: Action) -> None:
+    def run(self, context: SkillContext, action: Action) -> None:
         """Carry out an action whose precondition holds, and leave the arm at rest. Raises SkillFailureError."""
 
 

@@ -16,61 +16,61 @@ from planweave.core.base.failure import Code
 _CLOSED_BY = 0.001  # m by which fingers that close come together; less is no evidence that they take anything
 
 
-def grasp(body: SkillContext, name: str) -> None:
+def grasp(context: SkillContext, name: str) -> None:
     """Grasp an item and lift it. After a failed grasp the hand is open and out of the camera's view."""
-    body.sight.require(since_motion=True)
-    approach = _approach(body, name)
+    context.sight.require(since_motion=True)
+    approach = _approach(context, name)
     try:
-        _pick(body, body.thing(name), approach)
+        _pick(context, context.thing(name), approach)
     except SkillFailureError as error:
         if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
-            body.tried.extend([approach.grasp] if approach.grasp else [])
-            body.draw_back()
+            context.tried.extend([approach.grasp] if approach.grasp else [])
+            context.draw_back()
         raise
 
 
-def grasp_by(body: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
+def grasp_by(context: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
     """Grasp an item by one of these grasps, and lift it; raises as `grasp`."""
-    thing = body.thing(name)
-    with body.mover.thinking("planning", 0.1):
-        body.mover.look_around()
-        body.mover.rise_if_close()
-        approach = body.reaching.best_grasp(thing, grasps, body.arm.state().positions)
+    thing = context.thing(name)
+    with context.mover.thinking("planning", 0.1):
+        context.mover.look_around()
+        context.mover.rise_if_close()
+        approach = context.reaching.best_grasp(thing, grasps, context.arm.state().positions)
     try:
-        _pick(body, thing, approach)
+        _pick(context, thing, approach)
     except SkillFailureError as error:
         if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
-            body.draw_back()
+            context.draw_back()
         raise
 
 
-def _approach(body: SkillContext, name: str) -> Approach:
+def _approach(context: SkillContext, name: str) -> Approach:
     """The approach of the best free grasp; where none is free, neighbours are pushed aside."""
     pushes = 0
     while True:
-        thing = body.thing(name)
-        with body.mover.thinking("planning", 0.0):
-            body.mover.look_around()
-            body.mover.rise_if_close()
+        thing = context.thing(name)
+        with context.mover.thinking("planning", 0.0):
+            context.mover.look_around()
+            context.mover.rise_if_close()
             try:
-                start = body.arm.state().positions
-                return body.reaching.to_grasp(thing, start, body.tried, body.others(name))
+                start = context.arm.state().positions
+                return context.reaching.to_grasp(thing, start, context.tried, context.others(name))
             except SkillFailureError as error:
-                items = [t.name for t in body.others(name) if t.type == "item"]
+                items = [t.name for t in context.others(name) if t.type == "item"]
                 in_the_way = [n for n in error.obstacles if n in items]
-                if error.code is not Code.NO_GRASP or pushes == body.settings.pushes:
+                if error.code is not Code.NO_GRASP or pushes == context.settings.pushes:
                     raise
                 blocked = error
-        if not _push_one(body, in_the_way, name):
+        if not _push_one(context, in_the_way, name):
             raise blocked
         pushes += 1
 
 
-def _push_one(body: SkillContext, names: list[str], away_from: str) -> bool:
+def _push_one(context: SkillContext, names: list[str], away_from: str) -> bool:
     """Push the first of several objects that can be pushed; whether one was."""
-    for name in filter(body.may_push, names):
+    for name in filter(context.may_push, names):
         try:
-            push(body, name, away_from=(away_from,))
+            push(context, name, away_from=(away_from,))
             return True
         except SkillFailureError as error:
             if error.code not in (Code.PLANNING_FAILED, Code.UNREACHABLE, Code.COLLISION):
@@ -78,30 +78,30 @@ def _push_one(body: SkillContext, names: list[str], away_from: str) -> bool:
     return False
 
 
-def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
-    grasp, settings, mover = approach.grasp, body.settings, body.mover
+def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
+    grasp, settings, mover = approach.grasp, context.settings, context.mover
     assert grasp is not None
-    touching = body.neighbours(thing)
-    body.arm.grip(approach.opening, settings.grip_force, wait=False)
+    touching = context.neighbours(thing)
+    context.arm.grip(approach.opening, settings.grip_force, wait=False)
     mover.move(approach.path, "approaching", 0.2)
-    if abs(body.arm.state().width - approach.opening) > 0.002:
+    if abs(context.arm.state().width - approach.opening) > 0.002:
         mover.grip(approach.opening)
     try:
         mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
     except SkillFailureError as error:
         # What the thing stands on may be a little higher than it was seen.
-        line = body.touched_down(approach.line) if error.code is Code.CONTROL_FAILED else None
+        line = context.touched_down(approach.line) if error.code is Code.CONTROL_FAILED else None
         if line is None:
             raise
         approach = replace(approach, line=line)
     mover.phase("closing", 0.6)
-    opened = body.arm.state().width
+    opened = context.arm.state().width
     state = mover.grip(0.0)
     if state.width > grasp.width + settings.not_closed:  # a command may have been lost
         state = mover.grip(0.0)
     width = state.width
     if opened - width < _CLOSED_BY:
-        _let_go(body, approach, thing)
+        _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.CONTROL_FAILED,
             f"the grasp of {thing.name} is not confirmed: the fingers did not move, they read {width * 1000:.0f} mm "
@@ -110,33 +110,33 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
         )
     if width > grasp.width + settings.not_closed:
         # An open hand would go on as if it carried something, and only the camera would tell.
-        _let_go(body, approach, thing)
+        _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.CONTROL_FAILED,
             f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
             f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
         )
     if width < (grasp.least if thing.solid is not None else max(settings.smallest_width, grasp.least)):
-        _let_go(body, approach, thing)
+        _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.NO_GRASP,
             f"the gripper closed on nothing at {thing.name}: fingers {width * 1000:.0f} mm apart, expected about "
             f"{grasp.width * 1000:.0f} mm",
         )
-    body.world.grasped(held_in(grasp, thing, body.reaching.kinematics.forward(state.positions), width))
+    context.world.grasped(held_in(grasp, thing, context.reaching.kinematics.forward(state.positions), width))
     with mover.thinking("lifting", 0.7):
         mover.look_around()
-        touching += body.touched_by_held()
-        lift = body.reaching.to_lift(thing, approach.line, touching)
-    mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=body.carrying())
-    lost = body.carrying()(body.arm.state()) or body.seen_elsewhere(thing.name)
+        touching += context.touched_by_held()
+        lift = context.reaching.to_lift(thing, approach.line, touching)
+    mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())
+    lost = context.carrying()(context.arm.state()) or context.seen_elsewhere(thing.name)
     if lost:
-        body.world.released(None)
+        context.world.released(None)
         raise SkillFailureError(Code.GRASP_LOST, lost)
 
 
-def _let_go(body: SkillContext, approach: Approach, thing: Thing) -> None:
+def _let_go(context: SkillContext, approach: Approach, thing: Thing) -> None:
     """Open the fingers and rise, after a grasp that failed at the bottom."""
-    body.mover.grip(body.gripper.opening)
-    body.scene.set_opening(body.arm.state().width)
-    body.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=body.neighbours(thing))
+    context.mover.grip(context.gripper.opening)
+    context.scene.set_opening(context.arm.state().width)
+    context.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=context.neighbours(thing))

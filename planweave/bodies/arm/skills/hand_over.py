@@ -22,65 +22,65 @@ _TURNS = 8
 _PATIENCE = 0.02  # between two looks at the fingers, s of wall time
 
 
-def hand_over(body: SkillContext, name: str) -> None:
+def hand_over(context: SkillContext, name: str) -> None:
     """Present the item at the hand-over place until a person has taken it; TIMEOUT where nobody does.
 
     It counts as taken when the fingers, closing with little force, have come together by more than a slip.
     """
-    held, mover, settings = body.held(name), body.mover, body.settings
+    held, mover, settings = context.held(name), context.mover, context.settings
     with mover.thinking("planning", 0.0):
         mover.look_around()
         mover.rise_if_close()
-        path = _path(body)
+        path = _path(context)
     try:
-        mover.move(path, "handing over", 0.2, watch=body.carrying(" on the way to the person"))
+        mover.move(path, "handing over", 0.2, watch=context.carrying(" on the way to the person"))
     except SkillFailureError as error:
         if error.code is Code.GRASP_LOST:
-            body.draw_back()
+            context.draw_back()
         raise
     mover.phase(WAITING, 0.6)
-    gone = body.carrying()
+    gone = context.carrying()
     mover.grip(0.0, settings.hand_over_force)
-    if not _taken(body, gone):
+    if not _taken(context, gone):
         mover.grip(0.0)  # firmly again
         raise SkillFailureError(
             Code.TIMEOUT,
             f"nobody took {name} within {settings.hand_over_seconds:g} s; the robot still holds it at "
             f"({', '.join(f'{p:.2f}' for p in settings.hand_over_at)}) m",
         )
-    body.world.handed_over(held.thing)
-    mover.grip(body.gripper.opening)
-    _stay(body)
-    body.go_observe()
+    context.world.handed_over(held.thing)
+    mover.grip(context.gripper.opening)
+    _stay(context)
+    context.go_observe()
 
 
-def _taken(body: SkillContext, gone: Watch) -> bool:
+def _taken(context: SkillContext, gone: Watch) -> bool:
     """Wait until the object is out of the fingers; False where it is not in time."""
-    end = time.monotonic() + body.settings.hand_over_seconds
+    end = time.monotonic() + context.settings.hand_over_seconds
     while time.monotonic() < end:
-        body.arm.check()
-        if gone(body.arm.state()):
+        context.arm.check()
+        if gone(context.arm.state()):
             return True
         time.sleep(_PATIENCE)
     return False
 
 
-def _stay(body: SkillContext) -> None:
+def _stay(context: SkillContext) -> None:
     """Wait until the person's hand has had time to withdraw."""
-    end = time.monotonic() + body.settings.hand_over_wait
+    end = time.monotonic() + context.settings.hand_over_wait
     while time.monotonic() < end:
-        body.arm.check()
+        context.arm.check()
         time.sleep(_PATIENCE)
 
 
-def _path(body: SkillContext) -> NDArray[np.float64]:
+def _path(context: SkillContext) -> NDArray[np.float64]:
     """A path to the hand-over place with the hand pointing down, at the wrist yaw of lowest IK cost."""
-    start = body.arm.state().positions
-    x, y, z = body.settings.hand_over_at
+    start = context.arm.state().positions
+    x, y, z = context.settings.hand_over_at
     goals = []
     for k in range(_TURNS):
-        found = body.reaching.kinematics.ranked(downwards(x, y, z, math.pi * k / _TURNS), start)[:2]
-        goals += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(found, start), found)]
+        found = context.reaching.kinematics.ranked(downwards(x, y, z, math.pi * k / _TURNS), start)[:2]
+        goals += [(float(c), q) for c, q in zip(context.reaching.kinematics.cost(found, start), found)]
     if not goals:
         raise SkillFailureError(
             Code.UNREACHABLE,
@@ -88,4 +88,4 @@ def _path(body: SkillContext) -> NDArray[np.float64]:
             final=True,
         )
     goals.sort(key=lambda row: row[0])
-    return body.reaching.planner.plan(start, [q for _, q in goals], body.reaching.seconds)
+    return context.reaching.planner.plan(start, [q for _, q in goals], context.reaching.seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planweave.bodies.arm.skills.context import SkillContext
 
 
-def return_to_base(body: SkillContext) -> None:
+def return_to_base(context: SkillContext) -> None:
     """Move to the home position; does nothing where the arm is there already."""
-    body.mover.phase("planning", 0.0)
-    body.go_to(body.scene.robot.home, ("planning", 0.0), ("returning", 0.2))
+    context.mover.phase("planning", 0.0)
+    context.go_to(context.scene.robot.home, ("planning", 0.0), ("returning", 0.2))

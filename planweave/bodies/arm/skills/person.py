@@ -27,27 +27,27 @@ class AskPerson:
         if not 1.0 <= self.seconds <= 3600.0:
             raise ConfigError(f"person:{text}: after the colon are seconds from 1 to 3600, such as person:60")
 
-    def can(self, body: SkillContext, action: Action) -> str:
+    def can(self, context: SkillContext, action: Action) -> str:
         """What a person can do is what cameras see of things, but nothing that the hand must hold or let go."""
-        domain = body.settings.domain
+        domain = context.settings.domain
         if domain is None or action.name not in domain.actions:
             return "what it is for is not known"
-        felt = sorted(f.predicate for f in expected(domain, body.world.world(), action) if f.predicate in FELT)
+        felt = sorted(f.predicate for f in expected(domain, context.world.world(), action) if f.predicate in FELT)
         return f"{felt[0]} is of the arm itself" if felt else ""
 
-    def run(self, body: SkillContext, action: Action) -> None:
+    def run(self, context: SkillContext, action: Action) -> None:
         """Ask by the phase of the action, and look until it is done; CONTROL_FAILED where nobody does it in time."""
-        assert body.settings.domain is not None
-        domain, before = body.settings.domain, body.world.world()
+        assert context.settings.domain is not None
+        domain, before = context.settings.domain, context.world.world()
         facts, phrase = expected(domain, before, action), domain.phrase(action)
-        body.go_observe()
-        body.mover.phase(f"please {phrase}: the arm waits, and sees when it is done", 0.5)
+        context.go_observe()
+        context.mover.phase(f"please {phrase}: the arm waits, and sees when it is done", 0.5)
         end = time.monotonic() + self.seconds
-        stamp = body.arm.state().stamp
-        while unmet(facts, body.world.world()):
+        stamp = context.arm.state().stamp
+        while unmet(facts, context.world.world()):
             left = end - time.monotonic()
             if left <= 0:
                 raise SkillFailureError(
                     Code.CONTROL_FAILED, f"a person was asked to {phrase}, and {self.seconds:g} s later it is not seen"
                 )
-            stamp = body.sight.next_image(stamp, min(left, body.settings.verify_seconds)) or stamp
+            stamp = context.sight.next_image(stamp, min(left, context.settings.verify_seconds)) or stamp

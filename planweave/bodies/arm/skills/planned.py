@@ -42,42 +42,42 @@ class PlannedSkill:
             raise ConfigError(f"a skill for {', '.join(actions)} takes nothing after a colon, got {text!r}")
         self._actions, self._needs_held = actions, needs_held
 
-    def can(self, body: SkillContext, action: Action) -> str:
+    def can(self, context: SkillContext, action: Action) -> str:
         """Whether there is a function for it."""
         return "" if action.name in self._actions else f"it is for {', '.join(self._actions)}"
 
-    def run(self, body: SkillContext, action: Action) -> None:
+    def run(self, context: SkillContext, action: Action) -> None:
         """Call the function; after a failure apply the remedy of its code and retry.
 
         A lost object is grasped again first (regrasp after a slip).
         """
         failures: Counter[Code] = Counter()
-        body.tried.clear()
+        context.tried.clear()
         while True:
             try:
-                if failures and self._needs_held and body.world.held is None:
-                    grasp(body, action.args[0])
-                self._actions[action.name](body, *action.args)
+                if failures and self._needs_held and context.world.held is None:
+                    grasp(context, action.args[0])
+                self._actions[action.name](context, *action.args)
                 return
             except SkillFailureError as error:
                 failures[error.code] += 1
-                policy = body.settings.retries.get(error.code)
+                policy = context.settings.retries.get(error.code)
                 if error.final or policy is None or failures[error.code] > policy.times:
                     if sum(failures.values()) > 1:
                         error.message += f" (tried {sum(failures.values())} times)"
                     raise
                 remedy = policy.remedy
-            _prepare(body, remedy)
+            _prepare(context, remedy)
 
 
-def _prepare(body: SkillContext, remedy: str) -> None:
+def _prepare(context: SkillContext, remedy: str) -> None:
     """See `planweave.bodies.arm.retries.REMEDIES`."""
     if remedy != "other_grasp":
-        body.tried.clear()
-    if remedy == "back_off" or body.world.held is not None:
-        body.look_anew()
+        context.tried.clear()
+    if remedy == "back_off" or context.world.held is not None:
+        context.look_anew()
     else:
-        body.draw_back()
+        context.draw_back()
 
 
 grasping = partial(PlannedSkill, {"grasp": grasp, "grab_and_putin": grab_and_putin})

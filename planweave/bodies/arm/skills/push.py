@@ -45,49 +45,49 @@ class _Push:
     along: Array
 
 
-def push_aside(body: SkillContext, name: str) -> None:
+def push_aside(context: SkillContext, name: str) -> None:
     """Push an item away from all others, and out of places with space for one item."""
-    push(body, name)
+    push(context, name)
 
 
-def push(body: SkillContext, name: str, away_from: Collection[str] = ()) -> None:
+def push(context: SkillContext, name: str, away_from: Collection[str] = ()) -> None:
     """Push an item. away_from: objects to clear, at least; empty: all of them, and narrow places.
 
     Raises SkillFailureError: PLANNING_FAILED (no free push), GRASP_LOST (the item did not move along).
     """
-    body.sight.require(since_motion=True)
-    thing, mover = body.thing(name), body.mover
+    context.sight.require(since_motion=True)
+    thing, mover = context.thing(name), context.mover
     with mover.thinking("planning", 0.0):
         mover.look_around()
         mover.rise_if_close()
-        plan = _plan(body, thing, away_from)
+        plan = _plan(context, thing, away_from)
     mover.grip(0.0)
     mover.move(plan.path, "approaching", 0.2)
     mover.move(plan.down, "approaching", 0.4, slow=True)
-    if away_from and name not in body.pushed:
-        body.pushed.append(name)
+    if away_from and name not in context.pushed:
+        context.pushed.append(name)
     mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
-    body.world.put(_moved(thing, *plan.direction, plan.length))
-    _leave(body, name, plan)
-    body.look_anew()
+    context.world.put(_moved(thing, *plan.direction, plan.length))
+    _leave(context, name, plan)
+    context.look_anew()
     mover.phase("verifying", 0.9)
-    _verify(body, thing, plan, away_from)
+    _verify(context, thing, plan, away_from)
 
 
-def _leave(body: SkillContext, name: str, plan: _Push) -> None:
+def _leave(context: SkillContext, name: str, plan: _Push) -> None:
     """Retract slightly, so that the item stays in place, and rise."""
-    planner, clearance = body.reaching.planner, body.settings.clearance
+    planner, clearance = context.reaching.planner, context.settings.clearance
     u, v = plan.direction
     q = plan.along[-1]
     for direction, distances in (((-u, -v, 0.0), (_BACK,)), (UP, (clearance, 0.6 * clearance, 0.3 * clearance))):
         line = next((path for d in distances if (path := planner.line(q, direction, d)) is not None), None)
         if line is not None:
-            body.mover.move(line, "retreating", 0.7, slow=True, touching=(name,))
+            context.mover.move(line, "retreating", 0.7, slow=True, touching=(name,))
             q = line[-1]
 
 
-def _verify(body: SkillContext, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
-    after = next((t for t in body.world.things() if t.name == before.name and t.visible), None)
+def _verify(context: SkillContext, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
+    after = next((t for t in context.world.things() if t.name == before.name and t.visible), None)
     if after is None:
         raise SkillFailureError(Code.GRASP_LOST, f"{before.name} was pushed, and the camera does not see it any more")
     moved = sum((b - a) * d for a, b, d in zip(before.position, after.position, plan.direction))
@@ -98,7 +98,7 @@ def _verify(body: SkillContext, before: Thing, plan: _Push, away_from: Collectio
             f"{moved * 100:.0f} cm only",
         )
     least = _room_wanted(away_from)
-    close = [o.name for o in _kept_away(body.others(before.name), after, away_from) if after.gap(o) <= least]
+    close = [o.name for o in _kept_away(context.others(before.name), after, away_from) if after.gap(o) <= least]
     if close:
         raise SkillFailureError(
             Code.GRASP_LOST, f"{before.name} was pushed aside, but did not go straight: it is still near {close[0]}"
@@ -116,15 +116,15 @@ def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]
     return [o for o in others if o.bottom < thing.top and (not away_from or o.name in away_from)]
 
 
-def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push:
+def _plan(context: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push:
     """The first feasible push, shortest and best aligned first."""
-    height = _height(thing, body.gripper)
-    along, across = body.gripper.closed_size
-    others = body.others(thing.name)
-    start = body.arm.state().positions
-    body.scene.set_opening(0.0)
+    height = _height(thing, context.gripper)
+    along, across = context.gripper.closed_size
+    others = context.others(thing.name)
+    start = context.arm.state().positions
+    context.scene.set_opening(0.0)
     obstacle = "everything around it"
-    for length, (u, v) in _ways(thing, others, body.world.places, away_from):
+    for length, (u, v) in _ways(thing, others, context.world.places, away_from):
         turn = math.atan2(v, u)
         # With the wide side of the closed fingers, or, where others are in the way of the hand so, the narrow one.
         for first, ahead in ((turn, across), (turn + math.pi / 2, along)):
@@ -132,10 +132,10 @@ def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push
             x, y = thing.position[0] - back * u, thing.position[1] - back * v
             found: list[tuple[float, Array]] = []
             for yaw in (first, first + math.pi):
-                solutions = body.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
-                found += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(solutions, start), solutions)]
+                solutions = context.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
+                found += [(float(c), q) for c, q in zip(context.reaching.kinematics.cost(solutions, start), solutions)]
             for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
-                built = _build(body, thing, q, (u, v), length, start)
+                built = _build(context, thing, q, (u, v), length, start)
                 if isinstance(built, _Push):
                     return built
                 obstacle = built or obstacle
@@ -145,11 +145,11 @@ def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push
 
 
 def _build(
-    body: SkillContext, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
+    context: SkillContext, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
 ) -> _Push | str:
     """The motion of a push that begins at joint positions `q`, or its blocking contact."""
-    planner, scene = body.reaching.planner, body.scene
-    up = planner.line(q, UP, body.settings.clearance)
+    planner, scene = context.reaching.planner, context.scene
+    up = planner.line(q, UP, context.settings.clearance)
     along = planner.line(q, (*direction, 0.0), _BEHIND + length)
     if up is None or along is None:
         return ""
@@ -158,7 +158,7 @@ def _build(
         if hit is not None:
             return str(hit)
     try:
-        return _Push(length, direction, planner.plan(start, [up[-1]], body.reaching.seconds), up[::-1].copy(), along)
+        return _Push(length, direction, planner.plan(start, [up[-1]], context.reaching.seconds), up[::-1].copy(), along)
     except SkillFailureError as error:
         return error.message
 

@@ -33,28 +33,28 @@ _STEP = 0.003  # between points in which a rim is looked for, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
 
 
-def push_to_front_of(body: SkillContext, name: str, target: str) -> None:
+def push_to_front_of(context: SkillContext, name: str, target: str) -> None:
     """Put an item before another thing, towards who gives the orders: lifted, or, where no grasp is free, pushed."""
     try:
-        put_to_front_of(body, name, target)
+        put_to_front_of(context, name, target)
         return
     except SkillFailureError as error:
         if error.code is not Code.NO_GRASP:
             raise
-    other, item = body.thing(target), body.thing(name)
-    ahead = -body.settings.left  # of x, towards who gives the orders
+    other, item = context.thing(target), context.thing(name)
+    ahead = -context.settings.left  # of x, towards who gives the orders
     low, high = Solid(tuple(parts_of(other))).bounds
     edge = high[0] if ahead > 0 else low[0]
     goal = np.array([edge + ahead * (item.support(-ahead, 0.0) + _GAP), (low[1] + high[1]) / 2])
     for _ in range(_PUSHES):
-        if math.dist(body.thing(name).position[:2], goal) < _THERE:
+        if math.dist(context.thing(name).position[:2], goal) < _THERE:
             break
-        _push_nearer(body, body.thing(name), goal)
-        body.sight.next_image(body.arm.state().stamp - 1e-9, body.settings.verify_seconds)
-    body.sight.verify(name, f"the front of {target}", Literal("front_of", (name, target)))
+        _push_nearer(context, context.thing(name), goal)
+        context.sight.next_image(context.arm.state().stamp - 1e-9, context.settings.verify_seconds)
+    context.sight.verify(name, f"the front of {target}", Literal("front_of", (name, target)))
 
 
-def _push_nearer(body: SkillContext, item: Thing, goal: Array) -> None:
+def _push_nearer(context: SkillContext, item: Thing, goal: Array) -> None:
     """One push to the goal, or, where that way is not free, to a point from which the goal is reached straight."""
     at = np.array(item.position[:2])
     across = np.array([at[1] - goal[1], goal[0] - at[0]])
@@ -62,13 +62,13 @@ def _push_nearer(body: SkillContext, item: Thing, goal: Array) -> None:
     middle = (at + goal) / 2
     stops = (goal, np.array([goal[0], at[1]]), np.array([at[0], goal[1]]), middle + across, middle - across)
     high = item.top + _LITTLE
-    others = [o for o in body.others(item.name) if (o.solid is None or o.solid.parts) and o.top > high]
+    others = [o for o in context.others(item.name) if (o.solid is None or o.solid.parts) and o.top > high]
     failure: SkillFailureError | None = None
     for stop in stops:
         if math.dist(at, stop) < _THERE or not (_clear(item, at, stop, others) and _clear(item, stop, goal, others)):
             continue
         try:
-            _push(body, item, stop)
+            _push(context, item, stop)
             return
         except SkillFailureError as error:
             if error.code is not Code.PLANNING_FAILED:
@@ -87,69 +87,69 @@ def _clear(item: Thing, start: Array, end: Array, others: list[Thing]) -> bool:
     return True
 
 
-def _push(body: SkillContext, item: Thing, goal: Array) -> None:
+def _push(context: SkillContext, item: Thing, goal: Array) -> None:
     """One straight push towards a point of the ground."""
-    mover, planner = body.mover, body.reaching.planner
+    mover, planner = context.mover, context.reaching.planner
     centre = np.array(item.position[:2])
     length = float(np.linalg.norm(goal - centre))
     way = (goal - centre) / length
     turn = math.atan2(way[1], way[0])
-    low = tuple(o.name for o in body.others(item.name) if o.top <= item.top + _LITTLE)  # goes along
+    low = tuple(o.name for o in context.others(item.name) if o.top <= item.top + _LITTLE)  # goes along
     touching = (item.name, *low)
     blocked = "it is out of reach"
     with mover.thinking("planning", 0.0):
         mover.look_around()
         mover.rise_if_close()
-        start = body.arm.state().positions
-        body.scene.set_opening(body.gripper.opening)
-        for q in (q for x, y, z in _starts(body, item, way) for q in _reached(body, (x, y, z), turn, start)):
-            up = planner.line(q, UP, body.settings.clearance)
+        start = context.arm.state().positions
+        context.scene.set_opening(context.gripper.opening)
+        for q in (q for x, y, z in _starts(context, item, way) for q in _reached(context, (x, y, z), turn, start)):
+            up = planner.line(q, UP, context.settings.clearance)
             along = planner.line(q, (*way, 0.0), length + _BEHIND)
             if up is None or along is None:
                 continue
-            hit = body.scene.path_contact(up, 0.0, (item.name,)) or body.scene.path_contact(along, 0.0, touching)
+            hit = context.scene.path_contact(up, 0.0, (item.name,)) or context.scene.path_contact(along, 0.0, touching)
             if hit is not None:
                 blocked = str(hit)
                 continue
             try:
-                path = planner.plan(start, [up[-1]], body.reaching.seconds)
+                path = planner.plan(start, [up[-1]], context.reaching.seconds)
                 break
             except SkillFailureError as error:
                 blocked = error.message
         else:
             raise SkillFailureError(Code.PLANNING_FAILED, f"there is no free way to push {item.name}: {blocked}")
-    body.arm.grip(body.gripper.opening, body.settings.grip_force, wait=False)
+    context.arm.grip(context.gripper.opening, context.settings.grip_force, wait=False)
     mover.move(path, "approaching", 0.2)
-    mover.grip(body.gripper.opening)
+    mover.grip(context.gripper.opening)
     mover.move(up[::-1], "approaching", 0.3, slow=True, touching=(item.name,))
     try:
         mover.move(along, "pushing", 0.5, slow=True, touching=touching)
     except SkillFailureError as error:
         if error.code is not Code.CONTROL_FAILED:
             raise  # else something stopped it: the look tells how far it came
-    rise = planner.line(body.arm.state().positions, UP, body.settings.clearance)
+    rise = planner.line(context.arm.state().positions, UP, context.settings.clearance)
     if rise is not None:
         mover.move(rise, "retreating", 0.8, slow=True, touching=touching)
 
 
-def _starts(body: SkillContext, item: Thing, way: Array) -> Iterator[tuple[float, float, float]]:
+def _starts(context: SkillContext, item: Thing, way: Array) -> Iterator[tuple[float, float, float]]:
     """Where the tool comes down to push: behind an item, or in it, before its far rim."""
-    half, thick = body.gripper.opening / 2, body.gripper.finger_size[1]
+    half, thick = context.gripper.opening / 2, context.gripper.finger_size[1]
     x, y = np.array(item.position[:2]) - (_extent_behind(item, way, half) + thick + _BEHIND) * way
-    yield float(x), float(y), body.ground + body.gripper.tip + _LOW
+    yield float(x), float(y), context.ground + context.gripper.tip + _LOW
     solid, centre = Solid(tuple(parts_of(item))), np.array(item.position[:2])
     floor = solid.support(*centre.tolist())
     beside = half * np.array([-way[1], way[0]])
     for reach in np.arange(0.0, max(item.size[:2]) / 2, _STEP):
         if solid.support(*(centre + beside + reach * way).tolist()) > floor + _LOW:  # its rim
             x, y = centre + (reach - thick - _BEHIND) * way
-            yield float(x), float(y), floor + body.gripper.tip + _LOW / 2
+            yield float(x), float(y), floor + context.gripper.tip + _LOW / 2
             return
 
 
-def _reached(body: SkillContext, at: tuple[float, float, float], turn: float, start: Array) -> Iterator[Array]:
+def _reached(context: SkillContext, at: tuple[float, float, float], turn: float, start: Array) -> Iterator[Array]:
     """Joint positions, best first, with the hand down and the fingers across the push."""
-    kinematics = body.reaching.kinematics
+    kinematics = context.reaching.kinematics
     poses = [downwards(*at, turn + half) for half in (0.0, math.pi)]
     found = np.vstack([kinematics.ranked(pose, start)[:_SOLUTIONS].reshape(-1, len(start)) for pose in poses])
     yield from found[np.argsort(kinematics.cost(found, start))] if len(found) else ()
