@@ -25,6 +25,7 @@ SWUNG, CLOSED = (0.6, 2.0), (-0.05, 0.10)
 
 _FREE = (0.32, 0.58), (-0.24, 0.24)  # x and y of the counter on which things are strewn, m
 _KEPT_FREE = (0.52, 0.25, 0.08), (0.56, -0.32, 0.11)  # x, y and radius of where drawers and the door go, m
+_FRONT = 0.655  # x up to which things reach: the front of the stove
 _APART = 0.03  # m between their outlines
 _TRIES = 20_000  # arrangements
 _BOARD = 0.012  # m, of carcasses
@@ -126,7 +127,9 @@ def _strew(objects: list[dict[str, Any]], rng: np.random.Generator) -> None:
         for thing in objects:
             x, y = (float(rng.uniform(low, high)) for low, high in _FREE)
             radius = _radius(thing)
-            if any(math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE)):
+            if x + radius > _FRONT or any(
+                math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE)
+            ):
                 break
             placed.append((x, y, radius))
         if len(placed) == len(objects):

@@ -6,6 +6,7 @@ Simulated time passes only in steps, so that a look after which the arm has not 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -31,12 +32,15 @@ from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.scene_memory import SceneMemory, turned_about
 from planweave.perception.seen_things import SeenThing, resting
 
 Array = NDArray[np.float64]
 _TOUCHES, _NEAR = 0.03, 0.15  # m from a thing at which the hand may change its state, and may just have done so
+_SWINGS = tuple(math.radians(a) for a in (-60, -45, -30, -15, 15, 30, 45, 60))  # of a thing held at its rim
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
+_LOOKS, _PAUSE = 12, 5  # looks at most before the first one counts, and steps between two
+_MOVES, _PIXELS = 0.01, 20  # m of depth, and pixels, that change where something still moves
 _RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "behind", "near", "between"})
 
 
@@ -113,6 +117,7 @@ class SeenView:
         self._base = np.asarray(base, float)[:3]
         self._carried: Thing | None = None
         self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
+        self._await_rest()
         first = cameras.look(sentence, self._robot(), arm.state().stamp)
         self._memory = SceneMemory(
             first.things, first.ground, lambda t: domain.type_of_class(t.named.class_name) == "item"
@@ -126,6 +131,17 @@ class SeenView:
         x, y, _ = (TURNED @ np.array(centre.position) - self._base).tolist()
         width, depth, _ = centre.size or (0.0, 0.0, 0.0)
         self.places: Sequence[Location] = (Location(centre.name, (x, y), (width, depth)),)
+
+    def _await_rest(self) -> None:
+        """Let time pass until nothing moves in the pictures: some tasks begin with things that fall."""
+        before = None
+        for _ in range(_LOOKS):
+            now = [picture.depth for picture in self._cameras.pictures()]
+            moved = before is None or any((np.abs(a - b) > _MOVES).sum() > _PIXELS for a, b in zip(now, before))
+            if not moved:
+                return
+            before = now
+            self._arm.wait(_PAUSE)
 
     def observe(
         self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
@@ -177,11 +193,14 @@ class SeenView:
         """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""
         taken, self._carried = self._carried is not held.thing, held.thing
         motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
-        slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken)
+        tool, axes = TURNED @ (tcp_to_base[:3, 3] + self._base), (TURNED @ tcp_to_base[:3, :2]).T
+        swings = [turned_about(tool, axis, angle) for axis in axes for angle in _SWINGS]
+        slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken, swings)
         if slipped is None:
             return None
         in_base = np.eye(4)
-        in_base[:3, 3] = TURNED @ slipped.translation
+        in_base[:3, :3] = TURNED @ slipped.rotation @ TURNED
+        in_base[:3, 3] = in_base[:3, :3] @ self._base + TURNED @ slipped.translation - self._base
         return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
 
     def _observation(self, held: str) -> Observation:

@@ -38,6 +38,7 @@ _SIDE, _THIN = 0.035, 0.008  # m from the edge of a front within which a drawer'
 _OPEN_ENOUGH = 0.05  # m that a drawer is out from which on its inside is seen
 _AJAR = 0.03  # what is this far before a front, and no front, belongs to a door that is open, m
 _ALONE = 0.7  # share of the furniture's height that the front of its only drawer takes up
+_LOWEST = 0.08  # m that furniture with drawers or doors is high; what stands before lower one is none of it
 _LEAST = 0.15  # rad from which on a door is open
 _TURNED = 0.45  # rad up to which the outside of an open door is seen, and so its handle
 _WIDEST = 1.9  # rad to which a door opens, where nothing else is known
@@ -101,7 +102,7 @@ def joints_of(body: Carcass, points: np.ndarray) -> list[SeenJoint]:
     points: (n, 3), of the furniture alone.
     """
     seen = body.of(points)
-    fronts = list(_fronts(body, seen))
+    fronts = list(_fronts(body, seen)) if body.top - body.low > _LOWEST else []
     found = [joint for low, high, out in fronts for joint in _closed_or_drawn(body, seen, low, high, out)]
     shut = _shut(found) if body.shut is None else body.shut
     found = [replace(j, value=max(0.0, j.value - shut)) if j.kind == "slide" else j for j in found]

@@ -25,6 +25,10 @@ class Pose:
         """The inverse transform."""
         return Pose(self.rotation.T, -self.rotation.T @ self.translation)
 
+    def shifted(self, by: np.ndarray) -> Pose:
+        """Followed by a translation (3,)."""
+        return Pose(self.rotation, self.translation + by)
+
     def is_near(self, other: Pose) -> bool:
         """Whether two poses differ by less than about a tenth of a millimetre and of a milliradian."""
         return np.allclose(self.rotation, other.rotation, rtol=0.0, atol=1e-4) and np.allclose(

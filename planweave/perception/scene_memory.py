@@ -7,7 +7,6 @@ is not found is lost. Metres; z is up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -26,6 +25,8 @@ _FALL = 0.16  # m that a thing may fall when it is let go
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
+_YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
+UP = np.array([0.0, 0.0, 1.0])
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -34,6 +35,12 @@ _ROLLED = 0.15  # m from where a thing was let go within which it is looked for 
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
+
+
+def turned_about(place: np.ndarray, axis: np.ndarray, angle: float) -> Pose:
+    """The rotation by an angle about an axis (3,), a unit vector, through a place (3,), m."""
+    rotation = cv2.Rodrigues(np.asarray(axis, float) * angle)[0]
+    return Pose(rotation, place - rotation @ place)
 
 
 class SceneMemory:
@@ -61,10 +68,19 @@ class SceneMemory:
                 found = self._by_colour(thing, views, None)
                 self.put(thing if found is None else replace(found, lost=False, visible=True, stamp=stamp))
 
-    def carry(self, name: str, motion: Pose, views: Sequence[DepthView], stamp: float, taken: bool) -> Pose | None:
-        """Follow a thing in the hand; by how much it has moved in it, None where it is not in it.
+    def carry(
+        self,
+        name: str,
+        motion: Pose,
+        views: Sequence[DepthView],
+        stamp: float,
+        taken: bool,
+        swings: Sequence[Pose] = (),
+    ) -> Pose | None:
+        """Follow a thing in the hand; how it has moved in it, None where it is not in it.
 
-        motion: of the hand since it took the thing; taken: just now, so that it must not be seen where it was.
+        motion: of the hand since it took the thing; taken: just now, so that it must not be seen where it was; swings:
+        how it may have turned between the fingers.
         """
         if taken and (thing := self.thing(name)) is not None:
             self._taken = replace(thing, unseen=max(0.0, thing.low - thing.bottom))
@@ -73,10 +89,10 @@ class SceneMemory:
         now = self._taken.moved(motion)
         if taken and evidence(_vacated(self._taken.points, now.points), views).is_there:
             return None
-        found = self._offset(now, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE))
+        found = self._fit(now, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE), swings)
         if found is None and evidence(_sample(now.points), views).is_gone:
             return None
-        slipped = Pose(np.eye(3), np.zeros(3) if found is None else found)
+        slipped = found or Pose(np.eye(3), np.zeros(3))
         self.put(replace(now.moved(slipped), visible=True, stamp=stamp))
         return slipped
 
@@ -109,28 +125,42 @@ class SceneMemory:
         """A thing moved to where pictures show its points in their colours, near where it is thought to be."""
         lowest = self._support(thing) - _SUNK - thing.low
         drops = np.arange(_COARSE, max(-_FALL, min(lowest, 0.0)) - 1e-6, -_COARSE)
-        found = self._offset(thing, views, drops)
-        return None if found is None else thing.moved(Pose(np.eye(3), found))
+        found = self._fit(thing, views, drops, [turned_about(thing.middle, UP, angle) for angle in _YAWS])
+        return None if found is None else thing.moved(found)
 
     @staticmethod
-    def _offset(thing: SeenThing, views: Sequence[DepthView], rises: np.ndarray) -> np.ndarray | None:
-        """By how much (3,) a thing lies beside and above its place, as pictures show; None where they do not show it.
+    def _fit(
+        thing: SeenThing, views: Sequence[DepthView], rises: np.ndarray, turns: Sequence[Pose] = ()
+    ) -> Pose | None:
+        """The motion that brings a thing to where pictures show it; None where they do not.
 
-        rises: differences of height that are tried.
+        rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE // 2)).astype(int)
-        points, colours = thing.points[chosen], thing.colours[chosen]
+        points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
 
-        def score(offset: np.ndarray) -> float:
-            found = evidence(points + offset, views, colours)
-            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * math.hypot(*offset)
+        def score(pose: Pose) -> float:
+            found = evidence(pose.apply(points), views, colours)
+            away = float(np.linalg.norm(pose.apply(middle) - middle))
+            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * away
+
+        def refined(pose: Pose) -> Pose:
+            for step in (_COARSE, _FINE, _FINE):
+                near = (replace(pose, translation=pose.translation + o) for o in product((-step, 0.0, step), repeat=3))
+                pose = max(near, key=score)
+            return pose
+
+        def is_there(pose: Pose) -> bool:
+            return evidence(pose.apply(points), views, colours).is_there
 
         aside = np.arange(-_ASIDE, _ASIDE + 1e-6, 2 * _COARSE)
-        best = max((np.array(o) for o in product(aside, aside, rises)), key=score)
-        for step in (_COARSE, _FINE, _FINE):
-            near = np.array(list(product((-step, 0.0, step), repeat=3)))
-            best = max((best + o for o in near), key=score)
-        return best if evidence(points + best, views, colours).is_there else None
+        places = (Pose(np.eye(3), np.array(o)) for o in product(aside, aside, rises))
+        best = refined(max(places, key=score))
+        if is_there(best):
+            return best
+        turned = [t.shifted(np.array((0.0, 0.0, rise))) for t in turns for rise in rises]
+        best = refined(max(turned, key=score)) if turned else best
+        return best if turned and is_there(best) else None
 
     def _support(self, thing: SeenThing) -> float:
         """The lowest height that a thing can fall to: the ground, or the bottom of what is below it."""

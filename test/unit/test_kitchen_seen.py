@@ -65,6 +65,11 @@ def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too()
     assert not [name for name in joints(result) if name[0] == "shelf"], "a can is no knob"
 
 
+def test_a_bowl_before_a_stove_is_no_drawer_of_it():
+    kitchen = SeenKitchen(kitchen_task("mug_away").scene(12))
+    assert {f.class_name for f in kitchen.look(3).fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
+
+
 def test_a_mug_whose_inside_is_cut_from_its_rim_is_a_mug():
     kitchen = SeenKitchen(kitchen_task("mug_away").scene(4))  # in most pictures of this arrangement
     assert {o.name for o in kitchen.look(4).objects} == {"mug", "can", "bowl", "plate"}

@@ -8,7 +8,7 @@ from doubles.boxes_camera import picture
 
 from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.scene_memory import SceneMemory, turned_about
 from planweave.perception.seen_things import SeenThing, resting
 from planweave.perception.vision_names import Named
 
@@ -111,6 +111,24 @@ def test_what_stood_with_its_lower_part_hidden_stands_as_high_on_another():
     let_go(kept, by(-0.08, -0.28, 0.06), views(BOX, there))
     below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
     assert kept.thing("cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
+
+
+def test_what_turns_between_the_fingers_is_followed():
+    plate = ((0.0, 0.1, 0.0), (0.02, 0.24, 0.05), RED)  # an upright board, held at its end
+    kept, lift, angle = memory(("cup", plate), ("box", BOX)), by(0.0, 0.0, 0.3), 0.6
+    pivot, across = np.array((0.01, 0.1, 0.325)), np.array((1.0, 0.0, 0.0))
+    swings = [turned_about(pivot, across, a) for a in (-angle, angle)]
+    shots, there = views(BOX), swings[0].apply(lift.apply(kept.thing("cup").points))
+    for view in shots:  # paint the board where it hangs now
+        columns, rows, depth = view.projector.pixels_and_depth(there)
+        for u, v, d in zip(np.rint(columns).astype(int), np.rint(rows).astype(int), depth):
+            if 0 <= v < view.depth.shape[0] and 0 <= u < view.depth.shape[1]:
+                view.depth[max(v - 1, 0) : v + 2, max(u - 1, 0) : u + 2] = d
+                view.rgb[max(v - 1, 0) : v + 2, max(u - 1, 0) : u + 2] = RED
+    shots = [replace(view) for view in shots]
+    found = kept.carry("cup", lift, shots, 1.0, taken=True, swings=swings)
+    assert np.allclose(found.rotation, swings[0].rotation)
+    assert np.abs(kept.thing("cup").middle - there.mean(axis=0)).max() < 0.02
 
 
 def test_what_is_carried_is_where_the_hand_is_unless_its_place_there_is_seen_empty():
