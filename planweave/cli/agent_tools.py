@@ -263,7 +263,7 @@ class AgentTools:
         lines = [f"sentence: {status.sentence}" if status.sentence else "", status.answer or status.message]
         lines += details(status)
         if status.state is TaskState.AWAITING_APPROVAL:
-            lines += [f"changed: {line}" for line in status.plan_changes]
+            lines += [f"note: {line}" for line in status.plan_changes]
             lines += preview_lines(self._client.preview(status.task_id, status.plan_hash, _PREVIEW))
             return f"{_headline(status)} plan_hash: {status.plan_hash}\n{quoted(filter(None, lines))}"
         if status.question is not None:

@@ -115,7 +115,7 @@ def show(console: Console, status: TaskStatus, preview: PlanPreview | None = Non
         lines.append(f"  I understood: {status.understood}")
     lines.append(f"  goal: {goal_text(status)}")
     lines += [f"  {line}" for line in plan_lines(status)]
-    lines += [f"  changed: {line}" for line in status.plan_changes]
+    lines += [f"  note: {line}" for line in status.plan_changes]
     lines += [f"  {line}" for line in preview_lines(preview)]
     lines += [f"  validation: {status.plan_check}", f"  plan {status.plan_hash}"]
     for line in lines:
