@@ -233,6 +233,8 @@ class Reader(ClauseGoals):
                     f"whether {self._domain.phrase(old)} in the end as well is not clear; say how things should be in "
                     "the end"
                 )
+        if clause.joined == "then" and self.earlier and not ended and not {*literals} <= self.goal.keys():
+            self._first()
         for old in ended:
             del self.goal[old]
         self.goal.update(dict.fromkeys(literals))

@@ -299,6 +299,8 @@ def unsaid(words: Words, domain: Domain) -> list[tuple[str, str]]:
 
 def _instead(domain: Domain, world: World, words: Words) -> str:
     """Suggested sentences, as the end of a message."""
+    if {*words} & {*english()["negations"]}:  # an order among the examples might be what was forbidden
+        return "; what must never be done is a rule (planweave rules)"
     examples = nearest(domain, world, words)
     return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
 

@@ -10,6 +10,7 @@ from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseEr
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.question import AmbiguityError
+from planweave.goals.goal_grammar import read_sentence
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
 from planweave.methods.interpret import interpret
@@ -53,6 +54,20 @@ def test_what_the_grammar_does_not_read_is_read_by_the_model():
     got = read("chuck the red cube onto the blue one", goal=["on(red_cube, blue_cube)"], words=words)
     assert (got.source, {*got.goal}) == ("model", literals("on(red_cube, blue_cube)"))
     assert "a model read this" in got.understood and got.usage.requests == 1
+
+
+@pytest.mark.parametrize(("joint", "ordered"), [(", then", True), (" and", False)])
+def test_then_is_an_order_also_where_both_can_hold_in_the_end(joint, ordered):
+    got = read_sentence(DOMAIN, BLOCKS, f"put the red cube in the left tray{joint} put the blue cube in the right tray")
+    assert got.before == (((Literal.parse("in(red_cube, left_tray)"),),) if ordered else ())
+    assert {*got.goal} == literals("in(red_cube, left_tray)", "in(blue_cube, right_tray)")
+
+
+@pytest.mark.parametrize("sentence", ["do not pick up the blue cube", "never put the red cube in the left tray"])
+def test_what_is_forbidden_is_no_example_of_what_can_be_read(sentence):
+    with pytest.raises(GoalError) as refused:
+        interpret(DOMAIN, BLOCKS, sentence, None)
+    assert "for example" not in str(refused.value) and "planweave rules" in str(refused.value)
 
 
 def test_order_number_and_what_is_kept_are_parts_of_a_reading():
