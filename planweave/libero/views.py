@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 _TOUCHES, _NEAR = 0.03, 0.15  # m from a thing at which the hand may change its state, and may just have done so
 _SWINGS = tuple(math.radians(a) for a in (-60, -45, -30, -15, 15, 30, 45, 60))  # of a thing held at its rim
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
-_LOOKS, _PAUSE = 12, 5  # looks at most before the first one counts, and steps between two
+_LOOKS, _PAUSE = 12, 5  # looks at most before the first one counts, and steps between two while something moves
 _MOVES, _PIXELS = 0.01, 20  # m of depth, and pixels, that change where something still moves
 _RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "behind", "near", "between"})
 
@@ -117,8 +117,9 @@ class SeenView:
         self._base = np.asarray(base, float)[:3]
         self._carried: Thing | None = None
         self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
-        self._await_rest()
         first = cameras.look(sentence, self._robot(), arm.state().stamp)
+        if self._await_rest():
+            first = cameras.look(sentence, self._robot(), arm.state().stamp)
         self._memory = SceneMemory(
             first.things, first.ground, lambda t: domain.type_of_class(t.named.class_name) == "item"
         )
@@ -132,16 +133,19 @@ class SeenView:
         width, depth, _ = centre.size or (0.0, 0.0, 0.0)
         self.places: Sequence[Location] = (Location(centre.name, (x, y), (width, depth)),)
 
-    def _await_rest(self) -> None:
-        """Let time pass until nothing moves in the pictures: some tasks begin with things that fall."""
-        before = None
-        for _ in range(_LOOKS):
-            now = [picture.depth for picture in self._cameras.pictures()]
-            moved = before is None or any((np.abs(a - b) > _MOVES).sum() > _PIXELS for a, b in zip(now, before))
-            if not moved:
-                return
+    def _await_rest(self) -> bool:
+        """Let time pass until nothing moves in the pictures; whether anything did: some tasks begin with things that
+        fall.
+        """
+        before = self._cameras.views(self._robot())
+        for looks in range(_LOOKS):
+            self._arm.wait(_PAUSE if looks else 1)
+            now = self._cameras.views(self._robot())
+            pairs = zip(before, now)
+            if not any((a.valid & b.valid & (np.abs(a.smooth - b.smooth) > _MOVES)).sum() > _PIXELS for a, b in pairs):
+                return looks > 0
             before = now
-            self._arm.wait(_PAUSE)
+        return True
 
     def observe(
         self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
