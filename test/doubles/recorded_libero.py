@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planweave.libero.client import LiberoTask, Picture
+from planweave.libero.client import LiberoTask, Moved, Picture
 
 DATA = np.load(Path(__file__).parents[1] / "unit" / "data" / "libero_pictures.npz")
 THINGS = json.loads(str(DATA["things"]))
@@ -24,7 +24,7 @@ class RecordedSimulator:
     """Pictures and an arm at rest. poisoned: names of methods that were asked for the true state."""
 
     def __init__(self):
-        self.poisoned, self.captured = [], []
+        self.poisoned, self.captured, self.steps = [], [], 0
 
     def capture(self, camera, width, height):
         self.captured.append(camera)
@@ -32,6 +32,11 @@ class RecordedSimulator:
 
     def arm(self):
         return {"joints": ROBOT["joints"], "velocities": [0.0] * 7, "gripper": ROBOT["gripper"], "speed": [0.0, 0.0]}
+
+    def move(self, goals):
+        """Nothing moves in the pictures, whatever the joints are to do."""
+        self.steps += len(list(goals))
+        return Moved(self.steps, False, self.arm())
 
     def load(self, name, joints=False):
         """A task whose true state is wrong."""
