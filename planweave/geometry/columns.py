@@ -39,14 +39,19 @@ def no_strays(points: Array) -> Mask:
     """Which points (n, 3) of one thing are not in a small group apart from the others, seen from above, as pixels at a
     jump of depth are that show a mixture of near and far.
     """
+    of = groups_from_above(points)
+    return np.asarray(np.bincount(of)[of] > _STRAY * len(points))
+
+
+def groups_from_above(points: Array) -> NDArray[np.int32]:
+    """Of points (n, 3) which are together, seen from above: the number of the group of each, (n,), from 1 on."""
     if not len(points):
-        return np.zeros(0, bool)
-    cells = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / _GROUP).astype(int) + 1
-    plan = np.zeros(cells.max(axis=0) + 2, np.uint8)
+        return np.zeros(0, np.int32)
+    cells = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / _GROUP).astype(int)
+    plan = np.zeros(cells.max(axis=0) + 1, np.uint8)
     plan[cells[:, 0], cells[:, 1]] = 1
     _, numbers = cv2.connectedComponents(plan, connectivity=8)
-    of = numbers[cells[:, 0], cells[:, 1]]
-    return np.asarray(np.bincount(of)[of] > _STRAY * len(points))
+    return np.asarray(numbers[cells[:, 0], cells[:, 1]])
 
 
 def reachable(free: Mask, start: Mask) -> Mask:

@@ -32,7 +32,7 @@ from planweave.libero.seen_world import TURNED, seen_world, solid_thing
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory, turned_about
+from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing, resting
 
 Array = NDArray[np.float64]
@@ -198,7 +198,7 @@ class SeenView:
         taken, self._carried = self._carried is not held.thing, held.thing
         motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
         tool, axes = TURNED @ (tcp_to_base[:3, 3] + self._base), (TURNED @ tcp_to_base[:3, :2]).T
-        swings = [turned_about(tool, axis, angle) for axis in axes for angle in _SWINGS]
+        swings = [Pose.about(tool, axis, angle) for axis in axes for angle in _SWINGS]
         slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken, swings)
         if slipped is None:
             return None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from planweave.geometry.joints import turn
+
 
 @dataclass(frozen=True)
 class Pose:
@@ -16,6 +18,12 @@ class Pose:
 
     rotation: np.ndarray
     translation: np.ndarray
+
+    @classmethod
+    def about(cls, place: np.ndarray, axis: np.ndarray, angle: float) -> Pose:
+        """The rotation by an angle about a unit axis (3,) through a place (3,), m."""
+        rotation = turn(axis, angle)
+        return cls(rotation, place - rotation @ place)
 
     def apply(self, points: np.ndarray) -> np.ndarray:
         """Transform points (..., 3)."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-import cv2
 import numpy as np
 
+from planweave.geometry.columns import groups_from_above
 from planweave.perception.depth_views import DepthView
 from planweave.perception.evidence import LEAST, evidence
 from planweave.perception.geometry import Pose
@@ -26,7 +26,7 @@ _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was t
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
-UP = np.array([0.0, 0.0, 1.0])
+_UP = np.array([0.0, 0.0, 1.0])
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -35,12 +35,6 @@ _ROLLED = 0.15  # m from where a thing was let go within which it is looked for 
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
-
-
-def turned_about(place: np.ndarray, axis: np.ndarray, angle: float) -> Pose:
-    """The rotation by an angle about an axis (3,), a unit vector, through a place (3,), m."""
-    rotation = cv2.Rodrigues(np.asarray(axis, float) * angle)[0]
-    return Pose(rotation, place - rotation @ place)
 
 
 class SceneMemory:
@@ -125,7 +119,7 @@ class SceneMemory:
         """A thing moved to where pictures show its points in their colours, near where it is thought to be."""
         lowest = self._support(thing) - _SUNK - thing.low
         drops = np.arange(_COARSE, max(-_FALL, min(lowest, 0.0)) - 1e-6, -_COARSE)
-        found = self._fit(thing, views, drops, [turned_about(thing.middle, UP, angle) for angle in _YAWS])
+        found = self._fit(thing, views, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS])
         return None if found is None else thing.moved(found)
 
     @staticmethod
@@ -241,12 +235,8 @@ def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarra
     """Connected groups of points, seen from above, that are large enough."""
     if len(points) < _LEAST_ALIKE:
         return
-    cells = _cells(points, points.min(axis=0))[:, :2] + 1
-    image = np.zeros(cells.max(axis=0) + 2, np.uint8)
-    image[cells[:, 0], cells[:, 1]] = 1
-    count, labels = cv2.connectedComponents(image, connectivity=8)
-    of = labels[cells[:, 0], cells[:, 1]]
-    for group in range(1, count):
+    of = groups_from_above(points)
+    for group in range(1, int(of.max()) + 1):
         if (of == group).sum() >= _LEAST_ALIKE:
             yield points[of == group], colours[of == group]
 

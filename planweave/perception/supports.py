@@ -56,8 +56,7 @@ def lifted(found: Sequence[Detection], ground: np.ndarray, projector: Projector)
 
     Of the heights that are in the picture, a thing stands on the highest that is below it where it would then be seen.
     """
-    heights = np.unique(ground)[::-1]
-    heights = heights[heights > 0.0]
+    heights = np.unique(ground[ground > 0.0])[::-1]
     result = list(found)
     for k, thing in enumerate(found):
         x, y, z = thing.position

@@ -8,7 +8,7 @@ from doubles.boxes_camera import picture
 
 from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory, turned_about
+from planweave.perception.scene_memory import SceneMemory
 from planweave.perception.seen_things import SeenThing, resting
 from planweave.perception.vision_names import Named
 
@@ -117,7 +117,7 @@ def test_what_turns_between_the_fingers_is_followed():
     plate = ((0.0, 0.1, 0.0), (0.02, 0.24, 0.05), RED)  # an upright board, held at its end
     kept, lift, angle = memory(("cup", plate), ("box", BOX)), by(0.0, 0.0, 0.3), 0.6
     pivot, across = np.array((0.01, 0.1, 0.325)), np.array((1.0, 0.0, 0.0))
-    swings = [turned_about(pivot, across, a) for a in (-angle, angle)]
+    swings = [Pose.about(pivot, across, a) for a in (-angle, angle)]
     shots, there = views(BOX), swings[0].apply(lift.apply(kept.thing("cup").points))
     for view in shots:  # paint the board where it hangs now
         columns, rows, depth = view.projector.pixels_and_depth(there)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm.solids import Part
+from planweave.geometry.joints import turn
 from planweave.robots.description import GripperDescription
 
 Array = NDArray[np.float64]
@@ -181,14 +182,6 @@ class Articulation:
         at += thin * float((ridge @ thin).max() - width / 2 - at @ thin)  # between its sides
         for sign in (1.0, -1.0):
             yield _hand(at, -_UP, sign * thin), width
-
-
-def turn(axis: Array, angle: float) -> Array:
-    """Rotation (3, 3) about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    found: Array = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * (cross @ cross)
-    return found
 
 
 def _aim(outward: Array, tilt: float) -> Array:

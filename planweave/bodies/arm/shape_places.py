@@ -14,10 +14,8 @@ from planweave.bodies.arm.scene_object import Region, Thing
 _BELOW = 0.01  # m that a pocket is deeper than the lowest wall
 _LEAST = 0.03  # m of a pocket's shorter side
 _LEVEL = 0.002  # m between heights of one level top
-_TOP, _LARGE = (
-    0.07,
-    0.3,
-)  # m of a top's shorter side; share of the largest level part's area from which a higher one counts
+_TOP = 0.07  # m of a level top's shorter side
+_LARGE = 0.3  # share of the largest level part's area from which a higher one counts
 _GAP = 4  # cells: half of the width of a gap in a wall that is not seen whole, at most
 
 
@@ -55,14 +53,12 @@ def level_top(thing: Thing) -> Region | None:
     for layer in np.unique(layers[seen]):
         level = (np.abs(heights.top - 2 * _LEVEL * layer) <= 1.5 * _LEVEL).astype(np.uint8)
         level = cv2.morphologyEx(level, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-        count, _, boxes, centres = cv2.connectedComponentsWithStats(level, connectivity=4)
-        for (j, i, down, across, area), (v, u) in zip(boxes[1:count], centres[1:count]):
+        _, numbers, boxes, centres = cv2.connectedComponentsWithStats(level, connectivity=4)
+        for number, ((_, _, down, across, area), (v, u)) in enumerate(zip(boxes, centres)):
             size = float(across) * heights.step, float(down) * heights.step
-            if min(size) >= _TOP and area > 0.5 * across * down:
+            if number and min(size) >= _TOP and area > 0.5 * across * down:
                 x, y = (o + float(k) * heights.step for o, k in zip(heights.origin, (u, v)))
-                top = float(
-                    np.median(heights.top[i : i + across, j : j + down][level[i : i + across, j : j + down] > 0])
-                )
+                top = float(np.median(heights.top[numbers == number]))
                 at = thing.position[0] + x, thing.position[1] + y, thing.position[2] + top
                 found.append((int(area), top, Region(at, (*size, _LEVEL))))
     most = max((area for area, _, _ in found), default=0)

@@ -115,22 +115,25 @@ def _with_insides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelReg
     its colour: the inside of a mug that was cut from its rim.
     """
     kept: list[PixelRegion] = []
-    shapes: list[Outline] = []
     for region in regions:
-        shape, points = outline(region.points[:, :2], pixel / 2), region.points[:, :2]
-        for k, around in enumerate(kept):
-            lower = region.top < around.top - _HOLLOW and share_inside(points, shapes[k].hull, 0.0) > _INSIDE
-            if (
-                lower
-                and share_inside(around.points[:, :2], shape.hull, -pixel) < 1 - _INSIDE
-                and not other_surface(patch_colour(around.colours), patch_colour(region.colours))
-            ):
-                kept[k] = around.joined(region)
-                break
-        else:
+        around = next((k for k, other in enumerate(kept) if _is_inside(region, other, pixel)), None)
+        if around is None:
             kept.append(region)
-            shapes.append(shape)
+        else:
+            kept[around] = kept[around].joined(region)
     return kept
+
+
+def _is_inside(one: PixelRegion, around: PixelRegion, pixel: float) -> bool:
+    """Whether a region is the inside of another one; the outlines are made only where it lies among its points."""
+    inner, outer = one.points[:, :2], around.points[:, :2]
+    middle = np.median(inner, axis=0)
+    if one.top >= around.top - _HOLLOW or (middle < outer.min(axis=0)).any() or (middle > outer.max(axis=0)).any():
+        return False
+    if share_inside(inner, outline(outer, pixel / 2).hull) <= _INSIDE:
+        return False
+    hollow = share_inside(outer, outline(inner, pixel / 2).hull, -pixel) < 1 - _INSIDE
+    return hollow and not other_surface(patch_colour(around.colours), patch_colour(one.colours))
 
 
 def _with_handles(

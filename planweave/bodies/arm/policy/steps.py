@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.articulation import turn
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.policy.contract import Contract
 from planweave.bodies.arm.safety import Safety
 from planweave.core.base.failure import Code
+from planweave.geometry.joints import turn
 
 Array = NDArray[np.float64]
 
