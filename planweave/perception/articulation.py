@@ -37,9 +37,10 @@ _AROUND = 0.012  # m between what is seen of a drawer's inside and its front, or
 _SIDE, _THIN = 0.035, 0.008  # m from the edge of a front within which a drawer's side is, and its thickness
 _OPEN_ENOUGH = 0.05  # m that a drawer is out from which on its inside is seen
 _AJAR = 0.03  # what is this far before a front, and no front, belongs to a door that is open, m
+_NOISE = 0.004  # what is less far before a closed front is of it, m
 _ALONE = 0.7  # share of the furniture's height that the front of its only drawer takes up
 _LOWEST = 0.08  # m that furniture with drawers or doors is high; what stands before lower one is none of it
-_LEAST = 0.15  # rad from which on a door is open
+_LEAST = 0.04  # rad from which on a door that shows no front is looked for
 _TURNED = 0.45  # rad up to which the outside of an open door is seen, and so its handle
 _WIDEST = 1.9  # rad to which a door opens, where nothing else is known
 _KNOB = (0.006, 0.06, 0.10)  # a knob stands out of a level face between these two, and is at most so wide, m
@@ -50,7 +51,7 @@ _LONG = 1.6  # how much longer than wide that is
 @dataclass(frozen=True, eq=False)
 class Carcass:
     """Furniture without what is open: middle of its footprint (2,), unit vector out of its front (2,), half of its
-    depth and width, heights of its lower side and its top. shut: how far out of its front closed drawers are, m; None:
+    depth and width, heights of its lower side and its top. shut: how far out of its front what is closed is, m; None:
     as the least drawn one is, where it is near.
     """
 
@@ -102,25 +103,35 @@ def joints_of(body: Carcass, points: np.ndarray) -> list[SeenJoint]:
     points: (n, 3), of the furniture alone.
     """
     seen = body.of(points)
-    fronts = list(_fronts(body, seen)) if body.top - body.low > _LOWEST else []
-    found = [joint for low, high, out in fronts for joint in _closed_or_drawn(body, seen, low, high, out)]
-    shut = _shut(found) if body.shut is None else body.shut
+    found = list(_drawers_and_doors(body, seen))
+    shut = _shut(body, found)
     found = [replace(j, value=max(0.0, j.value - shut)) if j.kind == "slide" else j for j in found]
     found = [replace(j, box=_drawn_box(body, seen, j)) if j.kind == "slide" else j for j in found]
-    found += _open_doors(body, seen, fronts)
     return _named(body, [*found, *_knobs(body, points)])
 
 
 def with_shut(body: Carcass, points: np.ndarray) -> Carcass:
-    """The body with what closed drawers are measured from, as its points show it, for later looks."""
-    seen = body.of(points)
-    found = [joint for front in _fronts(body, seen) for joint in _closed_or_drawn(body, seen, *front)]
-    return replace(body, shut=_shut(found))
+    """The body with what drawers and doors are measured from, as its points show it, for later looks."""
+    return replace(body, shut=_shut(body, list(_drawers_and_doors(body, body.of(points)))))
 
 
-def _shut(joints: Sequence[SeenJoint]) -> float:
-    """How far out closed drawers are: as the least drawn one, or with their fronts before the furniture's."""
-    least = min((j.value for j in joints if j.kind == "slide"), default=0.0)
+def _drawers_and_doors(body: Carcass, seen: np.ndarray) -> Iterator[SeenJoint]:
+    """Joints of what shows a front, and of open doors. The value of a drawer is how far out its front is."""
+    fronts = list(_fronts(body, seen)) if body.top - body.low > _LOWEST else []
+    found = [joint for front in fronts for joint in _closed_or_drawn(body, seen, *front)]
+    hung = {float(np.sign(j.axis[2])) for j in found if j.kind == "hinge"}
+    yield from found
+    yield from _open_doors(body, seen, fronts, _shut(body, found), [sign for sign in (1.0, -1.0) if sign not in hung])
+
+
+def _shut(body: Carcass, joints: Sequence[SeenJoint]) -> float:
+    """How far out is what is closed: as the least drawn part, or, where all are open, with its front before the
+    furniture's.
+    """
+    if body.shut is not None:
+        return body.shut
+    hung = [float(body.of(j.anchor[None])[0, 0]) + _BOARD / 2 for j in joints if j.kind == "hinge"]
+    least = min([*hung, *(j.value for j in joints if j.kind == "slide")], default=_BOARD)
     return least if least < _APART else _BOARD
 
 
@@ -290,14 +301,10 @@ def _outermost(out: np.ndarray, column: np.ndarray, columns: int) -> float | Non
 
 def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, out: float) -> Iterator[SeenJoint]:
     """The parts of one front, one for each handle."""
-    ahead = seen[:, 0] - out
-    standing = seen[
-        (ahead > _OUT[0])
-        & (ahead < _OUT[1])
-        & (seen[:, 2] > low)
-        & (seen[:, 2] < high)
-        & (np.abs(seen[:, 1]) < body.width)
-    ]
+    band = seen[(seen[:, 2] > low) & (seen[:, 2] < high) & (np.abs(seen[:, 1]) < body.width)]
+    middle, slope = _slant(band[np.abs(band[:, 0] - out) < _APART], out)
+    ahead = band[:, 0] - middle - slope * band[:, 1]
+    standing = band[(ahead > _OUT[0]) & (ahead < _OUT[1])]
     handles = sorted(_groups(standing), key=lambda h: -float(h[:, 2].mean()))
     doors = [h for h in handles if _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
     drawers = [h for h in handles if not any(h is door for door in doors)]
@@ -307,13 +314,24 @@ def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, o
         travel = 2 * body.depth - _REAR
         axis = np.array((*body.front, 0.0))
         yield SeenJoint("drawer", "slide", axis, panel.centre, out, travel, panel, body.box(*_bar(handle)))
-    if out > _APART:
+    if middle - (body.shut or 0.0) > _APART:
         return
     for handle in doors:
         sign = -float(np.sign(_middle(handle)[1]))  # the hinge is on the other side
-        hinge = np.array((out - _BOARD / 2, sign * body.width, low))
-        panel = body.box(np.array((out - _BOARD, -body.width, low)), np.array((out, body.width, high)))
-        yield _door(body, hinge, sign, 0.0, panel, body.box(*_bar(handle)))
+        along = sign * body.width
+        hinge = np.array((middle + slope * along - _BOARD / 2, along))
+        yield _door(body, hinge, sign, max(0.0, -math.atan(sign * slope)), (low, high), handle)
+
+
+def _slant(front: np.ndarray, out: float) -> tuple[float, float]:
+    """How far out the middle of a front is, m, by its points (n, 3), and how much further along it, as a door's is that
+    is ajar.
+    """
+    line = _line(front[:, :2]) if len(front) else None
+    if line is None:
+        return out, 0.0
+    direction, offset = line
+    return -offset / float(direction[1]), float(direction[0] / direction[1])
 
 
 def _drawn_box(body: Carcass, seen: np.ndarray, drawer: SeenJoint) -> tuple[OrientedBox, ...]:
@@ -338,10 +356,27 @@ def _drawn_box(body: Carcass, seen: np.ndarray, drawer: SeenJoint) -> tuple[Orie
 
 
 def _door(
-    body: Carcass, hinge: np.ndarray, sign: float, value: float, panel: OrientedBox, handle: OrientedBox | None
+    body: Carcass, hinge: np.ndarray, sign: float, value: float, edges: tuple[float, float], grip: np.ndarray
 ) -> SeenJoint:
+    """A door with its hinge at a place of the front's coordinates, to the left (sign 1) or to the right of its handle.
+
+    edges: its lower and its upper one; grip: points of its handle.
+    """
+    (out, along), (low, high), turned = hinge, edges, sign * value
+    half = np.array((_BOARD / 2, abs(along)))
+    panel = body.box(np.array((*(-half + (out, 0.0)), low)), np.array((*(half + (out, 0.0)), high)), turned, hinge)
+    handle = None
+    if len(grip) >= _FEW:  # turned back to where it is with the door shut, boxed there, and turned again
+        c, s = math.cos(turned), math.sin(turned)
+        back = (grip[:, :2] - hinge) @ np.array(((c, -s), (s, c))) + hinge
+        handle = body.box(*_bar(np.column_stack((back, grip[:, 2]))), turned, hinge)
     axis = np.array((0.0, 0.0, sign))
-    return SeenJoint("door", "hinge", axis, body.place(hinge), value, _WIDEST, panel, handle)
+    return SeenJoint("door", "hinge", axis, body.place(np.array((*hinge, low))), value, _WIDEST, panel, handle)
+
+
+def _angle(direction: np.ndarray, sign: float) -> float:
+    """How far a door is open that leads away from its hinge, to the left (sign 1) or to the right of its handle."""
+    return float(np.arctan2(direction[0], -sign * direction[1]))
 
 
 def _groups(standing: np.ndarray) -> list[np.ndarray]:
@@ -380,47 +415,48 @@ def _bar(handle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # ---- doors that are open -----------------------------------------------------------------------------------------
 
 
-def _open_doors(body: Carcass, seen: np.ndarray, fronts: list[tuple[float, float, float]]) -> Iterator[SeenJoint]:
-    """An upright plate that begins at an edge of the front and leads away from it."""
-    free = seen[seen[:, 0] > 0.01]
+def _open_doors(
+    body: Carcass,
+    seen: np.ndarray,
+    fronts: Sequence[tuple[float, float, float]],
+    shut: float,
+    signs: Sequence[float],
+) -> Iterator[SeenJoint]:
+    """An upright plate that begins at an edge of the front and leads away from it. signs: of the edges, as of `_door`;
+    shut: how far out what is closed is, m.
+    """
+    free = seen[seen[:, 0] > _NOISE]
     for low, high, out in fronts:
-        if out > _APART:  # what is drawn out
+        if out > shut + _APART:  # what is drawn out
             free = free[(free[:, 2] < low - 0.01) | (free[:, 2] > high + 0.01)]
-    best: tuple[int, float, float, np.ndarray] | None = None
-    for sign in (1.0, -1.0):
-        hinge = np.array((0.0, sign * body.width))
-        arm = free[:, :2] - hinge
+    best: tuple[int, float, float, float, np.ndarray] | None = None
+    for sign in signs:
+        edge = np.array((0.0, sign * body.width))
+        arm = free[:, :2] - edge
         away = np.linalg.norm(arm, axis=1)
         angle = np.arctan2(arm[:, 0], -sign * arm[:, 1])  # 0 along the front, grows as the door opens
         leaf = free[(away > 0.03) & (away < 2 * body.width + 0.03) & (angle > _LEAST) & (angle < math.pi - 0.5)]
-        line = _line(leaf[:, :2] - hinge) if len(leaf) >= 100 and leaf[:, 0].max() > _AJAR else None
+        line = _line(leaf[:, :2] - edge) if len(leaf) >= 100 and leaf[:, 0].max() > _AJAR else None
         if line is None:
             continue
         direction, offset = line
-        on = leaf[np.abs((leaf[:, :2] - hinge) @ _left(direction) - offset) < _FLAT]
-        reach, tall = (on[:, :2] - hinge) @ direction, float(np.ptp(on[:, 2]))
-        value = float(np.arctan2(direction[0], -sign * direction[1]))
-        if value < _LEAST or abs(offset) > 0.03 or reach.min() > 0.10:
+        on = leaf[np.abs((leaf[:, :2] - edge) @ _left(direction) - offset) < _FLAT]
+        reach, tall = (on[:, :2] - edge) @ direction, float(np.ptp(on[:, 2]))
+        value = _angle(direction, sign)
+        if value < _LEAST or abs(offset) > 0.03 or reach.min() > body.width:
             continue
         if tall < 0.4 * (body.top - body.low) or np.ptp(reach) < 0.5 * 2 * body.width:
             continue
         if best is None or len(on) > best[0]:
             outer = sign * _left(direction)  # the way in which it opens
-            face = hinge + offset * _left(direction)
-            best = len(on), sign, value, _handle_of_leaf(leaf, face, direction, outer, body.width)
+            face = edge + offset * _left(direction)
+            out = sign * offset / math.cos(value) if value < _TURNED else shut
+            best = len(on), sign, value, out, _handle_of_leaf(leaf, face, direction, outer, body.width)
     if best is not None:
-        _, sign, value, grip = best
-        hinge = np.array((-_BOARD / 2, sign * body.width, body.low))
-        shut = np.array((-_BOARD, -body.width, body.low)), np.array((0.0, body.width, body.top))
-        panel = body.box(*shut, sign * value, hinge[:2])
-        handle = None
-        if len(grip) >= _FEW:  # turned back to where it is with the door shut, boxed there, and turned again
-            c, s = math.cos(-sign * value), math.sin(-sign * value)
-            arm = grip[:, :2] - hinge[:2]
-            back = np.column_stack((c * arm[:, 0] - s * arm[:, 1], s * arm[:, 0] + c * arm[:, 1])) + hinge[:2]
-            handle = body.box(*_bar(np.column_stack((back, grip[:, 2]))), sign * value, hinge[:2])
-        if handle is not None or value > _TURNED:
-            yield _door(body, hinge, sign, value, panel, handle)
+        _, sign, value, out, grip = best
+        if len(grip) >= _FEW or value > _TURNED:
+            hinge = np.array((out - _BOARD / 2, sign * body.width))
+            yield _door(body, hinge, sign, value, (body.low, body.top), grip)
 
 
 def _handle_of_leaf(
