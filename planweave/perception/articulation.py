@@ -219,8 +219,7 @@ def _top(points: np.ndarray) -> float:
     covered = cells_covered(bins - first, points[:, :2], _CELL)
     both = covered + np.append(covered[1:], 0)  # a surface may lie in two
     large = np.flatnonzero(both >= 0.5 * both.max())
-    near = heights[np.abs(heights - (large[-1] + 1 + first) * _FLAT) <= _FLAT]
-    return float(np.median(near))
+    return float(np.median(heights[np.isin(bins - first, (large[-1], large[-1] + 1))]))
 
 
 def cells_covered(layers: np.ndarray, xy: np.ndarray, cell: float) -> np.ndarray:
@@ -235,8 +234,8 @@ def _largest(xy: np.ndarray) -> np.ndarray:
     """The largest connected group of points (n, 2) on a grid, without what is thin."""
     if not len(xy):
         return xy
-    cells = np.floor((xy - xy.min(axis=0)) / _CELL).astype(int) + 1
-    image = np.zeros(cells.max(axis=0) + 2, np.uint8)
+    cells = np.floor((xy - xy.min(axis=0)) / _CELL).astype(int) + _WALL
+    image = np.zeros(cells.max(axis=0) + 1 + _WALL, np.uint8)  # its edge, too, counts as full where it is eroded
     image[cells[:, 0], cells[:, 1]] = 1
     image = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     image = cv2.morphologyEx(image, cv2.MORPH_OPEN, np.ones((_WALL, _WALL), np.uint8))

@@ -100,6 +100,20 @@ def test_where_no_part_is_seen_none_is_reported():
     assert find_joints(np.zeros((0, 3)), 0.0) == []
 
 
+def test_the_edge_of_an_open_door_is_no_top_of_furniture():
+    def level(x, y):
+        grid = np.stack(np.meshgrid(np.arange(*x, 0.002), np.arange(*y, 0.002)), axis=-1).reshape(-1, 2)
+        return np.column_stack((grid, np.full(len(grid), 0.22)))
+
+    c, s = math.cos(-0.2), math.sin(-0.2)
+    top = level((-0.1, 0.1), (-0.12, 0.12)) @ np.array(((c, s, 0), (-s, c, 0), (0, 0, 1)))
+    corner = top[top[:, 1].argmax()]
+    door = level((corner[0] - 0.24, corner[0]), (corner[1] - 0.012, corner[1]))  # where the points end, along an axis
+    body = articulation.find_body(np.vstack((top, door)), 0.0)
+    assert body.middle == pytest.approx((0.0, 0.0), abs=0.005)
+    assert sorted((body.depth, body.width)) == pytest.approx((0.1, 0.12), abs=0.005)
+
+
 def test_one_noisy_camera_still_measures_what_it_sees():
     simulator = simulator_of(f"kind: cabinet, position: [0.66, 0.2], yaw: {YAW}", top_drawer=0.12)
     for seed in range(3):
