@@ -33,7 +33,6 @@ RESOLUTION = 0.02
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
 _WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
-_FAR = -50.0  # unused shapes wait far below the table
 _RING = 10  # wall pieces of a round container
 _HOLLOW = frozenset({"container"})
 
@@ -77,7 +76,7 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float,
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
     for name, kind, count in (("box", box, pools.boxes), ("cylinder", cylinder, pools.cylinders)):
         for index in range(count):
-            body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True, pos=[0.0, 0.0, _FAR])
+            body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True)
             body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
     hand = spec.body(robot.gripper.link)
     tcp = np.array(spec.site(TCP_SITE).pos)
@@ -137,6 +136,7 @@ class PlanningScene:
         self.table_height = table_height
         self.ceiling = math.inf  # m above the table that no point of the held object may exceed
         self.shapes: list[Part] = []
+        self.update(())
         self._is_finger = [name in robot.gripper.fingers for name in self._geom_name]
         still = {robot.base, robot.joints[0].link}  # whose distance to the table never changes
         self._moving = [g for g, name in enumerate(self._geom_name) if name in robot.links - still]
@@ -165,12 +165,13 @@ class PlanningScene:
                     raise ConfigError(f"too many objects around the arm for the planning scene at {thing.name}")
                 geom, mocap = free[kind].pop()
                 self._resize(geom, kind, part.half)
+                self._switch(geom, True)
                 self._data.mocap_pos[mocap] = part.pose[:3, 3]
                 self._data.mocap_quat[mocap] = self._quaternion(part.pose)
                 self._geom_name[geom] = thing.name
         for rows in free.values():
-            for _, mocap in rows:
-                self._data.mocap_pos[mocap] = (0.0, 0.0, _FAR)
+            for geom, _ in rows:
+                self._switch(geom, False)
 
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
         """Attach an object to the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
@@ -194,7 +195,7 @@ class PlanningScene:
             body = model.geom_bodyid[geom]
             model.body_pos[body] = pose[:3, 3]
             model.body_quat[body] = self._quaternion(pose)
-            model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
+            self._switch(geom, True)
             self._geom_name[geom] = thing.name
         self._held_name = thing.name
         self._held_part = whole.moved(to_hand)
@@ -211,7 +212,7 @@ class PlanningScene:
     def detach(self) -> None:
         """Detach the held object."""
         for geom in (*self._held["box"], *self._held["cylinder"]):
-            self.model.geom_contype[geom] = self.model.geom_conaffinity[geom] = 0
+            self._switch(geom, False)
         self._held_name = ""
 
     def set_opening(self, width: float) -> None:
@@ -223,6 +224,13 @@ class PlanningScene:
         found = np.zeros(4)
         self._mj.mju_mat2Quat(found, pose[:3, :3].ravel())
         return found
+
+    def _switch(self, geom: int, on: bool) -> None:
+        """Set whether a shape of a pool is there. Its body must say the same, else the broad phase looks at it."""
+        model = self.model
+        body = model.geom_bodyid[geom]
+        model.geom_contype[geom] = model.geom_conaffinity[geom] = on
+        model.body_contype[body] = model.body_conaffinity[body] = on
 
     def _resize(self, geom: int, kind: str, half: Sequence[float] | Array) -> None:
         model = self.model

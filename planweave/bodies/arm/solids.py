@@ -334,8 +334,12 @@ def _openings(seen: HeightMap) -> list[Opening]:
     taken = np.zeros(top.shape, bool)
     found = []
     highest, lowest = float(top.max()), float(top[np.isfinite(top)].min())
+    covered = 0
     for level in np.arange(highest - _LEVEL / 2, lowest, -_LEVEL):
         rim = (top >= level).astype(np.uint8)
+        higher, covered = covered, cv2.countNonZero(rim)
+        if higher == covered:
+            continue  # it is the rim of the level above
         cv2.polylines(rim, [cv2.convexHull(cv2.findNonZero(rim))], isClosed=True, color=1)
         low = rim == 0
         enclosed = low & ~reachable(low, border_of(top.shape))
