@@ -6,11 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from doubles.direct_arm import Tabletop
+from doubles.kitchen import Kitchen
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.preview import MotionPreview
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
+from planweave.core.base.paths import find_config
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.step_motion import (
     SEEN_WITHIN,
@@ -23,7 +27,12 @@ from planweave.core.workflow.step_motion import (
 )
 from planweave.page import words
 from planweave.page.timeline import Timeline
+from planweave.simulation.scene import parse_scene
 
+KITCHEN = (
+    "objects:\n  - {kind: cube, position: [0.2, -0.4]}\ntable: {size: [1.8, 1.8]}\n"
+    "fixtures:\n  - {kind: cabinet, position: [0.70, 0.15], yaw: 0.2}\n"
+)
 STACK = ["grasp(red_cube)", "place_in(red_cube, tray)", "grasp(blue_cube)", "place_on(blue_cube, green_cube)"]
 
 
@@ -220,3 +229,41 @@ def test_a_step_without_a_path_below_the_height_of_a_rule_is_not_known_and_says_
     assert [step.known for step in shown] == [False, False] and len(table.arm.sent) == sent
     assert "the height of 0.08 m that a rule allows" in shown[0].message
     assert "the height of 0.08 m that a rule allows" in summary(shown) and "step 1, grasp(red_cube)" in summary(shown)
+
+
+@pytest.mark.gl
+def test_a_plan_through_a_drawer_is_previewed_to_its_end():
+    """What opens, what is put in, and what the drawer then takes along; nothing of it moves."""
+    scene = parse_scene(KITCHEN, find_config("scenes", "blocks").with_name("test.yaml"))
+    kitchen = Kitchen(scene)
+    context = kitchen.skills.context
+    kinematics = context.reaching.kinematics
+    safety = context.arm.safety
+    cube = Thing("red_cube", "item", "cube", (0.45, -0.25, 0.02), (0.04, 0.04, 0.04))
+    world = WorldModel(kitchen.domain, (), kinematics, safety)
+    world.on_joints(kitchen.arm.state().positions)
+    world.on_detections([cube], 1.0, kitchen.furniture)
+    preview = MotionPreview(
+        kitchen.domain,
+        kitchen.skills.context.scene.twin(),
+        kinematics,
+        lambda of, check: MotionPlanner(of, kinematics),
+        10.0,
+    )
+    texts = (
+        "open(cabinet_top_drawer)",
+        "grasp(red_cube)",
+        "place_in(red_cube, cabinet_top_drawer)",
+        "close(cabinet_top_drawer)",
+    )
+    before = world.world()
+    actions = [Action.parse(text) for text in texts]
+    steps = preview.motions(actions, world, kitchen.arm.state(), safety, context.settings, lambda: None)
+    assert [(str(step.action), step.known, step.message) for step in steps if not step.known] == []
+    assert world.world() == before and kitchen.true("top_drawer") == pytest.approx(0.0, abs=1e-3)
+    opened, _, put, shut = steps
+    ends = [kinematics.forward(np.array(q[:7]))[:3, 3] for q in opened.positions]
+    pulled = max(np.linalg.norm(b - a) for a in ends for b in ends)
+    assert pulled > 0.14, "the hand takes the handle along"
+    assert put.held.name == "red_cube" and "seen only then" in put.message
+    assert shut.length < 1.5 * opened.length, "it is pushed once, although the cube is hidden then"

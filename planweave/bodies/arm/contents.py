@@ -30,6 +30,12 @@ class Contents:
     def __init__(self) -> None:
         self._inside: dict[str, _Inside] = {}
 
+    def copy(self) -> Contents:
+        """Contents of their own, the same until now."""
+        other = Contents()
+        other._inside = {name: replace(inside) for name, inside in self._inside.items()}
+        return other
+
     def clear(self) -> None:
         """Know of nothing in any drawer."""
         self._inside.clear()

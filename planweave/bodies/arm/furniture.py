@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +57,12 @@ class Furniture:
 
     def thing(self, domain: Domain) -> Thing:
         """All of it, as an object around the arm."""
+        return replace(self._as_thing, type=domain.type_of_class(self.class_name), visible=self.visible)
+
+    @cached_property
+    def _as_thing(self) -> Thing:
         moving = (part for joint in self.joints.values() for part in _parts(joint))
-        solid = Solid((*self.rest.parts, *moving))
-        found = thing_of_solid(self.name, domain.type_of_class(self.class_name), self.class_name, solid)
-        return replace(found, visible=self.visible)
+        return thing_of_solid(self.name, "", self.class_name, Solid((*self.rest.parts, *moving)))
 
     def parts(self) -> Iterator[WorldObject]:
         """Its drawers, as objects of their own: where their fronts are."""
@@ -78,6 +81,15 @@ class Furniture:
             if joint.kind == "slide" and joint.value > _OPEN["slide"] * joint.most:
                 found.append(replace(room(name, "part", "drawer", _inside(joint)), visible=joint.visible))
         return found
+
+    def moved(self, name: str, value: float) -> Furniture:
+        """The same with one of its joints at a value, seen there."""
+        part = self.articulation(name)
+        if part is None:
+            return self
+        way = part.moved(value)
+        joints = {k: _at(j, value, way) if j.name == part.name else j for k, j in self.joints.items()}
+        return replace(self, joints=joints)
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of one of its parts, or of the whole where it has but one."""
@@ -161,6 +173,18 @@ def _has_handle(thing: Thing) -> bool:
     """Whether something stands out of a vessel, so that it is not round."""
     openings = thing.solid.openings if thing.solid is not None else ()
     return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)
+
+
+def _at(joint: SeenJoint, value: float, way: Array) -> SeenJoint:
+    """A joint at another value, where what it moves went a way (4, 4)."""
+
+    def box(of: OrientedBox) -> OrientedBox:
+        return OrientedBox(way[:3, :3] @ of.centre + way[:3, 3], way[:3, :3] @ of.axes, of.half)
+
+    handle = None if joint.handle is None else box(joint.handle)
+    return replace(
+        joint, value=value, panel=box(joint.panel), handle=handle, box=tuple(map(box, joint.box)), visible=True
+    )
 
 
 def _parts(joint: SeenJoint) -> list[Part]:

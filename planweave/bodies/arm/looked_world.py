@@ -119,6 +119,9 @@ class LookedWorld:
         self._held = None
         self._things.pop(thing.name, None)
 
+    def part_moved(self, name: str, value: float) -> None:
+        """The arm has moved a part; how far, the next look tells."""
+
     def put(self, thing: Thing) -> None:
         """Set the assumed pose of an object until it is observed."""
         self._things[thing.name] = replace(thing, visible=False)

@@ -16,6 +16,7 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.arms.grippers import FINGER_SPEED
+from planweave.bodies.arm.contents import joints_of
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
@@ -37,6 +38,7 @@ from planweave.core.workflow.step_motion import SEEN_WITHIN, Carried, StepMotion
 Array = NDArray[np.float64]
 _KEEP = 3  # every so many points of a trajectory are told, and looked at for clearance
 _TOUCHING = 0.002  # what is so near to fingers or held object at an end of a motion is touched on purpose, m
+_AT_HANDLE = 0.01  # m around a handle's bar within which the fingers are at it
 _CLOSING = 0.001  # step of fingers that close until they touch, m
 
 
@@ -108,7 +110,8 @@ class PredictedArm:
             scene.set_opening(float(opening))
             if scene.pinched(q):
                 return float(opening)
-        return width
+        handle = self.world.handle_between(self._kinematics.forward(q)) if self.world is not None else 0.0
+        return max(width, min(handle, self._state.width))
 
     # ---- what is recorded
 
@@ -166,11 +169,9 @@ class PredictedWorld(WorldModel):
         self._arm, arm.world = arm, self
         self._since: tuple[Held, float] | None = None
         self._carried: Carried | None = None
-        state = arm.state()
-        self.on_joints(state.positions)
-        self.on_detections(real.things(), state.stamp)
-        if (held := real.held) is not None:
-            super().grasped(held)
+        self.parts_moved: set[str] = set()
+        self.go_on_from(real)
+        self.on_joints(arm.state().positions)
         self.begin()
 
     def begin(self) -> None:
@@ -183,11 +184,35 @@ class PredictedWorld(WorldModel):
         return self._carried
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
-        """Look: what was put somewhere is seen there."""
+        """Look: what was put somewhere is seen there; not what lies in a drawer that is shut."""
         stamp = max(self._arm.state().stamp, after) + 1e-3
-        placed = self._placed.keys()
-        self.on_detections([replace(t, visible=True) if t.name in placed else t for t in self.things()], stamp)
+        open_parts = {room.name for each in self._furniture for room in each.rooms()}
+        shut = {n for n in self._things if self._contents.hider(n) not in {"", *open_parts}}
+        found = [
+            replace(t, visible=n not in shut and (t.visible or n in self._placed)) for n, t in self._things.items()
+        ]
+        self.on_detections(found, stamp, self._furniture)
         return stamp
+
+    def part_moved(self, name: str, value: float) -> None:
+        """The part is where the hand has moved it, and what lies in it moved along."""
+        part = self.articulation(name)
+        if part is None:
+            return
+        self._furniture = tuple(each.moved(name, value) for each in self._furniture)
+        self.parts_moved.add(name)
+        by = part.moved(value)[:3, 3] if part.kind == "slide" else np.zeros(3)
+        for inside in [n for n in self._things if self._contents.hider(n) == name]:
+            x, y, z = (float(a + b) for a, b in zip(self._things[inside].position, by))
+            self._things[inside] = replace(self._things[inside], position=(x, y, z))
+
+    def handle_between(self, tcp_to_base: Array) -> float:
+        """How thick a handle between the fingers is, m; 0 where there is none."""
+        for joint in joints_of(self._furniture).values():
+            bar = joint.handle
+            if bar is not None and (np.abs((tcp_to_base[:3, 3] - bar.centre) @ bar.axes) < bar.half + _AT_HANDLE).all():
+                return 2 * float(np.abs(bar.axes.T @ tcp_to_base[:3, 1]) @ bar.half)
+        return 0.0
 
     @property
     def silent(self) -> bool:
@@ -295,6 +320,7 @@ class MotionPreview:
             notes.append(f"pushes aside to get there: {', '.join(skills.context.pushed)}")
         if action.name.startswith("push"):
             notes.append("how far it goes is seen only then")
+        notes += [f"how far {name} is open is seen only then" for name in action.args if name in world.parts_moved]
         return arm.motion(action, known, "; ".join([why] if why else notes), world.carried())
 
 

@@ -60,6 +60,9 @@ class Surroundings(Protocol):
     def handed_over(self, thing: Thing) -> None:
         """A person has taken the object out of the gripper."""
 
+    def part_moved(self, name: str, value: float) -> None:
+        """The arm has moved a drawer, door or knob, as far as it felt to a value; the next look tells."""
+
     def put(self, thing: Thing) -> None:
         """Set the assumed pose of an object until it is observed."""
 

@@ -287,6 +287,17 @@ class WorldModel:
                 self._at_base = at_base
                 self._refresh()
 
+    def go_on_from(self, other: WorldModel) -> None:
+        """Know what another model knows now."""
+        with other._changed, self._changed:
+            self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
+            self._furniture, self._contents = other._furniture, other._contents.copy()
+            self._held, self._gripped = other._held, other._gripped
+            self._last_seen, self._looks, self._numb = dict(other._last_seen), other._looks, other._numb
+            self._seen_stamp, self._still_since = other._seen_stamp, other._still_since
+            self.on_joints(other._joints)
+            self._refresh()
+
     def clock_restarted(self) -> None:
         """Reset on a clock that started anew (another simulator): until the camera publishes again, the last world is
         reported as silent, in which no task starts.
@@ -352,6 +363,9 @@ class WorldModel:
             self._things.pop(thing.name, None)
             self._handed[thing.name] = replace(thing, visible=False)
             self._refresh()
+
+    def part_moved(self, name: str, value: float) -> None:
+        """The arm has moved a drawer, door or knob; how far, the next look tells."""
 
     def put(self, thing: Thing) -> None:
         """Set the assumed pose of an object until it is observed."""

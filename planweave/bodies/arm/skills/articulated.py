@@ -175,7 +175,7 @@ def _pull(context: SkillContext, name: str, target: float, tried: list[Array]) -
         for pose, width, share in part.pulls(context.gripper):
             yield pose, _carried(part, pose, target, share), min(width + _SPREAD, context.gripper.opening)
 
-    _take(context, name, part, _plan(context, name, part, ways(), tried))
+    _take(context, name, part, _plan(context, name, part, ways(), tried), target)
 
 
 def _turn(context: SkillContext, name: str, target: float, tried: list[Array]) -> None:
@@ -186,7 +186,7 @@ def _turn(context: SkillContext, name: str, target: float, tried: list[Array]) -
         for pose, width in part.turns(context.gripper):
             yield pose, _carried(part, pose, target, 1.0), min(width + _SPREAD, context.gripper.opening)
 
-    _take(context, name, part, _plan(context, name, part, ways(), tried))
+    _take(context, name, part, _plan(context, name, part, ways(), tried), target)
 
 
 def _push(context: SkillContext, name: str, tried: list[Array]) -> None:
@@ -207,11 +207,12 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> None:
     except SkillFailureError as error:
         if error.code not in _CONTACT:
             raise  # else it may be shut already: the look tells
+    context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
 
 
-def _take(context: SkillContext, name: str, part: Articulation, motion: _Motion) -> None:
-    """Close the fingers on a handle, move with it, let go and retreat."""
+def _take(context: SkillContext, name: str, part: Articulation, motion: _Motion, target: float) -> None:
+    """Close the fingers on a handle, move with it to a value, let go and retreat."""
     mover = context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
@@ -228,6 +229,7 @@ def _take(context: SkillContext, name: str, part: Articulation, motion: _Motion)
     finally:
         mover.phase("opening", 0.8)
         mover.grip(motion.opening)
+    context.world.part_moved(name, target)
     _retreat(context, part)
 
 
