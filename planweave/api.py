@@ -20,7 +20,8 @@ from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Goal, Validation, simplest, validate
 from planweave.core.pddl.formula import Formula
-from planweave.core.planning.classical import solve
+from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan_files import read_plan
 from planweave.core.symbolic.transition import completed
@@ -98,11 +99,18 @@ def plan(domain: Domain, world: World, goal: Written | Formula, *, timeout: floa
 
     goal: "in(cup, tray) and not on(a, b)", a Literal, or several; or any formula, as PDDL text ("(forall (?i - item)
     (in ?i tray))") or that of a Problem. timeout: seconds for all of it. Every plan is checked before it is returned.
-    Raises NoPlanError, which names the literal that cannot be reached and why; PddlError, ParseError, UnknownNameError
-    or InvalidActionError for an invalid goal.
+    Raises NoPlanError, which names the literal that cannot be reached and why, or the rules that are in the way;
+    PddlError, ParseError, UnknownNameError or InvalidActionError for an invalid goal.
     """
     world = _of_domain(domain, world)
-    return Plan(solve(domain, world, read_formula(domain, world, goal), _seconds("timeout", timeout)), domain)
+    wanted = simplest(read_formula(domain, world, goal))
+    try:
+        return Plan(solve(domain, world, wanted, _seconds("timeout", timeout)), domain)
+    except NoPlanError as error:
+        ruled_out = "" if isinstance(wanted, Formula) or not error.proved else goal_conflict(domain, world, wanted)
+        if not ruled_out:
+            raise
+        raise NoPlanError(ruled_out, error.proved) from None
 
 
 def check(

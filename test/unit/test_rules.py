@@ -499,3 +499,11 @@ def test_the_command_lists_a_file(tmp_path, capsys):
     assert "always: top(?x) <= 0.3 m" in capsys.readouterr().out
     assert cli.main(["rules"]) == 0
     assert "no rules" in capsys.readouterr().out
+
+
+def test_the_library_names_the_rule_that_leaves_no_plan():
+    domain = under(TABLE, "never put anything on the plate", "never pick up the pear")
+    with pytest.raises(NoPlanError) as error:
+        pw.plan(domain, table(domain), "in(pear, tray)")
+    assert error.value.proved and '"never pick up the pear"' in str(error.value)
+    assert "plate" not in str(error.value), "the other rule is not in the way"
