@@ -142,7 +142,7 @@ def test_skills_are_tried_in_their_order_until_the_effect_is_seen(first, second,
 @pytest.mark.parametrize("code", [Code.SAFETY_STOP, Code.CANCELED, Code.TIMEOUT, Code.COLLISION])
 def test_after_a_stop_or_a_contact_no_other_skill_is_tried(code):
     body = Body("one", "two")
-    body.fails["one"] = SkillFailureError(code, "halt", final=True)
+    body.fails["one"] = SkillFailureError(code, "halt", permanent=True)
     outcome = body.execute(GRASP)
     assert outcome.code is code and "two" not in body.log
 

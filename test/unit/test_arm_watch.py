@@ -251,14 +251,14 @@ def test_a_blocked_joint_is_a_contact_and_final(through, blocked):
     with bench.controller:
         bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(blocked)
         error = bench.fails()
-    assert error.code is Code.COLLISION and error.final
+    assert error.code is Code.COLLISION and error.permanent
 
 
 def test_a_contact_that_the_controller_tolerates_is_seen_by_what_is_measured(bench):
     bench.controller.tolerances = False
     bench.controller.at[0.5] = lambda: bench.controller.blocked.append(4)
     error = bench.fails()
-    assert error.code is Code.COLLISION and error.final and "off the path" in error.message
+    assert error.code is Code.COLLISION and error.permanent and "off the path" in error.message
 
 
 def test_a_controller_that_begins_late_and_is_heard_before_the_arm_is_measured_is_not_held(bench):
@@ -280,7 +280,7 @@ def test_an_arm_that_is_held_on_its_path_is_a_contact_and_does_not_jump_when_it_
     bench.controller.tolerances, bench.controller.scaling = False, 0.1
     bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(range(7))
     error = bench.fails()
-    assert error.code is Code.COLLISION and error.final and "farther along its path" in error.message
+    assert error.code is Code.COLLISION and error.permanent and "farther along its path" in error.message
     assert bench.controller.ends == [End.CANCELED], "it is found while the controller goes on, not at the end"
     assert free_again(bench) < 0.01
 

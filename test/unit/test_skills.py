@@ -171,7 +171,7 @@ def test_an_arm_that_was_held_off_its_path_is_not_moved_again_by_itself(bench):
     def held(trajectory, watch=None):
         tried.append(trajectory)
         if len(tried) > 1:
-            raise SkillFailureError(Code.COLLISION, "the arm was held off its path", final=True)
+            raise SkillFailureError(Code.COLLISION, "the arm was held off its path", permanent=True)
         follow(trajectory, watch)
 
     bench.arm.follow = held

@@ -99,7 +99,7 @@ class ApproachPlanner:
                 Code.NO_GRASP,
                 f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
                 f"{self.gripper.opening * 1000:.0f} mm)",
-                final=True,
+                permanent=True,
             )
         yield options
 

@@ -10,7 +10,7 @@ from planweave.core.symbolic.world import Literal
 class SkillFailureError(PlanweaveError):
     """A skill failed.
 
-    unmet: literals that do not hold, where known. obstacles: names of the blocking objects. final: a retry cannot
+    unmet: literals that do not hold, where known. obstacles: names of the blocking objects. permanent: a retry cannot
     succeed.
     """
 
@@ -23,8 +23,8 @@ class SkillFailureError(PlanweaveError):
         unmet: tuple[Literal, ...] = (),
         *,
         obstacles: tuple[str, ...] = (),
-        final: bool = False,
+        permanent: bool = False,
     ):
         super().__init__(message)
         self.code, self.message, self.unmet = code, message, unmet
-        self.obstacles, self.final = obstacles, final
+        self.obstacles, self.permanent = obstacles, permanent

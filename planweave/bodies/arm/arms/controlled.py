@@ -354,7 +354,7 @@ class ControlledArm:
             code, message = Code.SAFETY_STOP, outcome.if_silent
         elif outcome.if_behind and behind > _HELD:
             code, message = Code.COLLISION, outcome.if_behind
-        raise _unsure(SkillFailureError(code, message, final=code is Code.COLLISION), standing)
+        raise _unsure(SkillFailureError(code, message, permanent=code is Code.COLLISION), standing)
 
     def _goes_on(self) -> bool:
         """Whether joint states come a moment after the stop."""

@@ -117,7 +117,7 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
         except SkillFailureError as error:
             failure = error
             if (
-                error.final
+                error.permanent
                 or error.code not in (Code.NO_GRASP, Code.CONTROL_FAILED, Code.COLLISION)
                 or len(tried) == count
             ):

@@ -73,14 +73,14 @@ class SkillContext:
         """An object on the table; raises UNKNOWN_OBJECT."""
         things = {t.name: t for t in self.world.things()}
         if name not in things:
-            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("object", name, things)), final=True)
+            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("object", name, things)), permanent=True)
         return things[name]
 
     def articulation(self, name: str) -> Articulation:
         """The joint of a drawer, door or knob; raises PLANNING_FAILED where none is known."""
         found = self.world.articulation(name)
         if found is None:
-            raise SkillFailureError(Code.PLANNING_FAILED, f"nothing is known of how {name} moves", final=True)
+            raise SkillFailureError(Code.PLANNING_FAILED, f"nothing is known of how {name} moves", permanent=True)
         return found
 
     def others(self, *names: str) -> list[Thing]:
@@ -91,7 +91,7 @@ class SkillContext:
         """A named place; raises UNKNOWN_OBJECT."""
         places = {p.name: p for p in self.world.places}
         if name not in places:
-            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("place", name, places)), final=True)
+            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("place", name, places)), permanent=True)
         return places[name]
 
     def held(self, name: str) -> Held:

@@ -106,7 +106,7 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
             Code.CONTROL_FAILED,
             f"the grasp of {thing.name} is not confirmed: the fingers did not move, they read {width * 1000:.0f} mm "
             "before and after (gripper: none moves and measures nothing)",
-            final=True,
+            permanent=True,
         )
     if width > grasp.width + settings.not_closed:
         # An open hand would go on as if it carried something, and only the camera would tell.

@@ -85,7 +85,7 @@ def _path(context: SkillContext) -> NDArray[np.float64]:
         raise SkillFailureError(
             Code.UNREACHABLE,
             f"the place for handing over ({x:.2f}, {y:.2f}, {z:.2f}) m is out of the workspace of the robot",
-            final=True,
+            permanent=True,
         )
     goals.sort(key=lambda row: row[0])
     return context.reaching.planner.plan(start, [q for _, q in goals], context.reaching.seconds)

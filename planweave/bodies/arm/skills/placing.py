@@ -49,7 +49,9 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
         context.sight.require(since_motion=True)
         opened = Literal("opened", (target,))
         if not context.world.world().holds(opened):
-            raise SkillFailureError(Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), final=True)
+            raise SkillFailureError(
+                Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), permanent=True
+            )
     box = context.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:

@@ -62,7 +62,7 @@ class PlannedSkill:
             except SkillFailureError as error:
                 failures[error.code] += 1
                 policy = context.settings.retries.get(error.code)
-                if error.final or policy is None or failures[error.code] > policy.times:
+                if error.permanent or policy is None or failures[error.code] > policy.times:
                     if sum(failures.values()) > 1:
                         error.message += f" (tried {sum(failures.values())} times)"
                     raise

@@ -210,13 +210,13 @@ def _height(thing: Thing, gripper: GripperDescription) -> float:
     """
     if not spatial.on_table(thing):
         raise SkillFailureError(
-            Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", final=True
+            Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", permanent=True
         )
     height = max(thing.bottom + gripper.tip + _LOW, thing.top - gripper.reach_down)
     if height - gripper.tip - thing.bottom > _TIPS_OVER * min(thing.size[:2]):
         raise SkillFailureError(
             Code.PLANNING_FAILED,
             f"{thing.name} is too tall to be pushed ({thing.size[2] * 100:.0f} cm): it would tip over",
-            final=True,
+            permanent=True,
         )
     return height
