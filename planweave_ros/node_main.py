@@ -9,6 +9,8 @@ import importlib
 import sys
 from pathlib import Path
 
+from planweave.core.base.errors import ConfigError
+
 MISTAKE = 2
 
 
@@ -17,11 +19,15 @@ def main() -> None:
     name = Path(sys.argv[0]).name
     try:
         node = importlib.import_module(f"{name}.node")
+        importlib.import_module("planweave_ros.interface_check").require_current()
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing != "planweave_interfaces" and (Path(__file__).resolve().parent.parent / missing).is_dir():
             raise  # a fault of ours
         print(f"{name}: {advice(missing)}", file=sys.stderr)
+        raise SystemExit(MISTAKE) from None
+    except ConfigError as error:
+        print(f"{name}: {error}", file=sys.stderr)
         raise SystemExit(MISTAKE) from None
     raise SystemExit(node.main())
 

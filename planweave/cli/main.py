@@ -119,6 +119,7 @@ def prepare_ros() -> None:
     environment.ensure()
     try:
         importlib.import_module("planweave_ros.client")
+        importlib.import_module("planweave_ros.interface_check").require_current()
     except ImportError as error:
         raise ConfigError(
             f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and use "
