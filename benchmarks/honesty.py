@@ -319,7 +319,7 @@ def running_stage(logs: Path) -> Iterator[HonestyTable]:
 #: short waits for a camera that is silent: what they are about is what is said then
 PARAMETERS: dict[str, dict[str, object]] = {
     "planner_node": {"client": "none"},
-    "executor_node": {"look_timeout": 2.0},
+    "executor_node": {"image_timeout": 2.0},
 }
 
 

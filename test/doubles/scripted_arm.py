@@ -116,7 +116,7 @@ class Bench:
             SkillSettings(
                 **{
                     "domain": self.domain,
-                    "look_seconds": 0.05,
+                    "image_seconds": 0.05,
                     "verify_seconds": 0.05,
                     "planning_seconds": 30.0,
                     **settings,

@@ -18,7 +18,7 @@ TASKS = {
 PATIENT = {
     "planner_node": {"client": "none"},
     "feedback_node": {"confirm_timeout": 60.0},
-    "executor_node": {"verify_timeout": 60.0, "look_timeout": 60.0},
+    "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},
 }  # ten nodes share the machine
 
 

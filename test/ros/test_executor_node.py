@@ -157,7 +157,7 @@ def test_a_policy_carries_out_an_action_and_our_skill_where_it_does_not(make_tab
 
 
 def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
-    table = make_table("out_of_reach", look_timeout=3.0, verify_timeout=3.0)
+    table = make_table("out_of_reach", image_timeout=3.0, verify_timeout=3.0)
     for text, code, words in (
         ("grasp(mug)", Code.UNKNOWN_OBJECT, "unknown object 'mug'"),
         ("", Code.INVALID_ACTION, "names no action"),

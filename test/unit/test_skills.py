@@ -251,7 +251,7 @@ def test_a_silent_camera(bench):
     run(bench, "grasp(red_cube)")
     bench.world.shown = None
     assert "no camera image came" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
-    time.sleep(0.06)  # older than look_seconds
+    time.sleep(0.06)  # older than image_seconds
     with pytest.raises(SkillFailureError, match="perception_node running"):
         bench.skills.sight.require()
 

@@ -339,7 +339,7 @@ def _body(session: _Session) -> ArmBody:
         observe=robot.observe,
         grip_force=_FORCE,
         verify_seconds=_LOOK,
-        look_seconds=_LOOK,
+        image_seconds=_LOOK,
         retries=read_policies(("NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off")),
         off=frozenset({"hand_over"}),
     )

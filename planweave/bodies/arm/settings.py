@@ -39,7 +39,7 @@ class SkillSettings:
     not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
     retries: Mapping[Code, Policy] = field(default_factory=dict)  # what is tried again by itself, by failure code
-    look_seconds: float = 5.0  # wait for a camera image
+    image_seconds: float = 5.0  # wait for a camera image
     verify_seconds: float = 4.0  # wait until an object is seen where it was put
     planning_seconds: float = 2.0  # for one motion
     clearance: float = 0.10  # height of the straight approach from above, m
@@ -89,7 +89,7 @@ def settings_from(
         },
         off=actions_off(values),
         names=names,
-        look_seconds=values["look_timeout"],
+        image_seconds=values["image_timeout"],
         verify_seconds=values["verify_timeout"],
         planning_seconds=values["planning_timeout"],
         observe=numbers(values, "observe_pose", joints),

@@ -47,10 +47,10 @@ class VisualCheck:
         """
         if not self.world.silent and (self.world.looked_since_motion or not since_motion):
             return
-        if self.next_image(self.arm.state().stamp, self.settings.look_seconds) is None:
+        if self.next_image(self.arm.state().stamp, self.settings.image_seconds) is None:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"nothing came on {self.settings.names.detections} for {self.settings.look_seconds:g} s: are the "
+                f"nothing came on {self.settings.names.detections} for {self.settings.image_seconds:g} s: are the "
                 "camera and perception_node running?",
             )
 
