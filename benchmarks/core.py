@@ -32,9 +32,9 @@ from planweave.bench.machine import machine
 from planweave.cli.plan import written
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.checks.validation import validate
-from planweave.core.planning.classical import NoPlanError, solve
 from planweave.core.planning.deadline import Deadline
 from planweave.core.planning.kairos_search import ChildSearch, SearchResult
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.problem import Problem
 from planweave.core.symbolic.world import Action

@@ -16,7 +16,7 @@ from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import ParseError
 from planweave.core.base.usage import Usage
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS

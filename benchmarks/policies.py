@@ -28,7 +28,7 @@ from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.core.base.errors import ConfigError, UnknownNameError
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.libero.arm import ROBOT

@@ -10,7 +10,7 @@ from typing import Any
 
 from planweave.bodies.home.port import HomeBody
 from planweave.core.checks.validation import Validator
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import ruled
 from planweave.core.symbolic.world import Action, Literal, World

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from planweave.core.base.errors import UnknownNameError as UnknownNameError
     from planweave.core.base.failure import Code as Code
     from planweave.core.checks.validation import Validation as Validation
-    from planweave.core.planning.classical import NoPlanError as NoPlanError
+    from planweave.core.planning.solver import NoPlanError as NoPlanError
     from planweave.core.symbolic.domain import Domain as Domain
     from planweave.core.symbolic.problem import Problem as Problem
     from planweave.core.symbolic.world import Action as Action
@@ -55,7 +55,7 @@ _NAMES = {
     "Literal": ("core.symbolic.world", "Literal"),
     "LookingBody": ("core.workflow.ports", "LookingBody"),
     "METHODS": ("methods", "METHODS"),
-    "NoPlanError": ("core.planning.classical", "NoPlanError"),
+    "NoPlanError": ("core.planning.solver", "NoPlanError"),
     "Outcome": ("core.workflow.ports", "Outcome"),
     "ParseError": ("core.base.errors", "ParseError"),
     "PddlError": ("core.base.errors", "PddlError"),

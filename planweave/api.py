@@ -20,8 +20,8 @@ from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Goal, Validation, simplest, validate
 from planweave.core.pddl.formula import Formula
-from planweave.core.planning.classical import NoPlanError, solve
 from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan_files import read_plan
 from planweave.core.symbolic.transition import completed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planweave.bench.suites.case import Case, Stage
 from planweave.core.base.errors import PlanweaveError
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.state import State
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World

@@ -13,7 +13,7 @@ from typing import Any
 from planweave.bench.suites import SUITES, Case
 from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.yaml_files import parse_yaml, read_text
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 
 Rows = Mapping[str, Mapping[str, Any]]
 NO_ROWS: Rows = {}

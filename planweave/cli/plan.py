@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 from planweave.core.base.errors import ConfigError
-from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.problem import Problem
 from planweave.core.symbolic.transition import cost_of
 from planweave.core.symbolic.world import Action

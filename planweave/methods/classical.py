@@ -15,7 +15,7 @@ from planweave.core.base.failure import Code
 from planweave.core.base.parameter import option
 from planweave.core.checks.assumptions import never_seen
 from planweave.core.checks.unobserved_effects import UnobservedEffects
-from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import spoken
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition

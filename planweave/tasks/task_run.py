@@ -18,8 +18,8 @@ from planweave.core.base.errors import (
     UnknownNameError,
 )
 from planweave.core.base.usage import Usage
-from planweave.core.planning.classical import NoPlanError
 from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.planning.solver import NoPlanError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import keeping, ruled
 from planweave.core.symbolic.transition import Transition

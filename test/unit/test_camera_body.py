@@ -9,7 +9,7 @@ from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator
 
 from planweave.bodies.arm.world_model import Held
 from planweave.core.base.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_grammar import read_sentence

@@ -8,9 +8,9 @@ from doubles.scripted import literals, tabletop
 
 from planweave.core.base.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
 from planweave.core.checks.validation import achievers, validate
-from planweave.core.planning.classical import NoPlanError, _reason, solve
 from planweave.core.planning.kairos_search import SearchResult
 from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
+from planweave.core.planning.solver import NoPlanError, _reason, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
 from planweave.core.symbolic.world import Action, Literal

@@ -13,8 +13,8 @@ from planweave.bodies.home.vocabulary import HomeVocabulary, squeezed
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.pddl.formula import atoms_in
-from planweave.core.planning.classical import solve
 from planweave.core.planning.relevance import relevant_world
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import inverse_actions
 from planweave.core.symbolic.world import Action, Literal

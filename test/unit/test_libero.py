@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from planweave.core.base.errors import PlanweaveError, SceneError
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_grammar import read_sentence

@@ -8,7 +8,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabl
 from planweave.core.base.errors import CanceledError
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import Validator
-from planweave.core.planning.classical import NoPlanError
+from planweave.core.planning.solver import NoPlanError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree

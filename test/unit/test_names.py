@@ -6,7 +6,7 @@ import pytest
 from doubles.scripted import literals, tabletop
 
 from planweave.core.base.names import is_symbol, one_line, symbols
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import World, WorldObject
 

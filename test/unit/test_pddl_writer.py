@@ -6,8 +6,8 @@ import kairos
 import pytest
 
 import planweave as pw
-from planweave.core.planning.classical import solve
 from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.reduced import without
 
 FORMS = [

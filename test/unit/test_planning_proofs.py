@@ -13,13 +13,13 @@ import pytest
 
 import planweave as pw
 from planweave.core.checks.validation import validate
-from planweave.core.planning import classical, kairos_search
-from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning import kairos_search, solver
 from planweave.core.planning.deadline import Deadline
 from planweave.core.planning.kairos_search import SMALL, ground_instances, start
 from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.planning.relevance import reductions, relevant_world
 from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.rules import Description, Rule
 from planweave.core.symbolic.transition import Transition
 
@@ -59,7 +59,7 @@ WIDE = """(define (domain wide) (:requirements :strips) (:predicates (p ?a ?b) (
 def reduced_first(request, monkeypatch):
     """Worlds that are searched at once, since they are small, are reduced all the same in half of the cases."""
     if request.param:
-        monkeypatch.setattr(classical, "SMALL", 0)
+        monkeypatch.setattr(solver, "SMALL", 0)
 
 
 def names(stem, count):
@@ -143,7 +143,7 @@ def test_what_the_whole_search_solves_is_solved_and_no_proof_is_false(seed, monk
     parsed = kairos.parse_domain(domain_pddl(domain))
     problem = kairos.parse_problem(problem_pddl(domain, world, goal), parsed)
     alone = kairos.Planner().solve(problem, timeout=60.0, search="ff", anytime=False)
-    monkeypatch.setattr(classical, "SMALL", 0)
+    monkeypatch.setattr(solver, "SMALL", 0)
     try:
         plan = solve(domain, world, goal, 60.0)
     except NoPlanError as error:
@@ -192,7 +192,7 @@ def test_a_search_that_does_not_end_is_killed_after_its_deadline(monkeypatch, tm
     script.write_text("import sys, threading\nsys.stdin.read()\nthreading.Event().wait()\n")
     monkeypatch.setattr(kairos_search.kairos_child, "__file__", str(script))
     made = []
-    monkeypatch.setattr(classical, "start", lambda *given: made.append(start(*given)) or made[-1])
+    monkeypatch.setattr(solver, "start", lambda *given: made.append(start(*given)) or made[-1])
     monkeypatch.setattr(kairos_search, "SMALL", 0)
     domain, world = wide(40)
     with pytest.raises(NoPlanError) as caught:
@@ -284,7 +284,7 @@ UNEXPLAINED = kairos_search.SearchResult("UNSOLVABLE")
 def test_a_proof_without_a_reason_is_repeated(monkeypatch, last, proved):
     domain, world, goal = tower(6)
     results = [UNEXPLAINED, UNEXPLAINED, last]
-    monkeypatch.setattr(classical, "start", lambda *_: Given(results.pop(0)))
+    monkeypatch.setattr(solver, "start", lambda *_: Given(results.pop(0)))
     with pytest.raises(NoPlanError) as caught:
         pw.plan(domain, world, goal)
     assert caught.value.proved == proved and not results
@@ -293,14 +293,14 @@ def test_a_proof_without_a_reason_is_repeated(monkeypatch, last, proved):
 def test_a_plan_that_a_repeated_search_finds_is_taken(monkeypatch):
     domain, world, goal = tower(6)
     first = [Given(UNEXPLAINED)]
-    monkeypatch.setattr(classical, "start", lambda *given: first.pop() if first else start(*given))
+    monkeypatch.setattr(solver, "start", lambda *given: first.pop() if first else start(*given))
     assert pw.check(domain, world, pw.plan(domain, world, goal), goal).ok and not first
 
 
 def test_a_plan_that_our_check_refuses_is_never_returned(monkeypatch):
     domain, world, goal = lift(26)
     wrong = kairos_search.SearchResult("SOLVED", (("take", ("b0",)),))
-    monkeypatch.setattr(classical, "start", lambda *_: Given(wrong))
+    monkeypatch.setattr(solver, "start", lambda *_: Given(wrong))
     with pytest.raises(NoPlanError) as caught:
         pw.plan(domain, world, goal)
     assert not caught.value.proved and "take(b0)" in str(caught.value)
@@ -311,13 +311,13 @@ def test_the_deadline_ends_the_elimination_of_actions(monkeypatch):
     plan = [pw.Action.parse(a) for a in ("unstack(b25, b24)", "put_down(b25)")]
     transition = Transition(domain, world)
     goals = [pw.Literal.parse(goal).negated()]
-    assert classical._needed(transition, goals, plan, Deadline(60.0)) == []
-    assert classical._needed(transition, goals, plan, Deadline(0.0)) == plan
+    assert solver._needed(transition, goals, plan, Deadline(60.0)) == []
+    assert solver._needed(transition, goals, plan, Deadline(0.0)) == plan
 
 
 def test_all_that_is_done_for_a_plan_looks_at_the_deadline(monkeypatch):
     """Whenever the time is out, no plan is found, and no search goes on."""
-    monkeypatch.setattr(classical, "SMALL", 0)
+    monkeypatch.setattr(solver, "SMALL", 0)
     begun, ended, counts = [], [], set()
 
     class Search(Given):
@@ -328,7 +328,7 @@ def test_all_that_is_done_for_a_plan_looks_at_the_deadline(monkeypatch):
         def stop(self):
             ended.append(self)
 
-    monkeypatch.setattr(classical, "start", lambda *_: Search())
+    monkeypatch.setattr(solver, "start", lambda *_: Search())
     domain, world, goal = logistics(24)
     for moments in range(0, 500, 7):
         left = iter([60.0] * moments)
@@ -344,8 +344,8 @@ def test_all_that_is_done_for_a_plan_looks_at_the_deadline(monkeypatch):
 def test_a_plan_that_is_found_but_not_checked_in_time_is_none(monkeypatch):
     domain, world, goal = lift(26)
     steps = (("remove", ("b7",)), ("take", ("b0",)))
-    monkeypatch.setattr(classical, "start", lambda *_: Given(kairos_search.SearchResult("SOLVED", steps)))
-    monkeypatch.setattr(classical, "_fault", lambda transition, steps, goal: [*Deadline(0.0).watched(steps)] and "")
+    monkeypatch.setattr(solver, "start", lambda *_: Given(kairos_search.SearchResult("SOLVED", steps)))
+    monkeypatch.setattr(solver, "_fault", lambda transition, steps, goal: [*Deadline(0.0).watched(steps)] and "")
     with pytest.raises(NoPlanError) as caught:
         pw.plan(domain, world, goal, timeout=60.0)
     assert not caught.value.proved

@@ -7,8 +7,8 @@ import pytest
 import planweave as pw
 from planweave.core.base.errors import ConfigError
 from planweave.core.checks.validation import validate
-from planweave.core.planning.classical import NoPlanError, solve
 from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.heights import Heights, vertical_extent
 from planweave.core.symbolic.rule_check import ruled

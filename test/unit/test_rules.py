@@ -11,8 +11,8 @@ from planweave.cli import main as cli
 from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import validate
-from planweave.core.planning.classical import NoPlanError, solve
 from planweave.core.planning.rule_conflicts import goal_conflict
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import rule_formulas, ruled
 from planweave.core.symbolic.rules import RuleError

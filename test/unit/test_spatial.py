@@ -14,7 +14,7 @@ from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.checks.validation import Validator
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, needed_predicates
 from planweave.core.symbolic.world import Action, World, WorldObject

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from planweave.bench.suites.case import Case
 from planweave.bench.task_files import is_file
 from planweave.core.base.errors import CanceledError, ConfigError, PlanweaveError, SystemDownError
-from planweave.core.planning.classical import solve
+from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planweave.core.planning.classical import NoPlanError, solve
+from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import RuleCheck, ruled
 from planweave.core.symbolic.world import Literal, World
