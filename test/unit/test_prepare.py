@@ -258,10 +258,13 @@ def test_no_config_at_all_is_an_error_that_says_where_was_looked(installed):
     assert f"looked in {site / 'config'}" in run.stderr and str(prefix / "share") in run.stderr
 
 
-def start(tmp_path, missing):
-    """The program odd_node, whose module imports one that this Python does not have."""
+AT_WORK = "def main():\n    print('at work')\n    return 2\n"
+
+
+def start(tmp_path, module, **environment):
+    """The program odd_node, whose module is such a text."""
     (tmp_path / "odd_node").mkdir()
-    (tmp_path / "odd_node" / "node.py").write_text(f"import {missing}\n")
+    (tmp_path / "odd_node" / "node.py").write_text(module)
     code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -269,12 +272,12 @@ def start(tmp_path, missing):
         text=True,
         capture_output=True,
         check=False,
-        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin", **environment},
     )
 
 
 def test_a_node_under_a_python_without_its_packages_says_what_to_do(tmp_path):
-    run = start(tmp_path, "no_such_package.part")
+    run = start(tmp_path, "import no_such_package.part\n")
     assert run.returncode == 2, "launch files start it again after any other"
     assert f"odd_node: {sys.executable} has no module no_such_package. Run  make setup" in run.stderr
     assert "Traceback" not in run.stderr
@@ -286,27 +289,24 @@ def test_a_node_without_the_interfaces_says_how_to_build_them(tmp_path):
         (tmp_path / "planweave_interfaces" / "__init__.py").write_text(
             "raise ModuleNotFoundError('gone', name='planweave_interfaces')\n"
         )
-    run = start(tmp_path, "planweave_interfaces.msg")
+    run = start(tmp_path, "import planweave_interfaces.msg\n")
     assert run.returncode == 2
     assert "ln -s planweave/interfaces src/planweave_interfaces" in run.stderr
 
 
 def test_a_fault_of_ours_is_not_called_a_missing_package(tmp_path):
-    run = start(tmp_path, "planweave.no_such_module")
+    run = start(tmp_path, "import planweave.no_such_module\n")
     assert run.returncode == 1 and "Traceback" in run.stderr
+
+
+def test_a_node_does_not_begin_with_interfaces_that_were_built_before_a_change(tmp_path):
+    (tmp_path / "share" / "planweave_interfaces").mkdir(parents=True)
+    run = start(tmp_path, AT_WORK, AMENT_PREFIX_PATH=str(tmp_path))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "make setup" in run.stderr and "Traceback" not in run.stderr
 
 
 def test_a_node_is_run_by_the_name_of_its_program_and_its_exit_code_is_the_programs(tmp_path):
     """With code 2 (configuration refused) launch files end the system; after any other the node is started again."""
-    (tmp_path / "odd_node").mkdir()
-    (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n    return 2\n")
-    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=False,
-        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
-    )
+    run = start(tmp_path, AT_WORK)
     assert run.stdout == "at work\n" and run.returncode == 2
