@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import cv2
@@ -26,6 +26,7 @@ _OUTER = 0.8  # share of a hollow's radius from which on what rises is its wall
 _LEVEL_RIM = 0.4  # share of a hollow's depth that its walls may differ in height
 _SURROUNDED, _FLUSH = 0.6, 0.008  # share of its border that a flush piece has with one other, and m it stands out
 _PROFILE = 0.01  # m between the outlines of two halves of one thing, across the direction from one to the other
+_BETWEEN, _OPEN = 19, 0.15  # points between two halves, and share of them that shows that nothing is there
 _NEAR = 4  # pixels around the middle between two halves in which what hides it is seen
 _LEAST_PROFILE = 16  # cells of the profile that tell a thing
 _ALIKE = 0.75  # share of points that agree
@@ -64,6 +65,7 @@ class PieceGroups:
         self.upward = np.concatenate([view.upward[s] for view, s in zip(views, seen)])
         self.beside_steps = np.concatenate([view.beside_steps[s] for view, s in zip(views, seen)])
         self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
+        self._ground = ground
         self.parent = np.arange(max(int(label.max(initial=0)) for label in labels) + 1)
         self.parts: list[tuple[np.ndarray, int]] = []
         self._eyes = [view.camera_to_frame.translation for view in views]
@@ -321,17 +323,34 @@ class PieceGroups:
                     self.join_two(a, b)
 
     def _hides(self, before: int, one: np.ndarray, two: np.ndarray, owner: np.ndarray) -> bool:
-        """Whether a group is seen in the middle between two others, where these are nearest to each other."""
-        view = self._view[one[0]]
+        """Whether a group is seen in the middle between two others, where these are nearest to each other, and the
+        ground nowhere on the way.
+        """
         a, b = (self._sure(rows)[::4] for rows in (one, two))
         k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
-        x, y, z = self._views[view].camera_to_frame.inverse().apply((a[k] + b[m]) / 2)
-        i, labels = self._views[view].intrinsics, self._labels[view]
-        u, v = round(x / z * i.fx + i.cx), round(y / z * i.fy + i.cy)
-        if not (0 <= v < labels.shape[0] and 0 <= u < labels.shape[1]):
-            return False
-        near = labels[max(v - _NEAR, 0) : v + _NEAR + 1, max(u - _NEAR, 0) : u + _NEAR + 1]
-        return bool((owner[near] == before).any())
+        view = self._view[one[0]]
+        for u, v, _ in self._pixels(view, (a[k] + b[m])[None] / 2):
+            near = self._labels[view][max(v - _NEAR, 0) : v + _NEAR + 1, max(u - _NEAR, 0) : u + _NEAR + 1]
+            if (owner[near] == before).any():
+                return not self._is_open(a[k] + np.linspace(0.0, 1.0, _BETWEEN + 2)[1:-1, None] * (b[m] - a[k]))
+        return False
+
+    def _pixels(self, view: int, points: np.ndarray) -> Iterator[tuple[int, int, int]]:
+        """Columns and rows in a picture of points (n, 3), of those that are in it, and their numbers."""
+        i, (height, width) = self._views[view].intrinsics, self._labels[view].shape
+        for k, (x, y, z) in enumerate(self._views[view].camera_to_frame.inverse().apply(points)):
+            u, v = round(x / z * i.fx + i.cx), round(y / z * i.fy + i.cy)
+            if 0 <= v < height and 0 <= u < width:
+                yield u, v, k
+
+    def _is_open(self, between: np.ndarray) -> bool:
+        """Whether the ground is seen where some of the points (n, 3) between two things would hide it."""
+        open_ = np.zeros(len(between), bool)
+        for view, (seen, labels) in enumerate(zip(self._views, self._labels)):
+            for u, v, k in self._pixels(view, between):
+                x, y, z = seen.points[v, u]
+                open_[k] |= labels[v, u] == 0 and seen.valid[v, u] and abs(z - self._ground.height_at(x, y)) < _FLUSH
+        return bool(open_.mean() > _OPEN)
 
     @staticmethod
     def _continues(one: np.ndarray, two: np.ndarray) -> bool:

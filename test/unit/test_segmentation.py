@@ -165,6 +165,15 @@ def test_two_cameras_make_one_thing_of_what_both_see():
     assert all(s.masks["front"].any() and s.masks["side"].any() for s in found)
 
 
+@pytest.mark.parametrize("height", [0.05, 0.08])
+def test_what_stands_between_two_alike_does_not_make_them_one(height):
+    """Each camera sees the ground on one side of it."""
+    alike = [box(x, 0, 0, (0.08, 0.1, 0.03)) for x in (-0.12, 0.12)]
+    boxes = [*alike, box(0, 0, 0, (0.05, 0.12, height), GREY)]
+    views = [picture(boxes, eye=(0.7, 0.0, 0.6)), picture(boxes, eye=(-0.7, 0.0, 0.6), name="behind")]
+    assert len(find_segments(views, LOW, HIGH).segments) == 3
+
+
 def test_pixels_of_the_robot_are_no_thing():
     view = picture([box(0, 0, 0, (0.1, 0.1, 0.1))])
     hidden = view.points[..., 2] > 0.03
