@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.looked_world import Observation
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held
 from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World

@@ -7,7 +7,7 @@ import pytest
 from doubles.fake_openai import FakeOpenAI, completion
 from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator
 
-from planweave.bodies.arm.world_model import Held
+from planweave.bodies.arm.held import Held
 from planweave.core.base.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain

@@ -8,6 +8,7 @@ import pytest
 
 from planweave.bodies.arm.approach_planning import ApproachPlanner, held_in
 from planweave.bodies.arm.grasps import candidates
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import Spot
@@ -16,7 +17,7 @@ from planweave.bodies.arm.poses import angle_between, pose_of, quaternion, rotat
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits
-from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.upright_shape import is_upright, quaternion_of, yaw_of
 from planweave.robots import load_robot

@@ -10,6 +10,7 @@ from doubles.scripted_arm import ScriptedArm
 
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
@@ -17,7 +18,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.workspace import load_workspace
-from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal
@@ -410,7 +411,7 @@ def test_what_the_fingers_stand_around_where_they_were_stopped_while_they_closed
 
 def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
     """The side that fits the opening is the one between them."""
-    from planweave.bodies.arm.world_model import between_fingers
+    from planweave.bodies.arm.held import between_fingers
 
     tcp = kinematics.forward(HOME)
     thing = Thing("box", "item", "box", tuple(tcp[:3, 3]), (0.04, 0.12, 0.05))

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from planweave.bodies.arm import grasp_sampling, grasps
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import UP, Spot
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.world_model import Held
 from planweave.core.base.failure import Code
 from planweave.geometry.upright_shape import is_upright
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held
 from planweave.core.symbolic.world import World
 from planweave.robots.description import GripperDescription
 

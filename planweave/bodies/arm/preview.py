@@ -18,6 +18,7 @@ from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.arms.grippers import FINGER_SPEED
 from planweave.bodies.arm.contents import joints_of
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -28,7 +29,7 @@ from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.skills.hand_over import WAITING
 from planweave.bodies.arm.timing import PERIOD, Trajectory
-from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from planweave.bodies.arm import grasp_sampling
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.placement_sampling import UP, Spot
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.world_model import Held
 
 Array = NDArray[np.float64]
 _SPOTS = 6  # looked at for one grasp

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held
 from planweave.core.symbolic.world import World
 
 

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.contents import Contents
 from planweave.bodies.arm.furniture import Furniture, articulation_of
 from planweave.bodies.arm.grasps import grasp_height
+from planweave.bodies.arm.held import Held, between_fingers
 from planweave.bodies.arm.kinematics import Kinematics, downwards
-from planweave.bodies.arm.poses import angle_between, quaternion, upright
+from planweave.bodies.arm.poses import angle_between
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
@@ -28,7 +29,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import needed_predicates
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.geometry import spatial
-from planweave.geometry.upright_shape import is_upright, quaternion_of
+from planweave.geometry.upright_shape import quaternion_of
 
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
@@ -50,45 +51,6 @@ _Known = tuple[
     frozenset[str],
     tuple[object, ...],
 ]
-
-
-@dataclass(frozen=True)
-class Held:
-    """The object in the gripper: its appearance, its full pose in the tool's frame (4x4), and the opening (m).
-
-    least: an opening at which it cannot be held any more, m; 0 where that is not known.
-    """
-
-    thing: Thing
-    thing_to_tcp: Array
-    width: float
-    least: float = 0.0
-
-    def seen_from(self, tcp_to_base: Array) -> Thing:
-        """The object at its pose in the gripper, tilted as it is there."""
-        pose = tcp_to_base @ self.thing_to_tcp
-        x, y, z = (float(v) for v in pose[:3, 3])
-        turned = quaternion(pose[:3, :3])
-        return replace(
-            self.thing,
-            position=(x, y, z),
-            yaw=math.atan2(pose[1, 0], pose[0, 0]),
-            orientation=None if is_upright(turned) else turned,
-            visible=False,
-        )
-
-
-def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """Pose of an object in a gripper that was not seen to grasp it: parallel to the pads, centred between them.
-
-    The fingers, `width` m apart, span the side that fits better.
-    """
-    yaw = math.atan2(-tcp_to_base[0, 1], tcp_to_base[1, 1])
-    if not thing.is_round and abs(thing.size[0] - width) < abs(thing.size[1] - width):
-        yaw += math.pi / 2
-    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
-    pose[1, 3] = 0.0
-    return Held(replace(thing, yaw=yaw), pose, width)
 
 
 class WorldModel:

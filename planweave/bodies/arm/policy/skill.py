@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.effects import expected, unmet
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.held import between_fingers
 from planweave.bodies.arm.policy.contract import CameraInput, Contract, load_contract
 from planweave.bodies.arm.policy.openpi import OpenpiClient, PolicyError
 from planweave.bodies.arm.policy.steps import PolicyStep, steps_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
-from planweave.bodies.arm.world_model import between_fingers
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action

@@ -15,6 +15,7 @@ from planweave.bodies.arm.arms.base import Arm, ArmState
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.motion_execution import Mover
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
@@ -23,7 +24,6 @@ from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.transition import rule_problem

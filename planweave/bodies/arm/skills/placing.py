@@ -10,11 +10,11 @@ from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import regrasp_planning, solid_placement
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp, grasp_by
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 
