@@ -27,6 +27,10 @@ class OrientedBox:
         """How far points (n, 3) are outside, along its own axes, (n, 3) m; negative inside."""
         return np.asarray(np.abs((points - self.centre) @ self.axes) - self.half)
 
+    def moved(self, way: np.ndarray) -> OrientedBox:
+        """The same where a motion (4, 4) takes it."""
+        return OrientedBox(way[:3, :3] @ self.centre + way[:3, 3], way[:3, :3] @ self.axes, self.half)
+
 
 @dataclass(frozen=True, eq=False)
 class SeenJoint:
@@ -53,6 +57,11 @@ class SeenJoint:
         """All that moves."""
         return (self.panel, *((self.handle,) if self.handle is not None else ()), *self.box)
 
+    def moved(self, way: np.ndarray) -> SeenJoint:
+        """The same with all that moves where a motion (4, 4) takes it."""
+        handle = None if self.handle is None else self.handle.moved(way)
+        return replace(self, panel=self.panel.moved(way), handle=handle, box=tuple(b.moved(way) for b in self.box))
+
 
 @dataclass(frozen=True, eq=False)
 class SeenFixture:
@@ -68,21 +77,10 @@ class SeenFixture:
 
     def shifted(self, by: np.ndarray) -> SeenFixture:
         """The same in a frame whose origin lies elsewhere: by (3,) m is added to all places."""
-
-        def box(of: OrientedBox) -> OrientedBox:
-            return replace(of, centre=of.centre + by)
-
-        joints = tuple(
-            replace(
-                joint,
-                anchor=joint.anchor + by,
-                panel=box(joint.panel),
-                handle=None if joint.handle is None else box(joint.handle),
-                box=tuple(map(box, joint.box)),
-            )
-            for joint in self.joints
-        )
-        return replace(self, bodies=tuple(map(box, self.bodies)), joints=joints)
+        way = np.eye(4)
+        way[:3, 3] = by
+        joints = tuple(replace(joint.moved(way), anchor=joint.anchor + by) for joint in self.joints)
+        return replace(self, bodies=tuple(body.moved(way) for body in self.bodies), joints=joints)
 
     @property
     def top(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import cv2
@@ -329,28 +329,28 @@ class PieceGroups:
         a, b = (self._sure(rows)[::4] for rows in (one, two))
         k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
         view = self._view[one[0]]
-        for u, v, _ in self._pixels(view, (a[k] + b[m])[None] / 2):
+        for u, v in zip(*self._pixels(view, (a[k] + b[m])[None] / 2)[:2]):
             near = self._labels[view][max(v - _NEAR, 0) : v + _NEAR + 1, max(u - _NEAR, 0) : u + _NEAR + 1]
             if (owner[near] == before).any():
                 return not self._is_open(a[k] + np.linspace(0.0, 1.0, _BETWEEN + 2)[1:-1, None] * (b[m] - a[k]))
         return False
 
-    def _pixels(self, view: int, points: np.ndarray) -> Iterator[tuple[int, int, int]]:
-        """Columns and rows in a picture of points (n, 3), of those that are in it, and their numbers."""
-        i, (height, width) = self._views[view].intrinsics, self._labels[view].shape
-        for k, (x, y, z) in enumerate(self._views[view].camera_to_frame.inverse().apply(points)):
-            u, v = round(x / z * i.fx + i.cx), round(y / z * i.fy + i.cy)
-            if 0 <= v < height and 0 <= u < width:
-                yield u, v, k
+    def _pixels(self, view: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Columns and rows of a picture that show points (n, 3), of those that are in it, and which ones these are."""
+        height, width = self._labels[view].shape
+        columns, rows = self._views[view].projector.pixels(points)
+        inside = np.flatnonzero((columns > -0.5) & (columns < width - 0.5) & (rows > -0.5) & (rows < height - 0.5))
+        return np.rint(columns[inside]).astype(int), np.rint(rows[inside]).astype(int), inside
 
     def _is_open(self, between: np.ndarray) -> bool:
         """Whether the ground is seen where some of the points (n, 3) between two things would hide it."""
-        open_ = np.zeros(len(between), bool)
+        shown = np.zeros(len(between), bool)
         for view, (seen, labels) in enumerate(zip(self._views, self._labels)):
-            for u, v, k in self._pixels(view, between):
-                x, y, z = seen.points[v, u]
-                open_[k] |= labels[v, u] == 0 and seen.valid[v, u] and abs(z - self._ground.height_at(x, y)) < _FLUSH
-        return bool(open_.mean() > _OPEN)
+            u, v, inside = self._pixels(view, between)
+            x, y, z = seen.points[v, u].T
+            low = np.abs(z - self._ground.a * x - self._ground.b * y - self._ground.c) < _FLUSH
+            shown[inside] |= (labels[v, u] == 0) & seen.valid[v, u] & low
+        return bool(shown.mean() > _OPEN)
 
     @staticmethod
     def _continues(one: np.ndarray, two: np.ndarray) -> bool:

@@ -246,7 +246,7 @@ def test_a_speed_scaled_to_nothing_ends_after_the_grace(bench):
 
 @pytest.mark.parametrize("through", [None, Status])
 @pytest.mark.parametrize("blocked", [[1], list(range(7))])
-def test_a_blocked_joint_is_a_contact_and_final(through, blocked):
+def test_a_blocked_joint_is_a_contact_and_permanent(through, blocked):
     bench = Bench(through)
     with bench.controller:
         bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(blocked)

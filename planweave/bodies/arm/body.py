@@ -109,9 +109,8 @@ class ArmBody:
                 return failed and f" by {name}, after{failed}"
             except SkillFailureError as error:
                 reason = f" {name}: {error.message};" if len(skills) > 1 else error.message
-                blocked = (
-                    error.permanent and error.code is Code.COLLISION
-                )  # nothing moves on by itself into what blocks it
+                # nothing moves on by itself into what blocks it
+                blocked = error.permanent and error.code is Code.COLLISION
                 if not left or blocked or error.code in NEVER_AGAIN:
                     error.message = f"{failed}{reason}".strip(" ;")
                     raise

@@ -88,8 +88,13 @@ class Furniture:
         if part is None:
             return self
         way = part.moved(value)
-        joints = {k: _at(j, value, way) if j.name == part.name else j for k, j in self.joints.items()}
-        return replace(self, joints=joints)
+        return replace(
+            self,
+            joints={
+                key: replace(joint.moved(way), value=value, visible=True) if joint.name == part.name else joint
+                for key, joint in self.joints.items()
+            },
+        )
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of one of its parts, or of the whole where it has but one."""
@@ -173,18 +178,6 @@ def _has_handle(thing: Thing) -> bool:
     """Whether something stands out of a vessel, so that it is not round."""
     openings = thing.solid.openings if thing.solid is not None else ()
     return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)
-
-
-def _at(joint: SeenJoint, value: float, way: Array) -> SeenJoint:
-    """A joint at another value, where what it moves went a way (4, 4)."""
-
-    def box(of: OrientedBox) -> OrientedBox:
-        return OrientedBox(way[:3, :3] @ of.centre + way[:3, 3], way[:3, :3] @ of.axes, of.half)
-
-    handle = None if joint.handle is None else box(joint.handle)
-    return replace(
-        joint, value=value, panel=box(joint.panel), handle=handle, box=tuple(map(box, joint.box)), visible=True
-    )
 
 
 def _parts(joint: SeenJoint) -> list[Part]:

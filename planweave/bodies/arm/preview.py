@@ -171,8 +171,8 @@ class PredictedWorld(WorldModel):
         self._since: tuple[Held, float] | None = None
         self._carried: Carried | None = None
         self.parts_moved: set[str] = set()
-        self.go_on_from(real)
         self.on_joints(arm.state().positions)
+        self.go_on_from(real)
         self.begin()
 
     def begin(self) -> None:

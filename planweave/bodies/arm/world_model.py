@@ -250,14 +250,13 @@ class WorldModel:
                 self._refresh()
 
     def go_on_from(self, other: WorldModel) -> None:
-        """Know what another model knows now."""
+        """Know what another model knows now, but where the arm is."""
         with other._changed, self._changed:
             self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
             self._furniture, self._contents = other._furniture, other._contents.copy()
             self._held, self._gripped = other._held, other._gripped
             self._last_seen, self._looks, self._numb = dict(other._last_seen), other._looks, other._numb
             self._seen_stamp, self._still_since = other._seen_stamp, other._still_since
-            self.on_joints(other._joints)
             self._refresh()
 
     def clock_restarted(self) -> None:
