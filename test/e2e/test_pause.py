@@ -13,8 +13,6 @@ RED, BLUE = 0, 1  # in the scene's order
 GOAL = (Literal("in", ("red_cube", "left_tray")),)
 LEFT_TRAY, IN_TRAY = (0.58, 0.38), 0.14  # m: middle, and distance from it
 STANDS = 0.02  # rad/s
-TAKEN = ("grab_and_putin(red_cube, left_tray)", "CANCELED")
-PUT = "place_in(red_cube, left_tray)"
 PLACE = (0.66, -0.06, 0.0)  # m: free, and away from where the blue cube is
 
 
@@ -27,6 +25,7 @@ def table(start_node, make_node, spin_until):
     parameters = {
         "planner_node": {"client": "none"},
         "feedback_node": {"require_approval": False, "method": "classical"},
+        "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},  # of a busy machine's camera
         "simulation_node": {"real_time_factor": 1.0, "scene": "blocks"},
     }
     for node in nodes:
@@ -64,9 +63,11 @@ def test_a_thing_stays_in_the_hand_while_a_person_moves_another_one(table, spin_
     assert np.hypot(*(watch.poses[BLUE][:2] - PLACE[:2])) < 0.03, "it is left where the person has put it"
     _, record = client.task(task_id)
     acted = [(e["action"], e["code"]) for e in record["events"] if e["event"] == "action"]
-    grasps, placed = acted[: acted.index(TAKEN) + 1], acted[acted.index(TAKEN) + 1 :]
-    assert {action for action, _ in grasps} == {TAKEN[0]} and {action for action, _ in placed} == {PUT}, acted
-    # a busy machine may have moved too late, before the pause and after it, and tried again
-    assert {code for _, code in acted} <= {"CANCELED", "SUCCESS", "CONTROL_FAILED"}, acted
+    *late, canceled, placed = acted  # a busy machine may have moved too late before the pause, and tried again
+    assert all(tried == ("grab_and_putin(red_cube, left_tray)", "CONTROL_FAILED") for tried in late), acted
+    assert [canceled, placed] == [
+        ("grab_and_putin(red_cube, left_tray)", "CANCELED"),
+        ("place_in(red_cube, left_tray)", "SUCCESS"),
+    ]
     with pytest.raises(PlanweaveError, match="has ended already"):
         client.resume(task_id)
