@@ -160,7 +160,7 @@ def run_node(
     stop(node) is called first, while the node is still spun and can publish and cancel: it stops all motion and must
     return within seconds. A PlanweaveError during construction is a user error: one line on stderr and exit code 2. A
     process that was suspended for so long that its peers have dropped it, or that says why it `ends_because`, ends with
-    exit code 1.
+    os.EX_TEMPFAIL (75): nothing is wrong with it, and it is to be restarted.
     """
     try:
         refuse_old_ros(os.environ)
@@ -213,7 +213,7 @@ def run_node(
         rclpy.try_shutdown()
     if spinning is not None and spinning.error is not None:
         raise spinning.error
-    code = 1 if stood or reason else 0
+    code = os.EX_TEMPFAIL if stood or reason else 0
     _leave_in_time(code)
     return code
 

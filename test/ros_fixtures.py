@@ -20,6 +20,11 @@ from planweave.launcher.one_system import own_domain
 
 SIMULATION = config_dir() / "simulation.yaml"
 PATIENCE = 6.0  # how much slower than quiet a machine may be on which other programs run
+PATIENT = {
+    "feedback_node": {"confirm_timeout": 60.0},
+    "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},
+}
+"""Parameters of nodes whose camera renders on such a machine, for systems that the tests start."""
 
 
 def simulated(node, **values):
@@ -171,7 +176,8 @@ def spin_until():
 def node_processes(folder):
     """start("executor_node", parameter=value, …) -> a NodeProcess; all end with the block. Their logs are in `folder`.
 
-    Keywords `parameter_files`, `module` (another module in its place) and `environment` are passed on.
+    Parameters are those of PATIENT, where a test gives no others. Keywords
+    `parameter_files`, `module` (another module in its place) and `environment` are passed on.
     """
     from planweave.launcher.processes import start_node as start_process
     from planweave.launcher.processes import stop_nodes
@@ -185,7 +191,7 @@ def node_processes(folder):
                 name,
                 log,
                 parameter_files=parameter_files,
-                parameters=parameters,
+                parameters={**PATIENT.get(name, {}), **parameters},
                 module=module,
                 environment=environment,
             )

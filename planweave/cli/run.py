@@ -24,6 +24,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -207,7 +208,7 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
                 "run --system tabletop …"
             )
     with started(name or system_of(scene), {"scene": scene} if scene else {}, console) as (client, running):
-        yield client, running.check
+        yield client, partial(running.check, partial(console.print, highlight=False, markup=False))
 
 
 def system_of(scene: str | None) -> str:
@@ -287,7 +288,7 @@ def started(
                     ready.append(node)
                     waiting.update(f"ready: {', '.join(ready)}")
 
-                running.wait_ready(client, timeout, one_more)
+                running.wait_ready(client, timeout, one_more, partial(console.print, highlight=False, markup=False))
             yield client, running
 
 

@@ -86,13 +86,16 @@ class RunningSystem:
         """Process ids of the nodes, by name."""
         return {process.name: process.pid for process in self._processes}
 
-    def check(self) -> None:
-        """Raise SystemDownError where a node has ended; the message contains its last output."""
+    def check(self, say: Callable[[str], None] = lambda line: None) -> None:
+        """Raise SystemDownError where a node has ended; the message contains its last output. One that asks to be
+        restarted (os.EX_TEMPFAIL: its process was suspended for long) is, as by `revive`.
+        """
         for process in self._processes:
-            if process.returncode is not None:
+            if process.returncode not in (None, os.EX_TEMPFAIL):
                 raise SystemDownError(
                     f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\nits log: {process.log}"
                 )
+        self.revive(say)
 
     def signal(self, name: str, number: int) -> None:
         """Send a signal to a node, for failure tests."""
@@ -131,12 +134,16 @@ class RunningSystem:
         graph: RosGraph,
         timeout: float = 60.0,
         on_ready: Callable[[str], None] = lambda name: None,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """Wait until all interfaces of the description are discovered; ``on_ready`` is called for each node."""
+        """Wait until all interfaces of the description are discovered; ``on_ready`` is called for each node.
+
+        A node that asks for a restart gets it, and `say` one line; one that ends otherwise raises SystemDownError.
+        """
         deadline = time.monotonic() + timeout
         waiting = {node.name for node in self.system.nodes}
         while waiting:
-            self.check()
+            self.check(say)
             missing = graph.missing(self.system.nodes)
             for name in sorted(waiting - set(missing)):
                 on_ready(name)

@@ -25,7 +25,6 @@ def table(start_node, make_node, spin_until):
     parameters = {
         "planner_node": {"client": "none"},
         "feedback_node": {"require_approval": False, "method": "classical"},
-        "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},  # of a busy machine's camera
         "simulation_node": {"real_time_factor": 1.0, "scene": "blocks"},
     }
     for node in nodes:

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from ros_fixtures import PATIENCE, SIMULATION
+from ros_fixtures import PATIENCE, PATIENT, SIMULATION
 
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.running_system import RunningSystem
@@ -15,11 +15,6 @@ TASKS = {
     "arm1": ("put the red cube in the left tray", "in(red_cube, left_tray)"),
     "arm2": ("put the blue cube in the right tray", "in(blue_cube, right_tray)"),
 }
-PATIENT = {
-    "planner_node": {"client": "none"},
-    "feedback_node": {"confirm_timeout": 60.0},
-    "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},
-}  # ten nodes share the machine
 
 
 def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, spin_until):
@@ -32,7 +27,7 @@ def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, s
             monkeypatch.setenv("PLANWEAVE_NAMESPACE", name)
             logs = tmp_path / name
             logs.mkdir()
-            running[name] = RunningSystem(system, logs, PATIENT).__enter__()
+            running[name] = RunningSystem(system, logs, {**PATIENT, "planner_node": {"client": "none"}}).__enter__()
             clients[name] = Client()
         for name, client in clients.items():
             running[name].wait_ready(client, 60.0 * PATIENCE)

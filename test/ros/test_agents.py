@@ -6,6 +6,7 @@ import re
 
 import pytest
 from rich.console import Console
+from ros_fixtures import PATIENT
 
 from planweave.cli import agent_tools
 from planweave.cli.agent_tools import AgentTools
@@ -14,13 +15,14 @@ from planweave.cli.run import started
 GOAL = "in(red_cube, left_tray)"
 WRONG = ["place_in(red_cube, left_tray)"]
 MENDED = ["grasp(red_cube)", *WRONG]
+VALUES = {f"{node}.{name}": str(value) for node, values in PATIENT.items() for name, value in values.items()}
 APPROVED = {f"{node}.require_approval": "true" for node in ("feedback_node", "executor_node")}
 
 
 @pytest.fixture
 def tools(monkeypatch, spin_until):
     monkeypatch.setattr(agent_tools, "_PICTURE", 60.0)  # a busy machine renders late
-    with started("tabletop", APPROVED, Console(quiet=True), timeout=180.0) as (client, _):
+    with started("tabletop", VALUES | APPROVED, Console(quiet=True), timeout=180.0) as (client, _):
         spin_until(
             lambda: "red_cube" in getattr(client.world(1.0), "by_name", ()), 60, "the camera to have seen the table"
         )

@@ -1,5 +1,6 @@
 """A node's process that stood still for long ends, to be started again; one that is only busy does not."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -36,7 +37,7 @@ def test_only_a_process_that_did_not_run_stood_still(passed, used, said):
     assert stood_still(passed, used) is said
 
 
-def test_a_process_that_was_stopped_for_long_stops_what_moves_and_ends_with_code_1(ros):
+def test_a_process_that_was_stopped_for_long_stops_what_moves_and_is_to_be_restarted(ros):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -49,11 +50,11 @@ def test_a_process_that_was_stopped_for_long_stops_what_moves_and_ends_with_code
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 1
+    assert process.returncode == os.EX_TEMPFAIL
     assert "stopped what moves" in out and "stood still for" in err and "Traceback" not in err
 
 
-def test_a_node_that_says_why_it_ends_ends_with_code_1(ros):
+def test_a_node_that_says_why_it_ends_is_to_be_restarted(ros):
     program = """
 import sys
 from planweave_ros import spin
@@ -68,5 +69,5 @@ def make():
 sys.exit(spin.run_node(make))
 """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == os.EX_TEMPFAIL
     assert "no image came; it ends, to be started again" in process.stderr and "Traceback" not in process.stderr

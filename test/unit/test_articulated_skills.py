@@ -23,7 +23,7 @@ class Stub:
         self.arm = SimpleNamespace(state=lambda: SimpleNamespace(stamp=0.0))
         self.mover = SimpleNamespace(phase=lambda name, progress: None)
         self.settings = SimpleNamespace(verify_seconds=0.0)
-        self.sight = SimpleNamespace(images=lambda seconds: [0.0])
+        self.sight = SimpleNamespace(images=lambda: [0.0])
         seen = SimpleNamespace(holds=lambda effect: self.now < 0.5)
         self.world = SimpleNamespace(world=lambda: seen, articulation=self.articulation, looked_since_motion=True)
         self.observed = 0

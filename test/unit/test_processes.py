@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import pytest
 from doubles.environment import python_path
@@ -191,8 +192,8 @@ def test_logs_have_a_folder_of_their_own(tmp_path, monkeypatch):
     assert folder.parent == tmp_path / "planweave" / "logs"
 
 
-def dies(times):
-    """A node that dies with the exit code 3 at its first starts, and counts them."""
+def dies(times, code=3):
+    """A node that dies with an exit code at its first starts, and counts them."""
     return textwrap.dedent(f"""
         import pathlib, sys, time
         count = pathlib.Path(__file__).with_name("starts")
@@ -201,7 +202,7 @@ def dies(times):
         print("start", starts, flush=True)
         if starts <= {times}:
             print("error: the cable is loose", flush=True)
-            sys.exit(3)
+            sys.exit({code})
         time.sleep(60)
     """)
 
@@ -236,6 +237,16 @@ def test_a_node_that_dies_is_started_again_and_the_rest_goes_on(program, tmp_pat
     ]
     log = (tmp_path / "b_node.log").read_text()
     assert log.startswith("start 1\nerror: the cable is loose\nstart 2\n"), "the log of the lives before is kept"
+
+
+def test_a_node_that_asks_for_a_restart_gets_it_also_before_all_are_ready(program, tmp_path, quick):
+    system, said = System("small", "", (program("b_node", dies(1, os.EX_TEMPFAIL)),)), []
+    log = tmp_path / "b_node.log"
+    graph = SimpleNamespace(missing=lambda nodes: {} if "start 2" in log.read_text() else {"b_node": ["/go"]})
+    with RunningSystem(system, tmp_path) as running:
+        running.wait_ready(graph, 60.0, say=said.append)
+        running.check(said.append)
+    assert said == ["b_node ended (exit code 75): error: the cable is loose; restarting it in 0.02 s"]
 
 
 def test_a_node_that_keeps_dying_is_given_up_aloud(program, tmp_path, quick):

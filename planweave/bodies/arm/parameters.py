@@ -104,7 +104,7 @@ _COMMON = [
     Parameter(
         "joint_state_timeout", 1.0, "wall seconds of silence of the joint states before a motion fails", 0.1, 60.0
     ),
-    Parameter("image_timeout", 10.0, "wall seconds a grasp waits for a silent camera before it fails", 0.1, 60.0),
+    Parameter("image_timeout", 10.0, "wall seconds an image is waited for before an action fails", 0.1, 60.0),
     Parameter(
         "silence_timeout",
         1.5,

@@ -31,12 +31,24 @@ class VisualCheck:
             if seen is not None or left <= _PATIENCE:
                 return seen
 
-    def images(self, seconds: float) -> Iterator[float]:
-        """Wait for each image that is taken from now on, for some seconds; gives their stamps (s)."""
-        stamp = self.arm.state().stamp - 1e-9
-        end = time.monotonic() + seconds
-        while (seen := self.next_image(stamp, end - time.monotonic())) is not None:
+    @property
+    def _patience(self) -> float:
+        """s that an image is waited for."""
+        return max(self.settings.verify_seconds, self.settings.image_seconds)
+
+    def look(self) -> None:
+        """Wait for an image taken from now on."""
+        self.next_image(self.arm.state().stamp - 1e-9, self._patience)
+
+    def images(self) -> Iterator[float]:
+        """Wait for each image that is taken from now on, for verify_seconds, and for the first one as `look` does;
+        gives their stamps (s).
+        """
+        stamp, left = self.arm.state().stamp - 1e-9, self._patience
+        end = time.monotonic() + self.settings.verify_seconds
+        while (seen := self.next_image(stamp, left)) is not None:
             yield seen
+            left = end - time.monotonic()
             if time.monotonic() >= end:  # a simulator's looks take no time
                 return
             stamp = seen
@@ -58,7 +70,7 @@ class VisualCheck:
         """Wait until the camera shows the object at its target; raises GRASP_LOST where it does not."""
         elsewhere = 0
         looked = False
-        for _ in self.images(self.settings.verify_seconds):
+        for _ in self.images():
             looked = True
             thing = next((t for t in self.world.things() if t.name == name), None)
             if thing is not None and thing.visible:
@@ -70,7 +82,7 @@ class VisualCheck:
         if not looked:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"{name} was let go at {where}, but no camera image came within {self.settings.verify_seconds:g} s "
+                f"{name} was let go at {where}, but no camera image came within {self._patience:g} s "
                 "to confirm it: are the camera and perception_node running?",
             )
         raise SkillFailureError(Code.GRASP_LOST, f"{name} was let go at {where}, but {self._whereabouts(name)}")

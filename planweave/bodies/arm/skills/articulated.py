@@ -161,7 +161,7 @@ def _comes_into_view(context: SkillContext, name: str) -> bool:
 
 def _is_in_view(context: SkillContext, name: str) -> bool:
     """Wait for a look taken from now on that shows a part; whether one came."""
-    for _ in context.sight.images(context.settings.verify_seconds):
+    for _ in context.sight.images():
         part = context.world.articulation(name)
         if part is not None and part.visible:
             return True

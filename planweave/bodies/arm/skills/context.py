@@ -160,7 +160,7 @@ class SkillContext:
         """What is wrong where a look that needs no motion shows that the hand does not hold an object; else empty."""
         if self.settings.observe:
             return ""
-        self.sight.next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
+        self.sight.look()
         return "" if self.world.held is not None else f"the hand was lifted, but {name} is not seen in it"
 
     # ---- steps --------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class SkillContext:
     def look_anew(self) -> None:
         """Move out of the camera's view and take a fresh look."""
         self.go_observe()
-        self.sight.next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
+        self.sight.look()
 
     def draw_back(self) -> None:
         """After a lost grasp: open the hand, move out of the camera's view, and take a fresh look."""

@@ -178,7 +178,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     if not grasps:
         return False
     _lower(context, name, back, "the ground")
-    context.sight.next_image(context.arm.state().stamp - 1e-9, context.settings.verify_seconds)
+    context.sight.look()
     grasp_by(context, name, [regrasp_planning.like(g, back.placed, context.thing(name)) for g in grasps])
     return True
 

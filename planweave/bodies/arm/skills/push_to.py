@@ -50,7 +50,7 @@ def push_to_front_of(context: SkillContext, name: str, target: str) -> None:
         if math.dist(context.thing(name).position[:2], goal) < _THERE:
             break
         _push_nearer(context, context.thing(name), goal)
-        context.sight.next_image(context.arm.state().stamp - 1e-9, context.settings.verify_seconds)
+        context.sight.look()
     context.sight.verify(name, f"the front of {target}", Literal("front_of", (name, target)))
 
 
