@@ -74,6 +74,7 @@ class ClauseGoals(ClauseObjects):
         literals = [self._placed(thing, place.word, others) for thing in things]
         if clause.kind is ClauseKind.PUSH:
             self._check_pushed(clause, word, others, literals)
+        yield from self.states
         yield from literals
         named = self._lexicon.relations.get(word, "")
         near = str(self._notes.get("put_beside", ""))

@@ -11,8 +11,8 @@ from planweave.core.symbolic.domain import spoken, with_article
 from planweave.core.symbolic.world import Literal
 from planweave.geometry import spatial
 from planweave.goals.goal_checks import misfit
-from planweave.goals.noun_phrases import NEARLY, Why, fits_all
-from planweave.goals.sentence_tree import Clause, NounPhrase, Place, Quantity
+from planweave.goals.noun_phrases import NEARLY, NotCoveredError, Why, fits_all
+from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Place, Quantity
 from planweave.goals.sentence_vocabulary import SentenceVocabulary
 
 
@@ -39,6 +39,7 @@ class ClauseObjects:
         self._last: list[str] = []  # the things of the clause before
         self._place: list[str] = []  # its place
         self._place_head = ""
+        self.states: list[Literal] = []  # of the things of the clause: "a washed plate"
 
     # Places
 
@@ -239,6 +240,7 @@ class ClauseObjects:
             return why(name)
 
         self._check_shared(clause.things)
+        self.states = []
         for index, phrase in enumerate(clause.things):
             if phrase.pronoun:
                 closed = clause.template == f"{self._notes.get('closes')}({{x}})"
@@ -255,7 +257,10 @@ class ClauseObjects:
                         else ()
                     )
                     phrase = replace(phrase, places=places)
-                names = self.names.resolve(phrase, reason, head=head, without=without, taken=taken)
+                state = phrase.state if clause.kind in (ClauseKind.MOVE, ClauseKind.PUSH) else ""
+                phrase, suits = self._in_state(phrase, reason) if state else (phrase, reason)
+                names = self.names.resolve(phrase, suits, head=head, without=without, taken=taken)
+                self.states += [Literal(state, (n,)) for n in names if state]
             if {*names} & {*found}:
                 raise GoalError(
                     f"{phrase.text!r} is {spoken(names[0])}, which was named already; say what else is meant"
@@ -263,6 +268,22 @@ class ClauseObjects:
             found += names
         self._last = found
         return found
+
+    def _in_state(self, phrase: NounPhrase, why: Why) -> tuple[NounPhrase, Why]:
+        """ "a washed plate" without its state, and why an object cannot be meant: where some are washed it is one of
+        them, else one that can be washed. Either way it shall be so in the end.
+        """
+        state, phrase = phrase.state, replace(phrase, state="")
+        if phrase.number > 1 or not (phrase.is_one or phrase.quantity is Quantity.A):
+            raise NotCoveredError(f"{phrase.text!r}: whether they are so, or are to be so, is not said")
+        ready = [n for n in self.names.every(phrase) if self._world.seems(Literal(state, (n,)))]
+
+        def suits(name: str) -> str:
+            literal = Literal(state, (name,))
+            other = self._domain.phrase(literal.negated()) if ready and name not in ready else ""
+            return why(name) or other or self._not_fitting(literal)
+
+        return phrase, suits
 
     def _to_close(self) -> list[str]:
         """ "open the fridge, take the milk and close it": the fridge, though the milk can be closed, too."""

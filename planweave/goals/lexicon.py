@@ -36,7 +36,8 @@ class Lexicon:
     parts: predicate of a part and its whole, "" where the domain has none. relations: words -> predicate between an
     object and a place; "" where the destination decides. away: words -> predicate that shall cease to hold.
     inverse: words -> predicate with swapped arguments. between: words -> predicate
-    of an object and two others. states: what "… is open" means. nouns: synonyms of classes. words: all words of the
+    of an object and two others. states: what "… is open" means; adjectives: predicates of those that "a washed plate"
+    asks for. nouns: synonyms of classes. words: all words of the
     lexicon.
     """
 
@@ -52,6 +53,7 @@ class Lexicon:
     nouns: Mapping[str, str]
     words: frozenset[str]
     parts: str = ""
+    adjectives: frozenset[str] = frozenset()
 
     @property
     def places(self) -> frozenset[Words]:
@@ -133,6 +135,7 @@ def _lexicon(domain: Domain) -> Lexicon:
         MappingProxyType(nouns),
         frozenset(found),
         str(notes.get("parts", "")),
+        frozenset(notes.get("adjectives", ())),
     )
 
 

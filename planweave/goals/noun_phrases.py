@@ -73,6 +73,8 @@ class NounPhrases(Descriptions):
         why: why an object is excluded; several: whether more than one object is allowed; head: noun for a phrase
         without one ("the red and the green cube"); without: excluded objects; taken: "" for those that "a cube" avoids.
         """
+        if phrase.state:
+            raise NotCoveredError(f"{phrase.text!r}: whether it is so, or is to be so, is not said")
         seen_from = (self.domain.extra.get("goals") or {}).get("seen_from", "person")
         if seen_from != "person" and phrase.text.startswith(("my left", "my right")):
             raise GoalError(f"{phrase.text!r}: left and right are the {seen_from}'s here; say it without 'my'")

@@ -31,7 +31,8 @@ class NounPhrase:
     """The words of a description, its noun last, with quantity, selection, location and exceptions.
 
     pronoun: "it", "them"; then nothing else is set. generic: the noun is "one", "thing" or "everything"; other: "the
-    other tray"; relative: "that is" stands before the place; at: number of its first word in the sentence.
+    other tray"; relative: "that is" stands before the place; state: predicate of "a washed plate"; at: number of its
+    first word in the sentence.
     """
 
     text: str
@@ -45,6 +46,7 @@ class NounPhrase:
     pronoun: str = ""
     places: tuple[Place, ...] = ()
     relative: bool = False
+    state: str = ""
     exceptions: tuple[NounPhrase, ...] = ()
     at: int = field(default=-1, compare=False)
 

@@ -55,7 +55,12 @@ class PieceGroups:
     """
 
     def __init__(
-        self, views: Sequence[DepthView], labels: Sequence[np.ndarray], borders: Sequence[Borders], ground: Plane
+        self,
+        views: Sequence[DepthView],
+        labels: Sequence[np.ndarray],
+        borders: Sequence[Borders],
+        ground: Plane,
+        apart: Sequence[tuple[int, int]] = (),
     ) -> None:
         seen = [label > 0 for label in labels]
         self.piece = np.concatenate([label[s] for label, s in zip(labels, seen)])
@@ -65,7 +70,7 @@ class PieceGroups:
         self.upward = np.concatenate([view.upward[s] for view, s in zip(views, seen)])
         self.beside_steps = np.concatenate([view.beside_steps[s] for view, s in zip(views, seen)])
         self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
-        self._ground = ground
+        self._ground, self._apart = ground, apart
         self.parent = np.arange(max(int(label.max(initial=0)) for label in labels) + 1)
         self.parts: list[tuple[np.ndarray, int]] = []
         self._eyes = [view.camera_to_frame.translation for view in views]
@@ -87,8 +92,10 @@ class PieceGroups:
         return piece
 
     def join_two(self, one: int, two: int) -> None:
-        """Make two pieces, and what they are joined with, one."""
-        self.parent[self.root(one)] = self.root(two)
+        """Make two pieces, and what they are joined with, one; not where that would join what is known to be two."""
+        both = {self.root(one), self.root(two)}
+        if not any({self.root(a), self.root(b)} == both for a, b in self._apart):
+            self.parent[self.root(one)] = self.root(two)
 
     def owners(self) -> np.ndarray:
         """The group of every piece."""
@@ -267,11 +274,15 @@ class PieceGroups:
             if abs(top.max() - rim) < allowed
             and (((top > floor + _RIM) & there).mean() > _WALL or self._is_bit(groups[k], beside[k], groups[one]))
         ]
-        beside_one = np.any([own > floor + _RIM, *(borders[k] for k in walls)], axis=0)
-        if (beside_one & there).sum() < _BORDERED * there.sum():
-            return []  # what encloses it encloses other things, too
-        rims = np.max([own, *(highest[k] for k in walls)], axis=0)
-        return walls if ((rims > floor + _RIM) & (np.abs(rims - rim) < allowed))[there].mean() > _AROUND else []
+        alike = [k for k in walls if not self._differ(groups[k], groups[one])]
+        for chosen in (alike, walls):  # a bowl in a drawer has walls of its own
+            beside_one = np.any([own > floor + _RIM, *(borders[k] for k in chosen)], axis=0)
+            if (beside_one & there).sum() < _BORDERED * there.sum():
+                continue  # what encloses it encloses other things, too
+            rims = np.max([own, *(highest[k] for k in chosen)], axis=0)
+            if ((rims > floor + _RIM) & (np.abs(rims - rim) < allowed))[there].mean() > _AROUND:
+                return chosen
+        return []
 
     def _is_bit(self, rows: np.ndarray, border: np.ndarray, whole: np.ndarray) -> bool:
         """Whether a group along a border is narrow, and not of another colour than a whole: a bit of its wall."""
@@ -398,11 +409,20 @@ class PieceGroups:
             whole = max(touched, key=lambda k: len(touched[k]), default=None)
             if whole is None or len(touched[whole]) < _CONTACT or sizes[one] > _PART * sizes[whole]:
                 continue
+            best = np.argmax(np.bincount(self._view[groups[one]], self.areas[groups[one]]))
+            if (self._seen_by(beside[whole]) == best).sum() < _CONTACT:
+                continue  # who sees it best sees it elsewhere
             if not self._stands(one, beside, touched, groups, owner) and not self._lies_in(groups[one], groups[whole]):
                 joined.append((one, whole))
         for one, whole in joined:
             self.join_two(one, whole)
             self.parts.append((owner, one))
+
+    def _seen_by(self, rows: np.ndarray) -> np.ndarray:
+        """The views of rows of the borders."""
+        view = np.zeros(len(self.parent), np.int64)
+        view[self.piece] = self._view
+        return np.asarray(view[self._pairs[rows].max(axis=1)])  # the other one may be the ground, 0
 
     def _offset(self, rows: np.ndarray) -> float:
         """Height of the ground at some points, metres in the frame."""

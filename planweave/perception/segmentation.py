@@ -20,6 +20,7 @@ from planweave.perception.geometry import Plane, percentile
 from planweave.perception.piece_groups import SURE, PieceGroups
 from planweave.perception.plane import find_ground
 from planweave.perception.surface_pieces import find_borders, find_pieces
+from planweave.perception.waists import part_at_waists
 
 LEAST_HEIGHT = 0.009  # m that a thing stands out of the ground
 LEAST_AREA = 2.5e-4  # m^2 across the view that is seen of a thing
@@ -58,7 +59,7 @@ def find_segments(
     ground: what carries them all; by default what `find_ground` finds, which raises ValueError where there is none.
     """
     ground = find_ground(views, low, high) if ground is None else ground
-    labels, borders, parts, count = [], [], [], 0
+    labels, parts, count = [], [], 0
     for view in views:
         small = view.coarse
         high_there = small.inside(low, high) & (small.heights(ground) > LOW)
@@ -67,10 +68,11 @@ def find_segments(
         pieces = find_pieces(part, part.inside(low, high) & (heights > -_BELOW), heights < _ground_limit(part))
         pieces[pieces > 0] += count
         count = max(count, int(pieces.max(initial=0)))
-        borders.append(find_borders(part, pieces))
         labels.append(_Labels(pieces, rows, columns))
         parts.append(part)
-    groups = PieceGroups(parts, [label.pieces for label in labels], borders, ground)
+    parted, apart = part_at_waists(parts, [label.pieces for label in labels])
+    labels = [replace(label, pieces=pieces) for label, pieces in zip(labels, parted)]
+    groups = PieceGroups(parts, parted, [find_borders(*of) for of in zip(parts, parted)], ground, apart)
     groups.join()
     x, y = ((a + b) / 2 for a, b in zip(low[:2], high[:2]))
     return Segmentation(float(ground.height_at(x, y)), tuple(_segments(views, labels, groups)))

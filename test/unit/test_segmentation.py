@@ -174,6 +174,21 @@ def test_what_stands_between_two_alike_does_not_make_them_one(height):
     assert len(find_segments(views, LOW, HIGH).segments) == 3
 
 
+@pytest.mark.parametrize(
+    ("boxes", "things"),
+    [
+        ([box(0.05, 0.05, 0, (0.1, 0.1, 0.05)), box(-0.049, -0.049, 0, (0.1, 0.1, 0.05))], 2),
+        ([box(0, 0, 0, (0.06, 0.3, 0.05))], 1),
+    ],
+    ids=["two that touch at a corner", "a long one"],
+)
+def test_what_one_camera_sees_as_two_is_parted_where_it_is_narrow(boxes, things):
+    above, side = picture(boxes, eye=(0.3, 0.0, 0.9)), picture(boxes, eye=(0.0, 0.6, 0.8), name="side")
+    between = np.abs(side.points[..., :2].sum(axis=-1) if things == 2 else side.points[..., 1]) < 0.02
+    assert len(find_segments([above], LOW, HIGH).segments) == 1
+    assert len(find_segments([above, replace(side, hidden=between)], LOW, HIGH).segments) == things
+
+
 def test_pixels_of_the_robot_are_no_thing():
     view = picture([box(0, 0, 0, (0.1, 0.1, 0.1))])
     hidden = view.points[..., 2] > 0.03
