@@ -46,6 +46,11 @@ class ClauseObjects:
     def is_at(self, name: str, place: Place) -> bool:
         """Whether an object is known to be at a place now; raises GoalError where earlier clauses change it."""
         word = tuple(place.word.split())
+        if not place.things:  # on the table, which is no object here
+            if name in self.names.moved:
+                raise GoalError(f"what is {place.word} changes before that; name it")
+            facts = (f.args for p in self._at for f in self._world.by_predicate.get(p, ()))
+            return not any(thing == name and self._world.by_name[at].type != "location" for thing, at in facts)
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
         if any(t.quantity is Quantity.A or {*t.words} <= {"left", "right"} for t in place.things if not t.generic):

@@ -126,6 +126,8 @@ class PhraseParser:
                 yield replace(thing, superlative=self._sides[self._words[end : end + length]]), end + length
             relative = self._is("that", end)
             after = end + relative
+            if " " in self._word(after):  # "the bowl on the table", which is no object here
+                yield replace(thing, places=(Place(self._word(after), ()),), relative=bool(relative)), after + 1
             if (
                 (relative or thing.generic == "everything")
                 and self._word(after) in self._lexicon.english["colours"]

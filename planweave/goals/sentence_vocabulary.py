@@ -14,6 +14,7 @@ from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.sentence_tree import NounPhrase
 from planweave.goals.sentence_words import Mended, Words, longest, mended, phrases
 
+_ON_WHOLE = ("on", "from", "off")
 _PARTS = ("side", "middle", "edge", "spot")  # of a table
 
 
@@ -64,6 +65,7 @@ class SentenceVocabulary:
             *self.lexicon.words,
             *self.lexicon.english["questions"],
             *self.lexicon.english["superlatives"],
+            *(w for w in words if " " in w),
         }
         return mended(words, known, self.nouns)
 
@@ -85,6 +87,11 @@ class SentenceVocabulary:
         while at < len(words):
             if at and words[at - 1] in _PARTS and (length := longest(words, at, whole)):
                 at += length  # "the left side of the table" is the left side
+                continue
+            length = longest(words, at + 1, {w[1:] for w in whole}) if words[at] in _ON_WHOLE else 0
+            if length and not any(words[at + length] in heads for heads in self._names.heads.values()):
+                joined.append(" ".join(words[at : at + length + 1]))  # one word: the table is no object here
+                at += length + 1
                 continue
             length = next((n for n in range(5, 1, -1) if words[at : at + n] in self._joined), 0)
             joined.append(self._joined[words[at : at + length]] if length else words[at])

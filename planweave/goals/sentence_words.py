@@ -104,7 +104,8 @@ def without_politeness(words: Words) -> Words:
         if length and not (_asks_ability(words, index, length)):
             index += length
             continue
-        if at_start and words[index] == ",":
+        goes = at_start and words[index] == "go" and words[index + 1 : index + 2] in _orders()
+        if goes or (at_start and words[index] == ","):  # "go pick up the cube"
             index += 1
             continue
         kept.append(words[index])
@@ -112,6 +113,13 @@ def without_politeness(words: Words) -> Words:
     while kept and kept[-1] in (",", "."):
         kept.pop()
     return tuple(w for i, w in enumerate(kept) if not (w == "," and i + 1 < len(kept) and kept[i + 1] in (",", ".")))
+
+
+@lru_cache(maxsize=1)
+def _orders() -> frozenset[Words]:
+    """First words of verbs that no domain has to know."""
+    said = [*english()["move"], *english()["push"], *english()["take_out"], *english()["stack"], *english()["go_and"]]
+    return frozenset((phrase.split()[0],) for phrase in said)
 
 
 def _verb_of(word: Words) -> str:

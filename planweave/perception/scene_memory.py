@@ -34,6 +34,7 @@ _AROUND = 0.2  # m around all known things in which one is looked for
 _ROLLED = 0.15  # m from where a thing was let go within which it is looked for by its colours
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
+_LARGER = 1.3  # times as long, wide and high as a thing another view may show it
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
 
 
@@ -242,5 +243,12 @@ def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarra
 
 
 def _as_large(points: np.ndarray, others: np.ndarray) -> bool:
-    """Whether points may be of a thing as large as others'."""
-    return float(np.ptp(points, axis=0).max()) < 1.3 * float(np.linalg.norm(np.ptp(others, axis=0)))
+    """Whether points may be of a thing as large as others', however it is turned; they may be of a side of it only."""
+    return bool((_extents(points) < _LARGER * _extents(others) + _CELL).all())
+
+
+def _extents(points: np.ndarray) -> np.ndarray:
+    """Length, width and height of a cloud along its own axes, longest first, m."""
+    centred = points - points.mean(axis=0)
+    axes = np.linalg.svd(centred[:: max(1, len(centred) // _SAMPLE)], full_matrices=False)[2]
+    return np.sort(np.ptp(centred @ axes.T, axis=0))[::-1]

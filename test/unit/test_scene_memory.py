@@ -150,6 +150,13 @@ def test_what_tipped_over_is_found_by_its_colours():
     assert cup.visible and np.abs(cup.middle[:2] - middle(lying)[:2]).max() < 0.03
 
 
+def test_a_larger_thing_of_its_colours_is_not_taken_for_it():
+    """A can that missed the basket, whose inside has the can's colours and was not seen before."""
+    kept = memory(("cup", CUP), ("box", BOX))
+    let_go(kept, by(-0.05, 0.0), views(((-0.1, 0.05, 0.0), (0.03, 0.18, 0.05), RED), BOX))
+    assert kept.thing("cup").lost
+
+
 def test_what_was_let_go_and_is_nowhere_is_lost():
     kept = memory(("cup", CUP), ("box", BOX))
     let_go(kept, by(0.0, 0.0), views(BOX))
