@@ -128,10 +128,8 @@ class _Asker:
 
     def seen(self) -> str:
         """ "what do you see?", "what is on the table?", where the table is all that there is."""
-        whole = {tuple(w.split())[1:] for w in (self._domain.extra.get("goals") or {}).get("whole", ())}
-        on_all = (
-            self._words[:2] == ("what", "is") and self._words[2:3] in (("on",), ("in",)) and self._words[3:] in whole
-        )
+        whole = (w.split(" ", 1)[1] for w in (self._domain.extra.get("goals") or {}).get("whole", ()))
+        on_all = " ".join(self._words) in {f"what is {on} {all_}" for all_ in whole for on in ("on", "in")}
         if self._words not in _SHOWN and not (on_all and self._words[-1] not in self._names.known_nouns):
             return ""
         hidden = [o.name for o in self._world.objects if self._reader.unseen(o.name)]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 
 from planweave.perception.colours import colour_word, patch_colour
@@ -17,6 +18,7 @@ from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
+_UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
@@ -91,15 +93,23 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
             if below is None
             else replace(thing, bottom=below[1], below=below[0].name)
         )
+    for thing in found.values():
+        other = found.get(thing.below)
+        if other is not None and other.below == thing.name and _across(thing) > _across(other):
+            found[thing.name] = replace(thing, bottom=ground, below="")  # what is in it does not bear it
     return tuple(found.values())
+
+
+def _across(thing: SeenThing) -> float:
+    """Area that a thing covers, m^2."""
+    return float(cv2.contourArea(hull_of(thing.points).astype(np.float32)))
 
 
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
     """What a thing rests on or in, and at which height; None for the ground."""
-    low = thing.low
-    if low < thing.bottom + SUNK:
-        return None
-    middle, around = thing.middle[:2], hull_of(thing.points)
+    low, middle, around = thing.low, thing.middle[:2], hull_of(thing.points)
+    if low < thing.bottom + SUNK:  # on the ground, but where something thin, a plate, lies below its middle
+        things = [t for t in things if (np.linalg.norm(t.points[:, :2] - middle, axis=1) < _UNDER).sum() >= LEAST]
     best: tuple[float, float, SeenThing] | None = None
     for other in things:
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)

@@ -28,6 +28,7 @@ _FOOT = 0.006  # between the points of an object's underside
 _BEARS = 0.006  # what is at most this far below an object's foot bears it
 _OFF = 0.024  # from the middle of a thing that something is put on, at most
 _STEADY = 0.25  # share of an object's foot that must be borne
+_GAP = 2.5  # rad of the directions from the middle of an object in which nothing bears it, at most
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
@@ -43,10 +44,13 @@ _SLOPE = math.radians(25.0)  # of the way into what is open at its side
 
 @dataclass(frozen=True)
 class _Rest:
-    """Where an object comes to rest: the height of its lowest point, and how much of its foot is borne."""
+    """Where an object comes to rest: the height of its lowest point, how much of its foot is borne, and whether it is
+    touched all around its middle, as a bowl is whose side meets the rim of a plate.
+    """
 
     z: float
     borne: float
+    surrounded: bool = False
 
 
 class Resting:
@@ -65,8 +69,8 @@ class Resting:
         u, v, low = self._foot.T
         heights = self._heights(x + c * u - s * v, y + s * u + c * v)
         z = float((heights - low).max())
-        flat = low < _BEARS
-        return _Rest(z, float((heights[flat] > z - _BEARS).mean()))
+        flat, touched = low < _BEARS, heights - low > z - _BEARS
+        return _Rest(z, float((heights[flat] > z - _BEARS).mean()), _surrounds(self._foot[touched, :2]))
 
     def lying(self, x: float, y: float, axis: Vector) -> _Rest:
         """With its centre over (x, y), its upright axis laid along a unit vector."""
@@ -118,8 +122,9 @@ def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
     found = []
     for there, aside, yaw in rests:
         rest = resting.at(*there, yaw)
-        if rest.z > ground + 0.003 and (rest.borne >= _STEADY or hollow):
-            found.append((3.0 * aside + 0.2 * (1 - rest.borne), _spot(item, there, rest.z, yaw)))
+        if rest.z > ground + 0.003 and (rest.borne >= _STEADY or rest.surrounded or hollow):
+            loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
+            found.append((3.0 * aside + loose, _spot(item, there, rest.z, yaw)))
     if region is not None and item.size[2] > _TALL * max(item.size[:2]):
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
@@ -127,7 +132,7 @@ def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
             yield from _by_cost(found)
             return
     lowest = min((spot.z for _, spot in found), default=0.0)
-    yield from _by_cost([(cost + 10.0 * (spot.z - lowest), spot) for cost, spot in found])
+    yield from _by_cost([(cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found])
 
 
 def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
@@ -251,6 +256,15 @@ def _underside(solid: Solid) -> Array:
         height = np.minimum(height, part.crossing(x, y)[0])
     there = np.isfinite(height)
     return np.column_stack([x[there], y[there], height[there] - low[2]])
+
+
+def _surrounds(points: Array) -> bool:
+    """Whether points (n, 2) lie around the origin, so that what they bear does not tip."""
+    aside = points[np.linalg.norm(points, axis=1) > _FOOT]
+    if len(aside) < 3:
+        return False
+    angles = np.sort(np.arctan2(aside[:, 1], aside[:, 0]))
+    return float(np.diff(angles, append=angles[0] + 2 * math.pi).max()) < _GAP
 
 
 def _tops(others: Iterable[Thing], below: float) -> HeightMap | None:
