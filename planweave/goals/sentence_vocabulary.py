@@ -89,7 +89,7 @@ class SentenceVocabulary:
                 at += length  # "the left side of the table" is the left side
                 continue
             length = longest(words, at + 1, {w[1:] for w in whole}) if words[at] in _ON_WHOLE else 0
-            further = length and words[at + length + 1 : at + length + 2]  # "on the table center"
+            further = words[at + length + 1 : at + length + 2]  # "on the table center"
             named = any(words[at + length] in heads for heads in self._names.heads.values())
             if length and not named and not {*further} & {*self.nouns}:
                 joined.append(" ".join(words[at : at + length + 1]))  # one word: the table is no object here
