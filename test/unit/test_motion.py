@@ -125,6 +125,19 @@ def test_a_wall_between_is_avoided(scene, planner, safety):
     assert_sound(time_path(path, LIMITS), scene, safety)
 
 
+def test_a_path_that_is_not_wanted_again_is_not_given_again(scene, planner):
+    """What is free at the planner's samples may touch something between them: its own first choices are not random."""
+    scene.update([])
+    robot, tried = load_robot(), []
+    start, goal = np.array(robot.home), np.array(robot.observe)
+    for _ in range(3):
+        path = planner.plan(start, [goal], without=tried)
+        assert not any(path.shape == old.shape and np.allclose(path, old) for old in tried)
+        assert (path[0] == start).all() and (path[-1] == goal).all()
+        tried.append(path)
+    assert len(tried[0]) == 2 and len(tried[1]) == 3, "straight, then over a raised point"
+
+
 def test_an_object_held_is_kept_clear_too(scene, planner):
     pole = block("pole", (0.45, 0.0, 0.15), (0.04, 0.04, 0.30))
     scene.update([pole])

@@ -31,10 +31,10 @@ class MotionPlanner:
     def __init__(self, scene: PlanningScene, kinematics: Kinematics):
         self.scene, self.kinematics = scene, kinematics
 
-    def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
+    def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0, without: Sequence[Array] = ()) -> Array:
         """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
-        Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that names the obstacle.
+        Goals are in order of preference; without: paths that are not wanted again. Raises SkillFailureError (PLANNING_FAILED) that names the obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
@@ -43,12 +43,13 @@ class MotionPlanner:
             blocked = self.scene.contact(goals[0], margin) if goals else None
             raise SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}")
         for goal in free_goals[:4]:
-            if self.scene.edge_free(start, goal, margin):
-                return np.array([start, goal])
-        for goal in free_goals[:2]:
-            path = self._detour(start, goal, margin)
-            if path is not None:
+            path = np.array([start, goal])
+            if self.scene.edge_free(start, goal, margin) and not _is_among(path, without):
                 return path
+        for goal in free_goals[:2]:
+            detour = self._detour(start, goal, margin, without)
+            if detour is not None:
+                return detour
         found = self._search(start, free_goals, margin, seconds)
         if found is None:
             raise SkillFailureError(
@@ -83,7 +84,7 @@ class MotionPlanner:
             Code.COLLISION, f"the arm stands in a collision ({found}); move it free or reset the scene"
         )
 
-    def _detour(self, start: Array, goal: Array, margin: float) -> Array | None:
+    def _detour(self, start: Array, goal: Array, margin: float, without: Sequence[Array]) -> Array | None:
         """A path over one raised point halfway between start and goal."""
         first, last = self.kinematics.forward(start), self.kinematics.forward(goal)
         for lift in _DETOUR_HEIGHTS:
@@ -91,12 +92,14 @@ class MotionPlanner:
             pose[:3, 3] = (first[:3, 3] + last[:3, 3]) / 2
             pose[2, 3] = max(first[2, 3], last[2, 3]) + lift
             for via in self.kinematics.ranked(pose, (start + goal) / 2)[:2]:
+                path = np.array([start, via, goal])
                 if (
-                    self.scene.free(via, margin)
+                    not _is_among(path, without)
+                    and self.scene.free(via, margin)
                     and self.scene.edge_free(start, via, margin)
                     and self.scene.edge_free(via, goal, margin)
                 ):
-                    return np.array([start, via, goal])
+                    return path
         return None
 
     def _search(self, start: Array, goals: list[Array], margin: float, seconds: float) -> Array | None:
@@ -174,3 +177,7 @@ class MotionPlanner:
         if found is None:
             return "something"
         return found.second if found.first in self.scene.robot.links else found.first
+
+
+def _is_among(path: Array, others: Sequence[Array]) -> bool:
+    return any(path.shape == other.shape and np.allclose(path, other) for other in others)

@@ -117,9 +117,10 @@ class Mover:
                 raise
 
     def _timed(self, path: Array, slow: bool, touching: tuple[str, ...]) -> Trajectory:
-        """The timed trajectory; a free motion whose timed form would collide is replanned once, with other random
-        numbers.
+        """The timed trajectory; a free motion that would collide between the planner's samples is replanned twice, on
+        other paths.
         """
+        tried = []
         for attempt in range(3):
             trajectory = time_path(path, self._slow if slow else self._limits)
             dense = trajectory.dense(RESOLUTION)
@@ -136,7 +137,8 @@ class Mover:
                 return trajectory
             if slow or attempt == 2:
                 break
-            path = self.planner.plan(path[0], [path[-1]], self.settings.planning_seconds)
+            tried.append(path)
+            path = self.planner.plan(path[0], [path[-1]], self.settings.planning_seconds, tried)
         raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
 
     def rise_if_close(self) -> None:
