@@ -55,6 +55,7 @@ def evidence(
     colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through.
     """
     seen = through = other = unsure = hidden = 0
+    close = min(_NEAR, beyond / 2)
     for view in views:
         columns, rows, depth = view.projector.pixels_and_depth(points)
         height, width = view.depth.shape
@@ -65,7 +66,7 @@ def evidence(
         known = view.valid[v, u]
         u, v = u[known], v[known]
         apart = view.smooth[v, u] - depth[inside][known]
-        near = np.abs(apart) < min(_NEAR, beyond)
+        near = np.abs(apart) < close
         if colours is not None:
             given = colours[inside][known].astype(float)
             differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE
@@ -73,6 +74,6 @@ def evidence(
             near &= ~differs
         seen += int(near.sum())
         through += int((apart > beyond).sum())
-        hidden += int((apart <= -min(_NEAR, beyond)).sum())
-        unsure += int(((apart >= _NEAR) & (apart <= beyond)).sum())
+        hidden += int((apart <= -close).sum())
+        unsure += int(((apart >= close) & (apart <= beyond)).sum())
     return Evidence(seen, through, other, unsure, hidden)

@@ -7,6 +7,7 @@ is not found is lost. Metres; z is up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -35,6 +36,7 @@ _ROLLED = 0.15  # m from where a thing was let go within which it is looked for 
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _LARGER = 1.3  # times as long, wide and high as a thing another view may show it
+_THROUGH, _THIN = 0.6, (0.01, 0.02)  # share of a thing's height behind it that is seen where it is gone, and m
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
 
 
@@ -82,10 +84,10 @@ class SceneMemory:
         if self._taken is None:
             return None
         now = self._taken.moved(motion)
-        if taken and evidence(_vacated(self._taken.points, now.points), views).is_there:
+        if taken and evidence(_vacated(self._taken.points, now.points), views, beyond=_behind(now)).is_there:
             return None
         found = self._fit(now, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE), swings)
-        if found is None and evidence(_sample(now.points), views).is_gone:
+        if found is None and evidence(_sample(now.points), views, beyond=_behind(now)).is_gone:
             return None
         slipped = found or Pose(np.eye(3), np.zeros(3))
         self.put(replace(now.moved(slipped), visible=True, stamp=stamp))
@@ -96,7 +98,7 @@ class SceneMemory:
         if self._taken is None:
             return
         there, self._taken = self._taken.moved(motion), None
-        found = self._by_shape(there, views) or self._by_colour(there, views, there.middle)
+        found = self._by_shape(there, views, there.low) or self._by_colour(there, views, there.middle)
         if found is None:
             self.put(replace(there, visible=False, lost=True))
         else:
@@ -104,39 +106,49 @@ class SceneMemory:
 
     def _checked(self, thing: SeenThing, views: Sequence[DepthView], stamp: float) -> SeenThing:
         """A thing that nothing should have moved."""
-        found = evidence(_sample(thing.points), views)
+        found = evidence(_sample(thing.points), views, beyond=_behind(thing))
         if found.is_there:
             return replace(thing, visible=True, stamp=stamp)
         if found.through < LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
-            return replace(thing, visible=found.seen >= LEAST)
-        moved = self._by_shape(thing, views) or self._by_colour(thing, views, thing.middle)
+            return replace(thing, visible=found.seen >= max(LEAST, found.unsure))
+        moved = self._by_shape(thing, views, thing.bottom) or self._by_colour(thing, views, thing.middle)
         if moved is not None:
             return replace(moved, visible=True, stamp=stamp)
         return replace(thing, visible=False, lost=found.is_gone)
 
     # ---- where a thing went ------------------------------------------------------------------------------------------
 
-    def _by_shape(self, thing: SeenThing, views: Sequence[DepthView]) -> SeenThing | None:
-        """A thing moved to where pictures show its points in their colours, near where it is thought to be."""
-        lowest = self._support(thing) - _SUNK - thing.low
-        drops = np.arange(_COARSE, max(-_FALL, min(lowest, 0.0)) - 1e-6, -_COARSE)
-        found = self._fit(thing, views, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS])
+    def _by_shape(self, thing: SeenThing, views: Sequence[DepthView], foot: float) -> SeenThing | None:
+        """A thing moved to where pictures show its points in their colours, near where it is thought to be. foot:
+        height of its lower side there, m.
+        """
+        lowest = min(self._support(thing) - _SUNK - foot, 0.0)
+        drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
+        found = self._fit(thing, views, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
         return None if found is None else thing.moved(found)
 
     @staticmethod
     def _fit(
-        thing: SeenThing, views: Sequence[DepthView], rises: np.ndarray, turns: Sequence[Pose] = ()
+        thing: SeenThing,
+        views: Sequence[DepthView],
+        rises: np.ndarray,
+        turns: Sequence[Pose] = (),
+        lowest: float = -math.inf,
     ) -> Pose | None:
         """The motion that brings a thing to where pictures show it; None where they do not.
 
-        rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved.
+        rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
+        lowest: difference of height, m, below which it would be in its support.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE // 2)).astype(int)
         points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
+        behind = _behind(thing)
 
         def score(pose: Pose) -> float:
-            found = evidence(pose.apply(points), views, colours)
-            away = float(np.linalg.norm(pose.apply(middle) - middle))
+            by = pose.apply(middle) - middle
+            if by[2] < lowest - _FINE:
+                return -math.inf
+            found, away = evidence(pose.apply(points), views, colours, behind), float(np.linalg.norm(by))
             return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * away
 
         def refined(pose: Pose) -> Pose:
@@ -146,7 +158,7 @@ class SceneMemory:
             return pose
 
         def is_there(pose: Pose) -> bool:
-            return evidence(pose.apply(points), views, colours).is_there
+            return evidence(pose.apply(points), views, colours, behind).is_there
 
         aside = np.arange(-_ASIDE, _ASIDE + 1e-6, 2 * _COARSE)
         places = (Pose(np.eye(3), np.array(o)) for o in product(aside, aside, rises))
@@ -200,6 +212,11 @@ class SceneMemory:
         every, shades = np.concatenate(points), np.concatenate(colours)
         free = ~np.isin(_keys(_cells(every, low)), _keys(taken))
         return every[free], shades[free]
+
+
+def _behind(thing: SeenThing) -> float:
+    """How far behind a thing a picture must see to look through it, m: the table is not far behind a plate."""
+    return float(np.clip(_THROUGH * np.ptp(thing.points[:, 2]), *_THIN))
 
 
 def _sample(points: np.ndarray) -> np.ndarray:

@@ -128,7 +128,7 @@ def test_a_wall_between_is_avoided(scene, planner, safety):
 def test_a_path_that_is_not_wanted_again_is_not_given_again(scene, planner):
     """What is free at the planner's samples may touch something between them: its own first choices are not random."""
     scene.update([])
-    robot, tried = load_robot(), []
+    robot, tried = load_robot(), list[np.ndarray]()
     start, goal = np.array(robot.home), np.array(robot.observe)
     for _ in range(3):
         path = planner.plan(start, [goal], without=tried)

@@ -150,6 +150,16 @@ def test_what_tipped_over_is_found_by_its_colours():
     assert cup.visible and np.abs(cup.middle[:2] - middle(lying)[:2]).max() < 0.03
 
 
+def test_a_thin_thing_that_was_taken_away_is_not_seen_in_the_table():
+    """A plate of about the table's colour, 6 mm high: a picture does not see far behind it where it was."""
+    plate = ((-0.07, 0.05, 0.0), (0.07, 0.19, 0.006), (130, 120, 108))
+    kept = memory(("plate", plate), ("box", BOX))
+    kept.update(views(plate, BOX), 1.0)
+    assert kept.thing("plate").visible
+    kept.update(views(BOX), 2.0)
+    assert not kept.thing("plate").visible
+
+
 def test_a_larger_thing_of_its_colours_is_not_taken_for_it():
     """A can that missed the basket, whose inside has the can's colours and was not seen before."""
     kept = memory(("cup", CUP), ("box", BOX))

@@ -34,7 +34,8 @@ class MotionPlanner:
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0, without: Sequence[Array] = ()) -> Array:
         """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
-        Goals are in order of preference; without: paths that are not wanted again. Raises SkillFailureError (PLANNING_FAILED) that names the obstacle.
+        Goals are in order of preference; without: paths that are not wanted again. Raises SkillFailureError
+        (PLANNING_FAILED) that names the obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)

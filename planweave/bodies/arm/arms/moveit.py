@@ -93,7 +93,7 @@ class MoveItPlanner(MotionPlanner):
         self._process, self._pipeline, self._check = process, pipeline, check
 
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0, without: Sequence[Array] = ()) -> Array:
-        """See `MotionPlanner.plan`; error codes are converted by ERRORS. Its searches give other paths by themselves."""
+        """See `MotionPlanner.plan`; error codes are converted by ERRORS. Each search gives another path by itself."""
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
         failure = SkillFailureError(Code.PLANNING_FAILED, "the arm cannot stand where it must: no goal")
