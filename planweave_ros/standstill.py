@@ -2,7 +2,7 @@
 
 Peers drop a DDS participant that is silent for its lease of 20 s. One that continues after that is not always matched
 with them again: its timers run, but no message and no request reaches it. It should therefore end and be restarted,
-which `planweave up` and the launch files do.
+which `planweave up`, `run` and the launch files do.
 """
 
 from __future__ import annotations
