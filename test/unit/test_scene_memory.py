@@ -113,6 +113,14 @@ def test_what_stood_with_its_lower_part_hidden_stands_as_high_on_another():
     assert kept.thing("cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
 
 
+def test_what_stands_on_something_thin_is_not_on_the_ground():
+    """And what stands in a vessel does not bear it, though it begins below the vessel's rim."""
+    plate, cup = ((-0.1, 0.0, 0.0), (0.1, 0.2, 0.005), GREEN), shifted(CUP, -0.03, -0.03, 0.005)
+    kept = memory(("plate", plate), ("cup", cup), ("box", BOX))
+    below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
+    assert below == {"plate": "", "cup": "plate", "box": ""}
+
+
 def test_what_turns_between_the_fingers_is_followed():
     plate = ((0.0, 0.1, 0.0), (0.02, 0.24, 0.05), RED)  # an upright board, held at its end
     kept, lift, angle = memory(("cup", plate), ("box", BOX)), by(0.0, 0.0, 0.3), 0.6

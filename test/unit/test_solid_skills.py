@@ -157,6 +157,19 @@ def test_a_vessel_nests_in_a_wider_one() -> None:
     assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
 
 
+def test_a_bowl_stands_in_the_middle_of_a_plate_whose_rim_bears_it_unevenly() -> None:
+    """Beside the middle more of its foot is borne, and it stands a little lower; there it is touched all around."""
+    bowl = thing_of_solid("bowl", "item", "bowl", Solid((Part.cylinder(upright(0.3, -0.3, 0.0, 0), 0.057, 0.02),)))
+    floor = Part.cylinder(upright(0.5, 0.1, GROUND + 0.006, 0), 0.069, 0.006)
+    rim = [
+        Part.box(upright(0.5, 0.1, GROUND + h / 2, a) @ upright(0.056, 0, 0, 0), [0.008, 0.012, h / 2])
+        for a, h in ((math.pi / 2, 0.019), (math.pi / 4, 0.019), (3 * math.pi / 4, 0.019), (-math.pi / 2, 0.016))
+    ]
+    plate = thing_of_solid("plate", "item", "plate", Solid((floor, *rim)), round_class=True)
+    spot = next(iter(solid_placement.on_solid(replace(bowl, round_class=True), plate, [plate], GROUND)))
+    assert math.dist((spot.x, spot.y), plate.position[:2]) < 0.006
+
+
 def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
     basket, item = vessel("basket", 0.5, 0.1, 0.1, 0.12), block("item", 0.3, -0.3, (0.05, 0.05, 0.06))
     inside = block("inside", 0.5, 0.1, (0.05, 0.05, 0.06), z=GROUND + 0.006)
