@@ -18,7 +18,7 @@ from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
-_UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
+_UNDER, _GAP = 0.02, 2.5  # m around the middle of a thing in which what bears it is seen; rad without it around that
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
@@ -109,7 +109,7 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
     """What a thing rests on or in, and at which height; None for the ground."""
     low, middle, around = thing.low, thing.middle[:2], hull_of(thing.points)
     if low < thing.bottom + SUNK:  # on the ground, but where something thin, a plate, lies below its middle
-        things = [t for t in things if (np.linalg.norm(t.points[:, :2] - middle, axis=1) < _UNDER).sum() >= LEAST]
+        things = [t for t in things if t.name != thing.name and _lies_under(t.points[:, :2], middle, around)]
     best: tuple[float, float, SeenThing] | None = None
     for other in things:
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
@@ -121,6 +121,16 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
         if low - height < _REST and (best is None or (height, over) > best[:2]):
             best = height, over, other
     return None if best is None else (best[2], best[0])
+
+
+def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> bool:
+    """Whether points of the plane are seen below the middle of a thing, or all around within reach of its outline."""
+    away = points[inward(points, around) > -_REST] - middle
+    if len(away) < LEAST:
+        return False
+    angles = np.sort(np.arctan2(away[:, 1], away[:, 0]))
+    gap = np.diff(angles, append=angles[0] + 2 * math.pi).max()
+    return bool((np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST or gap < _GAP)
 
 
 def _share_over(points: np.ndarray, hull: np.ndarray, middle: np.ndarray) -> float:
