@@ -153,7 +153,8 @@ def _relations(domain: Domain, thing: SeenThing, below: SeenThing) -> Iterator[L
     margin = _UNSURE if thing.was_put else 0.0
     apart = math.dist(thing.middle[:2], below.middle[:2])
     is_item = domain.type_of_class(below.named.class_name) == "item"
-    sunk = thing.low < float(below.points[:, 2].max()) - SUNK
+    rim, half = float(below.points[:, 2].max()), float(below.middle[2])
+    sunk = thing.low < rim - SUNK and (thing.middle[2] < rim or thing.low < half)  # what lies across it is not in it
     if "holds_things" in _can(below.named.class_name) and sunk:
         if not thing.was_put or inward(thing.middle[None, :2], hull_of(below.points))[0] > margin:
             yield Literal("in", (thing.name, below.name))

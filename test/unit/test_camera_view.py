@@ -168,6 +168,16 @@ def test_what_was_put_near_the_rim_is_not_sure_to_be_inside(aside, holds):
     assert put_on("butter", "basket", aside, low=0.005) == ({"in(thing_1, other_1)", *middle} if holds else set())
 
 
+def test_what_lies_across_the_rim_is_not_inside():
+    """Its lower side is below the rim, but hardly, and its middle above: a bottle across a basket."""
+    cloud = box((-0.02, -0.08, 0.08), (0.02, 0.08, 0.13))
+    grey = np.full((1, 3), 128)
+    thing = SeenThing("thing_1", cloud, grey, Named("salad_dressing"), 0.08, below="other_1", was_put=True)
+    basket = SeenThing("other_1", box((-0.07, -0.07, 0), (0.07, 0.07, 0.1)), grey, Named("basket"), 0)
+    facts = {str(f) for f in seen_world(KITCHEN, (thing, basket), 0.0).facts}
+    assert "in(thing_1, other_1)" not in facts
+
+
 def named_things(*rows):
     """What becomes of segments with these names: rows of name, low and high corner, voxels."""
     empty = {"agentview": np.ones((2, 2), bool)}  # one picture shows them all
