@@ -106,7 +106,7 @@ class _Coverage:
         self._lexicon = vocabulary.lexicon
         self._nouns = vocabulary.nouns
         self._names: NounPhrases = vocabulary.names()
-        self._words = vocabulary.mended(words_of(sentence)[0])[0]
+        self._words = vocabulary.spelled(words_of(sentence)[0])
         self._literals = tuple(literals)
         self._objects = list(dict.fromkeys(a for g in self._literals for a in g.args))
         self._predicates = {g.predicate for g in self._literals}

@@ -69,6 +69,10 @@ class SentenceVocabulary:
         }
         return mended(words, known, self.nouns)
 
+    def spelled(self, words: Words) -> Words:
+        """Words with typing errors corrected, each by itself."""
+        return tuple(w for word in self.mended(words)[0] for w in word.split())
+
     def _two_coloured(self, words: Words) -> Words:
         """ "the yellow and white mug", where there is such a mug, without the "and"."""
         colours = self.lexicon.english["colours"]

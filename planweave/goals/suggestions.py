@@ -25,7 +25,7 @@ def nearest(domain: Domain, world: World, words: Words) -> list[str]:
     """
     vocabulary = SentenceVocabulary(domain, world)
     names = vocabulary.names()
-    words = vocabulary.mended(words)[0]
+    words = vocabulary.spelled(words)
     said = {*map(names.singular, words), *words}
     made = dict.fromkeys([domain.example, *_made(domain, world, vocabulary.lexicon, names, words)])
     order = sorted(filter(None, made), key=lambda text: -_shared(names, text, said))

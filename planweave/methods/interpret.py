@@ -127,7 +127,7 @@ def interpret(
         found = _agreed(domain, read, agreement, instead, unclear, reason)
         if a_question and not found.answer:
             raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
-        said = SentenceVocabulary(domain, world).mended(words)[0]
+        said = SentenceVocabulary(domain, world).spelled(words)
         doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
         if doubt and not found.answer:
             _ask_whether(domain, found, f"{doubt}; a model read it otherwise" if refused else doubt)
@@ -179,7 +179,7 @@ def _by_grammar(
 
 def _check_sayable(domain: Domain, world: World, words: Words, reason: str, instead: Callable[[], str]) -> None:
     """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
-    mended, _, _ = SentenceVocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
+    mended = SentenceVocabulary(domain, world).spelled(words)  # "exept" is a slip of a word that must not be lost
     for said, why in unsaid(mended, domain):
         raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + instead())
     negated = [w for w in mended if w in english()["negations"]]
