@@ -131,17 +131,20 @@ class _Coverage:
         also = {"not": negative or bool(self._written.keep), "before": bool(self._written.before)}
         also |= {"any_of": bool(self._written.any_of), "keep": bool(self._written.keep)}
         also |= {"politeness": True, "left out": not {*_LEFT_OUT}.isdisjoint(self._words)}
+        offered = [g for _, of in self._written.any_of for g in of]  # those that were not taken, too
+        objects = {*self._objects, *(a for g in offered for a in g.args)}
+        predicates = self._predicates | {g.predicate for g in offered}
         for said, meant in self._written.words:
             named = meant.split("(")[0].removeprefix("not ").strip()
             if named in self._world.by_name:
-                if named not in self._objects:
+                if named not in objects:
                     raise GoalError(f"{said!r} is said to be {named}, which is not in the reading")
                 for word in map(self._names.singular, words_of(said)[0]):
                     if self._tells(word) and word not in self._own(named):
                         raise GoalError(f"{said!r} is said to be {named}, which is not {word!r}")
             elif meant == "politeness" and (lost := self._weighty(words_of(said)[0])):
                 raise GoalError(f"{lost!r} is more than politeness")
-            elif named not in self._predicates and not also.get(meant):
+            elif named not in predicates and not also.get(meant):
                 raise GoalError(f"{said!r} is said to be {meant!r}, which is not in the reading")
 
     def _weighty(self, words: Words) -> str:

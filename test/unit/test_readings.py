@@ -81,6 +81,8 @@ def test_order_number_and_what_is_kept_are_parts_of_a_reading():
     assert "first the red cube is in the left tray; in the end" in got.understood
     two = {"number": 2, "of": [f"in({c}_cube, left_tray)" for c in ("green", "red", "blue")]}
     got = read("chuck any two cubes in the left tray", any_of=[two], words=[CHUCK, "any two = any_of"])
+    others = [f"cube = {n}" for n in ("red_cube", "blue_cube", "green_cube")]  # whichever of them are not taken
+    assert read("chuck any two cubes in the left tray", any_of=[two], words=[CHUCK, "any two = any_of", *others]) == got
     assert len(got.goal) == 2 and "any 2 is asked for" in got.understood
     got = read(
         "chuck the red cube in the left tray without the blue cube leaving the table",
