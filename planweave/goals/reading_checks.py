@@ -34,6 +34,7 @@ _SEVERAL = (
     "remaining",
     "set",
 )
+_WORKS = ("switch", "button", "handle", "knob", "lever")  # these stand for what they work, where that is named, too
 _LEFT_OUT = ("except", "but", "besides", "excluding", "apart", "other", "bar", "leave")
 
 
@@ -140,12 +141,18 @@ class _Coverage:
                 if named not in objects:
                     raise GoalError(f"{said!r} is said to be {named}, which is not in the reading")
                 for word in map(self._names.singular, words_of(said)[0]):
-                    if self._tells(word) and word not in self._own(named):
+                    works = word in _WORKS and self._is_named(named, besides=said)
+                    if self._tells(word) and word not in self._own(named) and not works:
                         raise GoalError(f"{said!r} is said to be {named}, which is not {word!r}")
             elif meant == "politeness" and (lost := self._weighty(words_of(said)[0])):
                 raise GoalError(f"{lost!r} is more than politeness")
             elif named not in predicates and not also.get(meant):
                 raise GoalError(f"{said!r} is said to be {meant!r}, which is not in the reading")
+
+    def _is_named(self, name: str, besides: str) -> bool:
+        """Whether other words of the sentence than these are said to be an object, and describe it."""
+        others = [said for said, meant in self._written.words if meant == name and said != besides]
+        return any(self._names.singular(w) in self._own(name) for said in others for w in words_of(said)[0])
 
     def _weighty(self, words: Words) -> str:
         """A word that names or describes what is here, that turns a request round, or that limits it."""

@@ -1,5 +1,6 @@
 """Readings of a model: what covers a sentence, what is asked of a person, and which models read every sentence."""
 
+import contextlib
 import json
 
 import pytest
@@ -8,9 +9,11 @@ from benchmarks.sentence_set import world_of
 from planweave.cli import model_probe
 from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.world import Literal
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.core.workflow.question import AmbiguityError
 from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.reading_checks import checked_reading
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
 from planweave.methods.interpret import interpret
@@ -344,3 +347,20 @@ def test_a_reading_is_confirmed_on_request(reply, doubt):
     with pytest.raises(AmbiguityError, match=doubt) as asked:
         planner.interpret_goal("put the red cube in the left tray", BLOCKS)
     assert [{*c.goal} for c in asked.value.question.choices] == [literals("in(red_cube, left_tray)")]
+
+
+@pytest.mark.parametrize(
+    ("words", "fits"),
+    [
+        (["use switch = light_bulb", "turn off = turned_off", "light bulb = light_bulb"], True),
+        (["use switch = light_bulb", "turn off = turned_off"], False),
+    ],
+)
+def test_a_switch_stands_for_what_it_works_where_that_is_named(words, fits):
+    things = [WorldObject(n, "fixture", n, {}, None, None, None) for n in ("light_bulb", "switch")]
+    facts = frozenset(literals("can_turn(light_bulb)", "turned_on(light_bulb)"))
+    world, kitchen = World("kitchen", tuple(things), facts), Domain.load("kitchen")
+    sentence = "use the switch to turn off the light bulb"
+    written = parse_reading(json.dumps({**EMPTY, "goal": ["turned_off(light_bulb)"], "words": words}))
+    with contextlib.nullcontext() if fits else pytest.raises(GoalError):
+        assert checked_reading(kitchen, world, sentence, written).goal == (Literal.parse("turned_off(light_bulb)"),)
