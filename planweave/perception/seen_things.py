@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from planweave.geometry.directions import surrounds
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.evidence import LEAST
@@ -18,7 +19,7 @@ from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
-_UNDER, _GAP = 0.02, 2.5  # m around the middle of a thing in which what bears it is seen; rad without it around that
+_UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
@@ -128,9 +129,7 @@ def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> b
     away = points[inward(points, around) > -_REST] - middle
     if len(away) < LEAST:
         return False
-    angles = np.sort(np.arctan2(away[:, 1], away[:, 0]))
-    gap = np.diff(angles, append=angles[0] + 2 * math.pi).max()
-    return bool((np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST or gap < _GAP)
+    return bool((np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST) or surrounds(away)
 
 
 def _share_over(points: np.ndarray, hull: np.ndarray, middle: np.ndarray) -> float:

@@ -22,13 +22,13 @@ from planweave.bodies.arm.scene_object import Region, Thing
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
+from planweave.geometry.directions import surrounds
 
 Array = NDArray[np.float64]
 _FOOT = 0.006  # between the points of an object's underside
 _BEARS = 0.006  # what is at most this far below an object's foot bears it
 _OFF = 0.024  # from the middle of a thing that something is put on, at most
 _STEADY = 0.25  # share of an object's foot that must be borne
-_GAP = 2.5  # rad of the directions from the middle of an object in which nothing bears it, at most
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
@@ -69,8 +69,9 @@ class Resting:
         u, v, low = self._foot.T
         heights = self._heights(x + c * u - s * v, y + s * u + c * v)
         z = float((heights - low).max())
-        flat, touched = low < _BEARS, heights - low > z - _BEARS
-        return _Rest(z, float((heights[flat] > z - _BEARS).mean()), _surrounds(self._foot[touched, :2]))
+        flat, touching = low < _BEARS, self._foot[heights - low > z - _BEARS, :2]
+        touching = touching[np.linalg.norm(touching, axis=1) > _FOOT]
+        return _Rest(z, float((heights[flat] > z - _BEARS).mean()), surrounds(touching))
 
     def lying(self, x: float, y: float, axis: Vector) -> _Rest:
         """With its centre over (x, y), its upright axis laid along a unit vector."""
@@ -256,15 +257,6 @@ def _underside(solid: Solid) -> Array:
         height = np.minimum(height, part.crossing(x, y)[0])
     there = np.isfinite(height)
     return np.column_stack([x[there], y[there], height[there] - low[2]])
-
-
-def _surrounds(points: Array) -> bool:
-    """Whether points (n, 2) lie around the origin, so that what they bear does not tip."""
-    aside = points[np.linalg.norm(points, axis=1) > _FOOT]
-    if len(aside) < 3:
-        return False
-    angles = np.sort(np.arctan2(aside[:, 1], aside[:, 0]))
-    return float(np.diff(angles, append=angles[0] + 2 * math.pi).max()) < _GAP
 
 
 def _tops(others: Iterable[Thing], below: float) -> HeightMap | None:
