@@ -35,8 +35,9 @@ class GuardedNode(Node):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.finalized: Callable[[], None] = lambda: None
-        self.ends_because = ""  # why the process is to end with os.EX_TEMPFAIL, to be started again; then `finalized`
         """Called by what ends the node from within; `run_node` then ends the process."""
+        self.ends_because = ""
+        """Why the process is to end with os.EX_TEMPFAIL, to be started again; then `finalized` is called."""
         self.refused = ""
         """Why this node must not work here, where that shows only while it runs."""
         self._mismatched: set[tuple[str, str]] = set()  # topics, and publishers of which was told

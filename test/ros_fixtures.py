@@ -176,8 +176,8 @@ def spin_until():
 def node_processes(folder):
     """start("executor_node", parameter=value, …) -> a NodeProcess; all end with the block. Their logs are in `folder`.
 
-    Parameters are those of PATIENT, where a test gives no others. Keywords
-    `parameter_files`, `module` (another module in its place) and `environment` are passed on.
+    Parameters are those of PATIENT, where a test gives no others. Keywords `parameter_files`, `module` (another module
+    in its place) and `environment` are passed on.
     """
     from planweave.launcher.processes import start_node as start_process
     from planweave.launcher.processes import stop_nodes

@@ -35,10 +35,9 @@ class Lexicon:
 
     parts: predicate of a part and its whole, "" where the domain has none. relations: words -> predicate between an
     object and a place; "" where the destination decides. away: words -> predicate that shall cease to hold.
-    inverse: words -> predicate with swapped arguments. between: words -> predicate
-    of an object and two others. states: what "… is open" means; adjectives: predicates of those that "a washed plate"
-    asks for. nouns: synonyms of classes. words: all words of the
-    lexicon.
+    inverse: words -> predicate with swapped arguments. between: words -> predicate of an object and two others. states:
+    what "… is open" means; adjectives: predicates of those that "a washed plate" asks for. nouns: synonyms of classes.
+    words: all words of the lexicon.
     """
 
     english: Mapping[str, Any]

@@ -161,17 +161,17 @@ class PhraseParser:
             thing, end = self._described(start + other)
             if thing is not None:
                 yield replace(thing, quantity=quantity, number=number, other=other), end
-            if self._is_state(start, quantity):
-                thing, end = self._described(start + 1)
-                if thing is not None:
-                    state = self._lexicon.states[self._words[start : start + 1]]
-                    yield replace(thing, quantity=quantity, number=number, state=state), end
+            state = self._state_at(start, quantity)
+            thing, end = self._described(start + 1) if state else (None, start)
+            if thing is not None:
+                yield replace(thing, quantity=quantity, number=number, state=state), end
 
-    def _is_state(self, at: int, quantity: Quantity) -> bool:
-        """Whether a word is a state before a noun, "a washed plate"; without an article "clean" could be an order."""
+    def _state_at(self, at: int, quantity: Quantity) -> str:
+        """The predicate of a state before a noun, "a washed plate"; without an article "clean" could be an order."""
         word = self._word(at)
-        stated = self._lexicon.states.get((word,)) in self._lexicon.adjectives and word not in self._nouns
-        return stated and (quantity is not Quantity.BARE or word.endswith("ed"))
+        state = self._lexicon.states.get((word,), "")
+        stated = state in self._lexicon.adjectives and word not in self._nouns
+        return state if stated and (quantity is not Quantity.BARE or word.endswith("ed")) else ""
 
     def _quantities(self, at: int) -> Iterator[tuple[Quantity, int, int]]:
         """Quantifiers at this position, in all parses, and where the description begins."""

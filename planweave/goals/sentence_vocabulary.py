@@ -92,17 +92,22 @@ class SentenceVocabulary:
             if at and words[at - 1] in _PARTS and (length := longest(words, at, whole)):
                 at += length  # "the left side of the table" is the left side
                 continue
-            length = longest(words, at + 1, {w[1:] for w in whole}) if words[at] in _ON_WHOLE else 0
-            further = words[at + length + 1 : at + length + 2]  # "on the table center"
-            named = any(words[at + length] in heads for heads in self._names.heads.values())
-            if length and not named and not {*further} & {*self.nouns}:
-                joined.append(" ".join(words[at : at + length + 1]))  # one word: the table is no object here
-                at += length + 1
+            if length := self._on_whole(words, at, whole):
+                joined.append(" ".join(words[at : at + length]))  # one word
+                at += length
                 continue
             length = next((n for n in range(5, 1, -1) if words[at : at + n] in self._joined), 0)
             joined.append(self._joined[words[at : at + length]] if length else words[at])
             at += length or 1
         return tuple(joined)
+
+    def _on_whole(self, words: Words, at: int, whole: Iterable[Words]) -> int:
+        """Length of "on the table" where that is no object here; not of "on the table center"."""
+        length = longest(words, at + 1, {w[1:] for w in whole}) if words[at] in _ON_WHOLE else 0
+        end = at + 1 + length
+        if not length or any(words[end - 1] in heads for heads in self._names.heads.values()):
+            return 0
+        return 0 if {*words[end : end + 1]} & {*self.nouns} else 1 + length
 
     def parser(self, words: Words, unknown: Iterable[str] = ()) -> Parser:
         """A parser for words; unknown ones may describe an object."""

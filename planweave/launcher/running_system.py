@@ -90,12 +90,7 @@ class RunningSystem:
         """Raise SystemDownError where a node has ended; the message contains its last output. One that asks to be
         restarted (os.EX_TEMPFAIL: its process was suspended for long) is, as by `revive`.
         """
-        for process in self._processes:
-            if process.returncode not in (None, os.EX_TEMPFAIL):
-                raise SystemDownError(
-                    f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\nits log: {process.log}"
-                )
-        self.revive(say)
+        self.revive(say, only=os.EX_TEMPFAIL)
 
     def signal(self, name: str, number: int) -> None:
         """Send a signal to a node, for failure tests."""
@@ -103,11 +98,11 @@ class RunningSystem:
             if process.name == name:
                 process.signal(number)
 
-    def revive(self, say: Callable[[str], None]) -> None:
+    def revive(self, say: Callable[[str], None], only: int | None = None) -> None:
         """Restart dead nodes, each after a delay that grows with its deaths; say is called with one line for each.
 
-        Call several times per second, from the thread that started the system. Raises SystemDownError where a node
-        keeps dying.
+        Call several times per second, from the thread that started the system. only: the exit code of those that are
+        restarted, by default all. Raises SystemDownError where a node keeps dying, or has ended with another code.
         """
         now = time.monotonic()
         for index, (node, process) in enumerate(zip(self.system.nodes, self._processes)):
@@ -117,10 +112,13 @@ class RunningSystem:
                     deaths.again = None
                     self._processes[index] = self._start(node)
                 continue
-            if process.returncode is None:
+            code = process.returncode
+            if code is None:
                 continue
+            why = f"{node.name} ended ({_how(code)}): {_last_words(process)}"
+            if only not in (None, code):
+                raise SystemDownError(f"{why}\nits log: {process.log}")
             deaths.count = 1 if now - deaths.started > STEADY else deaths.count + 1
-            why = f"{node.name} ended ({_how(process.returncode)}): {_last_words(process)}"
             if deaths.count >= DEATHS:
                 raise SystemDownError(
                     f"{why}\nit ended {DEATHS} times soon after its start and is not restarted; its log: {process.log}"

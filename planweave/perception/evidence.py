@@ -57,15 +57,10 @@ def evidence(
     seen = through = other = unsure = hidden = 0
     close = min(_NEAR, beyond / 2)
     for view in views:
-        columns, rows, depth = view.projector.pixels_and_depth(points)
-        height, width = view.depth.shape
-        with np.errstate(invalid="ignore"):
-            u, v = np.rint(columns), np.rint(rows)
-            inside = (u >= 0) & (v >= 0) & (u < width) & (v < height)
-        u, v = u[inside].astype(int), v[inside].astype(int)
+        u, v, depth, inside = view.projector.shown(points)
         known = view.valid[v, u]
         u, v = u[known], v[known]
-        apart = view.smooth[v, u] - depth[inside][known]
+        apart = view.smooth[v, u] - depth[known]
         near = np.abs(apart) < close
         if colours is not None:
             given = colours[inside][known].astype(float)

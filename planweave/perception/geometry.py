@@ -105,6 +105,16 @@ class Projector:
         i = self.intrinsics
         return x / depth * i.fx + i.cx, y / depth * i.fy + i.cy, depth
 
+    def shown(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of those points (n, 3) that the image shows: columns and rows (int) of their pixels, depths along the view
+        (m), and which ones these are.
+        """
+        columns, rows, depth = self.pixels_and_depth(points)
+        with np.errstate(invalid="ignore"):
+            u, v = np.rint(columns), np.rint(rows)
+            inside = np.flatnonzero((u >= 0) & (v >= 0) & (u < self.intrinsics.width) & (v < self.intrinsics.height))
+        return u[inside].astype(int), v[inside].astype(int), depth[inside], inside
+
 
 def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
     """Rotation matrix (3, 3) of a quaternion, which need not be normalised; raises ValueError for zero."""

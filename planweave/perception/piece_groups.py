@@ -340,24 +340,18 @@ class PieceGroups:
         a, b = (self._sure(rows)[::4] for rows in (one, two))
         k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
         view = self._view[one[0]]
-        for u, v in zip(*self._pixels(view, (a[k] + b[m])[None] / 2)[:2]):
+        columns, rows, _, _ = self._views[view].projector.shown((a[k] + b[m])[None] / 2)
+        for u, v in zip(columns, rows):
             near = self._labels[view][max(v - _NEAR, 0) : v + _NEAR + 1, max(u - _NEAR, 0) : u + _NEAR + 1]
             if (owner[near] == before).any():
                 return not self._is_open(a[k] + np.linspace(0.0, 1.0, _BETWEEN + 2)[1:-1, None] * (b[m] - a[k]))
         return False
 
-    def _pixels(self, view: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Columns and rows of a picture that show points (n, 3), of those that are in it, and which ones these are."""
-        height, width = self._labels[view].shape
-        columns, rows = self._views[view].projector.pixels(points)
-        inside = np.flatnonzero((columns > -0.5) & (columns < width - 0.5) & (rows > -0.5) & (rows < height - 0.5))
-        return np.rint(columns[inside]).astype(int), np.rint(rows[inside]).astype(int), inside
-
     def _is_open(self, between: np.ndarray) -> bool:
         """Whether the ground is seen where some of the points (n, 3) between two things would hide it."""
         shown = np.zeros(len(between), bool)
-        for view, (seen, labels) in enumerate(zip(self._views, self._labels)):
-            u, v, inside = self._pixels(view, between)
+        for seen, labels in zip(self._views, self._labels):
+            u, v, _, inside = seen.projector.shown(between)
             x, y, z = seen.points[v, u].T
             low = np.abs(z - self._ground.a * x - self._ground.b * y - self._ground.c) < _FLUSH
             shown[inside] |= (labels[v, u] == 0) & seen.valid[v, u] & low
@@ -402,6 +396,8 @@ class PieceGroups:
         owner = self.owners()
         groups, contacts = self.rows_of(owner), self._contacts(owner)
         sizes = {k: float(self.areas[rows].sum()) for k, rows in groups.items()}
+        view_of = np.zeros(len(self.parent), np.int64)
+        view_of[self.piece] = self._view
         joined = []
         for one in sorted(groups, key=lambda k: sizes[k]):
             beside = {b: rows for (a, b), rows in contacts.items() if a == one}
@@ -410,19 +406,15 @@ class PieceGroups:
             if whole is None or len(touched[whole]) < _CONTACT or sizes[one] > _PART * sizes[whole]:
                 continue
             best = np.argmax(np.bincount(self._view[groups[one]], self.areas[groups[one]]))
-            if (self._seen_by(beside[whole]) == best).sum() < _CONTACT:
+            seen_by = view_of[self._pairs[beside[whole]].max(axis=1)]  # the other one may be the ground, 0
+            if (seen_by == best).sum() < _CONTACT:
                 continue  # who sees it best sees it elsewhere
             if not self._stands(one, beside, touched, groups, owner) and not self._lies_in(groups[one], groups[whole]):
                 joined.append((one, whole))
         for one, whole in joined:
             self.join_two(one, whole)
-            self.parts.append((owner, one))
-
-    def _seen_by(self, rows: np.ndarray) -> np.ndarray:
-        """The views of rows of the borders."""
-        view = np.zeros(len(self.parent), np.int64)
-        view[self.piece] = self._view
-        return np.asarray(view[self._pairs[rows].max(axis=1)])  # the other one may be the ground, 0
+            if self.root(one) == self.root(whole):
+                self.parts.append((owner, one))
 
     def _offset(self, rows: np.ndarray) -> float:
         """Height of the ground at some points, metres in the frame."""
@@ -447,7 +439,7 @@ class PieceGroups:
         low, high = (percentile(self.height[rows], share) for share in (2, 98))
         if low < _GAP or not self._hovers(one, beside, owner):
             return True
-        if cv2.contourArea(hull_of(self.points[rows]).astype(np.float32)) < _LEAST_FOOT:
+        if outline(self.points[rows, :2]).area < _LEAST_FOOT:
             return False
         for two, chosen in touched.items():
             if len(chosen) < _CONTACT:

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 
 from planweave.geometry.directions import surrounds
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.evidence import LEAST
-from planweave.perception.geometry import Pose, hull_of, inward
+from planweave.perception.geometry import Pose, hull_of, inward, outline
 from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
@@ -96,14 +95,11 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
         )
     for thing in found.values():
         other = found.get(thing.below)
-        if other is not None and other.below == thing.name and _across(thing) > _across(other):
+        if other is None or other.below != thing.name:
+            continue
+        if outline(thing.points[:, :2]).area > outline(other.points[:, :2]).area:
             found[thing.name] = replace(thing, bottom=ground, below="")  # what is in it does not bear it
     return tuple(found.values())
-
-
-def _across(thing: SeenThing) -> float:
-    """Area that a thing covers, m^2."""
-    return float(cv2.contourArea(hull_of(thing.points).astype(np.float32)))
 
 
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:

@@ -27,7 +27,9 @@ def part_at_waists(
     pairs = []
     for view, label, mine in zip(views, labels, parted):
         for other, others in zip(views, labels):
-            shown = _shown(view, label, other, others) if other is not view else np.zeros_like(label)
+            if other is view:
+                continue
+            shown = _shown(view, label, other, others)
             for piece in np.unique(mine[shown > 0]).tolist():
                 for half in _halves(mine == piece, shown):
                     count += 1
@@ -39,10 +41,8 @@ def part_at_waists(
 def _shown(view: DepthView, label: np.ndarray, other: DepthView, others: np.ndarray) -> np.ndarray:
     """(h, w): the other picture's piece that shows the same place as a pixel, 0 for none."""
     v, u = np.nonzero(label)
-    points, (height, width) = view.points[v, u], others.shape
-    columns, rows = other.projector.pixels(points)
-    inside = np.flatnonzero((columns > -0.5) & (columns < width - 0.5) & (rows > -0.5) & (rows < height - 0.5))
-    columns, rows = np.rint(columns[inside]).astype(int), np.rint(rows[inside]).astype(int)
+    points = view.points[v, u]
+    columns, rows, _, inside = other.projector.shown(points)
     same = np.linalg.norm(other.points[rows, columns] - points[inside], axis=1) < _SAME
     found = np.zeros_like(label)
     found[v[inside[same]], u[inside[same]]] = others[rows[same], columns[same]]

@@ -45,7 +45,7 @@ class MotionPlanner:
             raise SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}")
         for goal in free_goals[:4]:
             path = np.array([start, goal])
-            if self.scene.edge_free(start, goal, margin) and not _is_among(path, without):
+            if not _is_among(path, without) and self.scene.edge_free(start, goal, margin):
                 return path
         for goal in free_goals[:2]:
             detour = self._detour(start, goal, margin, without)
