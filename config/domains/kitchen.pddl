@@ -27,6 +27,11 @@
     (behind ?i - item ?t - thing)       ; beside it, on the other side
     (near ?i - item ?t - thing)         ; with little room between them
     (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
+    (moved_left ?i - item)              ; farther to the left than it was before the task
+    (moved_right ?i - item)
+    (moved_to_front ?i - item)          ; nearer to who gives the orders than it was
+    (moved_to_back ?i - item)
+    (nearer ?i - item ?t - thing)       ; nearer to it than it was
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
     (holds_things ?x - thing)           ; has an inside
     (bears_things ?x - thing)           ; things can stand on it
@@ -38,6 +43,8 @@
     :precondition (and (hand_empty) (clear ?i) (reachable ?i)
       (forall (?c - thing) (or (not (in ?i ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
+      (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
+      (forall (?o - thing) (not (nearer ?i ?o)))
       (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
@@ -120,4 +127,29 @@
   (:action return_to_base
     :parameters ()
     :precondition (and)
-    :effect (at_base)))
+    :effect (at_base))
+
+  (:action place_farther_left
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_left ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_right
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_right ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_to_front
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_to_front ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_to_back
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_to_back ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_nearer_to
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))

@@ -25,12 +25,19 @@
     (near ?i - item ?t - thing)         ; with little room between them
     (apart ?i - item)                   ; it stands on the table with nothing near
     (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
+    (moved_left ?i - item)              ; farther to the left than it was before the task
+    (moved_right ?i - item)
+    (moved_to_front ?i - item)          ; nearer to the robot than it was
+    (moved_to_back ?i - item)
+    (nearer ?i - item ?t - thing)       ; nearer to it than it was
     (handed_over ?i - item))            ; a person has taken it out of the gripper
 
   (:action grasp
     :parameters (?i - item)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base)) (not (apart ?i))
+      (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
+      (forall (?o - thing) (not (nearer ?i ?o)))
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
@@ -120,4 +127,29 @@
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
       (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))
       (forall (?c - container) (when (= ?c ?r) (in ?i ?c)))
-      (forall (?s - surface) (when (= ?s ?r) (on ?i ?s))))))
+      (forall (?s - surface) (when (= ?s ?r) (on ?i ?s)))))
+
+  (:action place_farther_left
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_left ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_right
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_right ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_to_front
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_to_front ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_to_back
+    :parameters (?i - item)
+    :precondition (and (holding ?i))
+    :effect (and (moved_to_back ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_nearer_to
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))

@@ -5,7 +5,8 @@ the square of the number of objects, for `between` with the cube.
 `World.with_derived` lists those that a goal refers to. Tolerances are the constants below, in metres. Top view in the
 robot's base frame: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person
 facing the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to
-it. What lies on or in another item is not sure to be on a side of anything that stands elsewhere, nor sure not to be.
+it. Whether a thing was moved to a side, or nearer to another, is told by `World.origins`. What lies on or in another
+item is not sure to be on a side of anything that stands elsewhere, nor sure not to be.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ OVERLAP = 0.005
 """How far outlines may overlap for a thing to count as beside, or between, others: how well outlines are known."""
 OFF_LINE = 0.04
 """A thing is between two others when its centre is at most this far beside the line through theirs."""
+
+MOVED = 0.03
+"""A thing is farther to one side than it was when it has moved at least this far that way."""
 
 _ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved, and what is no thing
 _SIDES = frozenset({"left_of", "right_of", "front_of", "behind"})
@@ -153,6 +157,23 @@ class _Table:
             return False
         return not any(self.related(item, other.name, near, False) for other in self._world.objects)
 
+    def moved(self, item: str, ahead: int, left: int) -> bool:
+        """Whether an item has come from its origin in a direction, given along x and y, more than across it."""
+        here, origin = self.solid(item), self._world.origins.get(item)
+        if here is None or origin is None:
+            return False
+        dx, dy = here.position[0] - origin[0], here.position[1] - origin[1]
+        along, across = ahead * dx + left * dy, ahead * dy - left * dx
+        return along >= MOVED and along >= abs(across)
+
+    def nearer(self, item: str, other: str) -> bool:
+        """Whether an item has come nearer to another object than its origin is."""
+        pair, origin = self.pair(item, other), self._world.origins.get(item)
+        if pair is None or origin is None:
+            return False
+        now, then = (math.dist(at[:2], pair[1].position[:2]) for at in (pair[0].position, origin))
+        return now <= then - MOVED
+
     def between(self, item: str, one: str, two: str) -> bool:
         first, second = self.pair(item, one), self.pair(item, two)
         if first is None or second is None or one == two or frozenset((one, two)) in self._resting:
@@ -168,6 +189,11 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
     "near": (2, partial(_Table.related, relation=near, reverse=False)),
     "apart": (1, _Table.apart),
     "between": (3, _Table.between),
+    "moved_left": (1, partial(_Table.moved, ahead=0, left=1)),
+    "moved_right": (1, partial(_Table.moved, ahead=0, left=-1)),
+    "moved_to_front": (1, partial(_Table.moved, ahead=-1, left=0)),
+    "moved_to_back": (1, partial(_Table.moved, ahead=1, left=0)),
+    "nearer": (2, _Table.nearer),
 }
 """Predicates that follow from poses: how many arguments they take, and how they are computed."""
 

@@ -31,7 +31,7 @@ def object_question(
     single = [names[0] for names in distinct if len(names) == 1]
     where = _whereabouts(domain, world, single)
     sides = any("left" in words or "right" in words for words in where.values())
-    seen_from = f" (left and right are the {(domain.extra.get('goals') or {})['seen_from']}'s)" if sides else ""
+    seen_from = f" (left and right are the {domain.seen_from(world)}'s)" if sides else ""
     choices = tuple(
         Alternative(" and ".join(map(spoken, names)) + where.get(names[0] if len(names) == 1 else "", ""), names)
         for names in distinct
@@ -40,7 +40,7 @@ def object_question(
 
 
 def which_reading(
-    domain: Domain, readings: Iterable[Reading], source: str = "grammar", unread: str = ""
+    domain: Domain, world: World, readings: Iterable[Reading], source: str = "grammar", unread: str = ""
 ) -> UserQuestion:
     """Which of several readings of a whole sentence is meant, or whether the only one is. source: who read them;
     unread: why the grammar did not read the sentence.
@@ -48,7 +48,7 @@ def which_reading(
     read = list(readings)[:MOST_CHOICES]
     choices = tuple(
         Alternative(
-            understood(domain, r.goal, (), r.before, r.keep)
+            understood(domain, world, r.goal, (), r.before, r.keep)
             if r.before or r.keep
             else " and ".join(map(domain.phrase, r.goal)),
             goal=r.goal,
@@ -100,7 +100,7 @@ def _by_place(domain: Domain, world: World, names: Sequence[str]) -> dict[str, s
 def _by_side(domain: Domain, world: World, names: Sequence[str]) -> dict[str, str]:
     """By their order from left to right."""
     places = {name: world.by_name[name].position for name in names}
-    if not (domain.extra.get("goals") or {}).get("seen_from") or not all(places.values()):
+    if not domain.seen_from(world) or not all(places.values()):
         return {}
     across = {name: place[1] for name, place in places.items() if place is not None}
     order = sorted(names, key=lambda name: -across[name])

@@ -34,6 +34,10 @@ class ClauseGoals(ClauseObjects):
 
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
         word = tuple(place.word.split())
+        if named := self._direction(clause, place):
+            things = self._things(clause, lambda n: self.not_carried(n) or self._not_fitting(Literal(named, (n,))))
+            yield from (Literal(named, (thing,)) for thing in things)
+            return
         away = self._lexicon.away.get(word, "")
         if away and away not in self._beside and clause.kind is not ClauseKind.WISH:
             if clause.kind is ClauseKind.PUSH or (clause.verb,) in self._vocabulary.english("take_out"):
@@ -78,6 +82,8 @@ class ClauseGoals(ClauseObjects):
         yield from literals
         named = self._lexicon.relations.get(word, "")
         near = str(self._notes.get("put_beside", ""))
+        if named == self._notes.get("nearer"):
+            near = ""
         if named in self._beside and near and len(things) == 1 and clause.kind is not ClauseKind.WISH:
             yield Literal(near, (things[0], others[0]))
         if away and clause.kind is not ClauseKind.WISH:
@@ -85,6 +91,12 @@ class ClauseGoals(ClauseObjects):
         if clause.kind is ClauseKind.STACK:  # "stack the bowl on the plate and place them in the tray"
             self._last = [*things, *(n for n in others if not self.not_carried(n))]
         self._place = others
+
+    def _direction(self, clause: Clause, place: Place) -> str:
+        """The predicate of things that are moved to a side of where they are; "" where a clause does not say that."""
+        moves = clause.kind is ClauseKind.PUSH or (clause.verb,) in self._vocabulary.english("motions")
+        said = moves and not (place.things or clause.negated)
+        return self._lexicon.directions.get(tuple(place.word.split()), "") if said else ""
 
     def _check_none(self, things: Sequence[NounPhrase], negated: bool) -> None:
         """Raise GoalError for "both cubes should not be there", "keep a cube out": none of them, or not all?"""
@@ -104,6 +116,8 @@ class ClauseGoals(ClauseObjects):
 
     def _check_pushed(self, clause: Clause, word: Words, others: Sequence[str], literals: Sequence[Literal]) -> None:
         """Raise GoalError for one thing pushed against another, or "to" a place that things can be in."""
+        if literals[0].predicate == self._notes.get("nearer"):
+            return
         if any(not self.not_carried(n) for n in others):
             raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
         beside = self._notes.get("to_is_beside")

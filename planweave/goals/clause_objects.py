@@ -31,6 +31,7 @@ class ClauseObjects:
         self._relations = [p for p in pairs if p.name not in {*self._beside, *notes.get("no_places", ())}]
         self._at = {p.name for p in self._relations}
         self._stands = {*self._beside, *self._lexicon.between.values(), *filter(None, [notes.get("aside")])}
+        self._stands |= {*(notes.get("directions") or {}).values()}
         self._placing = {*self._at, *self._stands, *notes.get("exclusive", ()), *notes.get("once", ())}
         self.names = vocabulary.names()
         self.names.holds_at, self.names.shortfall = self.is_at, self._shortfall

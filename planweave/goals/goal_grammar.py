@@ -86,7 +86,7 @@ def _agreed(
             problems.append(error)
             continue
         before = tuple(step for step in reader.before if {*step} != {*goal})
-        said = understood(domain, goal, dict.fromkeys([*notes, *reader.names.notes]), before)
+        said = understood(domain, vocabulary.world, goal, dict.fromkeys([*notes, *reader.names.notes]), before)
         readings.setdefault((frozenset(goal), before), Reading(goal, "grammar", understood=said, before=before))
     if len(readings) > 1:  # "take the pear in the bowl": what holds already is not what was asked for
         to_do = {key: reading for key, reading in readings.items() if reading.before or vocabulary.world.unmet(key[0])}
@@ -94,7 +94,7 @@ def _agreed(
     if len(readings) > 1:
         ways = " or: ".join(" and ".join(map(domain.phrase, r.goal)) for r in list(readings.values())[:3])
         message = f"the sentence can be meant in several ways ({ways}); say it in simpler ones"
-        raise AmbiguityError(message, which_reading(domain, readings.values()))
+        raise AmbiguityError(message, which_reading(domain, vocabulary.world, readings.values()))
     if not readings:
         problem = next((p for p in problems if isinstance(p, GoalError)), problems[0])
         if isinstance(problem, AmbiguityError):
@@ -279,4 +279,4 @@ class Reader(ClauseGoals):
                     message = (
                         f"whether {self._domain.phrase(one)} in the end as well is not clear; say how it should be"
                     )
-                    raise AmbiguityError(message, which_reading(self._domain, ends))
+                    raise AmbiguityError(message, which_reading(self._domain, self._world, ends))

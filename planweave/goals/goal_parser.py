@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from planweave.goals.phrase_parser import Found, PhraseParser
 from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Place, Tree
-from planweave.goals.sentence_words import Words
+from planweave.goals.sentence_words import Words, longest
 
 MOST_WAYS = 24
 _IT = NounPhrase("it", pronoun="it")
@@ -34,6 +34,9 @@ class Parser(PhraseParser):
         yield from self._patterns(at)
         for kind, of in ((ClauseKind.MOVE, self._lexicon.move), (ClauseKind.PUSH, self._en["push"])):
             for verb, after in self._verbs(at, of):
+                if way := longest(self._words, after, self._lexicon.directions):  # "push right the red block"
+                    there = Place(" ".join(self._words[after : after + way]), ())
+                    yield from ((Clause(kind, verb, t, (there,)), end) for t, end in self.things_at(after + way))
                 for things, end in self.things_at(after + self._is("particles", after)):
                     yield from self._moved(Clause(kind, verb, things), end + self._is("particles", end))
         for verb, after in self._verbs(at, self._en["remove"] | self._en["take_out"]):
@@ -168,10 +171,8 @@ class Parser(PhraseParser):
         for source, after in sources:
             inside = self._is("in_alone", after) or (self._is("in_last", after) if self._is_end(after + 1) else 0)
             alone: Found = [(Place("in", (_IT,)), after + inside)] if inside else []
-            far = self._is("degrees", after)
-            if length := self._is("directions", after + far):
-                end = after + far + length
-                alone.append((Place(" ".join(self._words[after:end]), ()), end))
+            if length := longest(self._words, after, self._lexicon.directions):
+                alone.append((Place(" ".join(self._words[after : after + length]), ()), after + length))
             for place, end in [*alone, *self.places_at(after)]:
                 yield from self._excepting(replace(clause, source=source, places=(place,)), end)
 

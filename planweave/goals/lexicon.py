@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -37,7 +37,8 @@ class Lexicon:
     object and a place; "" where the destination decides. away: words -> predicate that shall cease to hold.
     inverse: words -> predicate with swapped arguments. between: words -> predicate of an object and two others. states:
     what "… is open" means; adjectives: predicates of those that "a washed plate" asks for. nouns: synonyms of classes.
-    words: all words of the lexicon.
+    directions: "to the left" -> the predicate of what was moved that way, "" for what no goal can say. words: all words
+    of the lexicon.
     """
 
     english: Mapping[str, Any]
@@ -53,6 +54,7 @@ class Lexicon:
     words: frozenset[str]
     parts: str = ""
     adjectives: frozenset[str] = frozenset()
+    directions: Mapping[Words, str] = field(default_factory=dict)
 
     @property
     def places(self) -> frozenset[Words]:
@@ -135,7 +137,13 @@ def _lexicon(domain: Domain) -> Lexicon:
         frozenset(found),
         str(notes.get("parts", "")),
         frozenset(notes.get("adjectives", ())),
+        _directions(words, notes.get("directions") or {}),
     )
+
+
+def _directions(words: Mapping[str, Any], moved: Mapping[str, str]) -> Mapping[Words, str]:
+    said = {phrase: moved.get(way, "") for way, phrases in words["directions"].items() for phrase in phrases}
+    return _keyed({f"{by} {way}".strip(): named for way, named in said.items() for by in ("", *words["degrees"])})
 
 
 def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from planweave.core.base.errors import GoalError, close_names
 from planweave.core.symbolic.domain import spoken
-from planweave.core.symbolic.world import Literal
+from planweave.core.symbolic.world import PERSON, Literal
 from planweave.core.workflow.question import AmbiguityError
 from planweave.goals.alternatives import MOST_CHOICES, object_question
 from planweave.goals.lexicon import english
@@ -75,8 +75,8 @@ class NounPhrases(Descriptions):
         """
         if phrase.state:
             raise NotCoveredError(f"{phrase.text!r}: whether it is so, or is to be so, is not said")
-        seen_from = (self.domain.extra.get("goals") or {}).get("seen_from", "person")
-        if seen_from != "person" and phrase.text.startswith(("my left", "my right")):
+        seen_from = self.domain.seen_from(self.world)
+        if seen_from not in ("", PERSON) and phrase.text.startswith(("my left", "my right")):
             raise GoalError(f"{phrase.text!r}: left and right are the {seen_from}'s here; say it without 'my'")
         answered = self.clarified.get((phrase.at, phrase.text)) or self._named(phrase)
         if answered and all(n in self.world.by_name and n not in without and not why(n) for n in answered):
@@ -274,7 +274,7 @@ class NounPhrases(Descriptions):
             raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
         if len(fitting) < 2:
             raise self.unclear(f"{phrase.text!r}: there is only {', '.join(fitting)}", phrase, each)
-        seen_from = (self.domain.extra.get("goals") or {}).get("seen_from")
+        seen_from = self.domain.seen_from(self.world)
         if axis != "size" and (not seen_from or (axis == "reach" and seen_from != "robot")):
             raise self.unclear(f"{phrase.text!r}: seen from where is not known here; name the thing", phrase, each)
         if any(self._measure(n, axis) is None for n in fitting):

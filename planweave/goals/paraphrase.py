@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from planweave.core.symbolic.domain import Domain, spoken
-from planweave.core.symbolic.world import Literal
+from planweave.core.symbolic.world import Literal, World
 
 
 def understood(
     domain: Domain,
+    world: World,
     goal: Sequence[Literal],
     notes: Iterable[str] = (),
     before: Sequence[Sequence[Literal]] = (),
@@ -22,12 +23,12 @@ def understood(
     first = "".join(
         f"{word} {_phrases(domain, step)}; " for word, step in zip(("first", *["then"] * len(before)), before)
     )
-    seen_from = (domain.extra.get("goals") or {}).get("seen_from")
+    seen_from = domain.seen_from(world)
     named = {g.predicate for g in (*goal, *(g for step in before for g in step))}
     remarks = list(notes)
-    if named & {"left_of", "right_of"}:
+    if named & {"left_of", "right_of", "moved_left", "moved_right"}:
         remarks.append(f"left and right are the {seen_from}'s")
-    if named & {"front_of", "behind"}:
+    if named & {"front_of", "behind", "moved_to_front", "moved_to_back"}:
         remarks.append(f"in front is nearer to the {seen_from}")
     told = f" ({'; '.join(dict.fromkeys(remarks))})" if remarks else ""
     kept = f"; meanwhile {domain.phrases(keep)}" if keep else ""

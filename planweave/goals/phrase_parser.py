@@ -226,6 +226,8 @@ class PhraseParser:
             word = self._words[end]
             if longest(self._words, end, self._lexicon.places) > 1 and not (end > at and word in self._heads):
                 break
+            if (word,) in self._lexicon.directions and end > at and self._words[end - 1] in self._heads:
+                break  # "push the cube left"
             if word in self._generic:
                 number = word == "one" and end == at and self._word(end + 1) in self._nouns  # "one cube"
                 end += not number

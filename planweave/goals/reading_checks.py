@@ -52,7 +52,7 @@ def checked_reading(domain: Domain, world: World, sentence: str, written: Writte
         return Reading((), "model", answer=_answered(domain, world, goal))
     reading = Reading(tuple(sorted(goal)), "model", before=before, keep=written.keep)
     left = tuple(w for w in written.not_covered if {*_content(words_of(w)[0])})
-    said = understood(domain, reading.goal, notes, before, written.keep)
+    said = understood(domain, world, reading.goal, notes, before, written.keep)
     return replace(reading, understood=said, not_covered=left)
 
 

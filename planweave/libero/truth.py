@@ -16,10 +16,9 @@ from typing import Any
 from planweave.core.base.errors import SceneError
 from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import PERSON, Known, Literal, World, WorldObject
 from planweave.geometry import spatial
 
-FRAME = "person"
 _CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
 _ABOVE = 0.01  # how far from what it rests on an item may seem to be, m
 _MIDDLE = (-0.075, 0.0)  # of the table, as LIBERO's region `table_center` has it
@@ -101,7 +100,7 @@ def completed(domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Li
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
     derived = spatial.derived(spatial.RELATIONS.keys() - {"apart"})
-    return World(domain.name, tuple(objects), frozenset(facts), stamp, FRAME, derived=derived)
+    return World(domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived)
 
 
 def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Literal, ...]:

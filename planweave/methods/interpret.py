@@ -122,15 +122,15 @@ def interpret(
         why = f"{instead()} (the model that could help did not answer: {error})"
     else:
         if by_grammar is not None:
-            return _both(domain, by_grammar, read, agreement)
+            return _both(domain, world, by_grammar, read, agreement)
         refused = isinstance(problem, GoalError)
-        found = _agreed(domain, read, agreement, instead, unclear, reason)
+        found = _agreed(domain, world, read, agreement, instead, unclear, reason)
         if a_question and not found.answer:
             raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
         said = SentenceVocabulary(domain, world).spelled(words)
         doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
         if doubt and not found.answer:
-            _ask_whether(domain, found, f"{doubt}; a model read it otherwise" if refused else doubt)
+            _ask_whether(domain, world, found, f"{doubt}; a model read it otherwise" if refused else doubt)
         notes = _guessed(domain, world, said, found.goal)
         told = f"{found.understood} ({'; '.join(notes)})" if found.goal else ""
         return replace(found, usage=read.replies.usage, understood=told)
@@ -152,14 +152,14 @@ def confirmed(domain: Domain, world: World, sentence: str, reading: Reading, ask
             lambda r: ask(r.messages, comparison_schema()), request, lambda reply: parse_comparison(whole(reply))
         )
     except ModelError as error:
-        _ask_whether(domain, reading, f"the reading could not be confirmed: {error}")
+        _ask_whether(domain, world, reading, f"the reading could not be confirmed: {error}")
         raise
     for _, (adds, loses) in rows[:1]:
         parts = [f"{word}: {', '.join(said)[:200]}" for word, said in (("adds", adds), ("loses", loses)) if said]
         if not parts:
             return replace(reading, usage=reading.usage + replies.usage)
         problem = f"a model finds that the reading {'; '.join(parts)}"
-    _ask_whether(domain, reading, problem or "the reading could not be confirmed")
+    _ask_whether(domain, world, reading, problem or "the reading could not be confirmed")
     return reading
 
 
@@ -171,7 +171,7 @@ def _by_grammar(
         reading = read_sentence(domain, world, sentence, clarifications)
         before = tuple(checked_goal(domain, world, step) for step in reading.before)
         goal = checked_goal(domain, world, reading.goal)
-        words = reading.understood or understood(domain, goal)  # literals in formal notation come without words
+        words = reading.understood or understood(domain, world, goal)  # literals in formal notation come without words
         return replace(reading, goal=goal, before=before, understood=words), None
     except (GoalError, NotCoveredError) as error:
         return None, error
@@ -189,7 +189,7 @@ def _check_sayable(domain: Domain, world: World, words: Words, reason: str, inst
         )
 
 
-def _both(domain: Domain, by_grammar: Reading, read: Readings, agreement: float) -> Reading:
+def _both(domain: Domain, world: World, by_grammar: Reading, read: Readings, agreement: float) -> Reading:
     """The reading of grammar and model where they agree; else a person is asked which is meant."""
     said, votes = read.found.most_common(1)[0] if read.found else (None, 0)
     by_grammar = replace(by_grammar, usage=read.replies.usage)
@@ -202,8 +202,8 @@ def _both(domain: Domain, by_grammar: Reading, read: Readings, agreement: float)
     if votes > agreement * len(read.replies.replies):
         others = [Reading(goal, "model") for goal in said.choices if {*goal} != {*by_grammar.goal}]
         if others := [other] if other.goal and said.kind == "task" else others:
-            _ask_which(domain, [by_grammar, *others], "grammar and model read the sentence differently")
-    _ask_whether(domain, by_grammar, "the model found no such task in the sentence")
+            _ask_which(domain, world, [by_grammar, *others], "grammar and model read the sentence differently")
+    _ask_whether(domain, world, by_grammar, "the model found no such task in the sentence")
     return by_grammar
 
 
@@ -214,15 +214,15 @@ def _without_near(domain: Domain, goal: Sequence[Literal]) -> set[Literal]:
     return {g for g in goal if not (g.positive and g.predicate == notes.get("put_beside") and g.args in beside)}
 
 
-def _ask_whether(domain: Domain, reading: Reading, doubt: str) -> None:
+def _ask_whether(domain: Domain, world: World, reading: Reading, doubt: str) -> None:
     """Raise AmbiguityError: is this what is meant?"""
-    _ask_which(domain, [reading], doubt)
+    _ask_which(domain, world, [reading], doubt)
 
 
-def _ask_which(domain: Domain, read: Sequence[Reading], doubt: str) -> None:
+def _ask_which(domain: Domain, world: World, read: Sequence[Reading], doubt: str) -> None:
     """Raise AmbiguityError with readings to choose from; GoalError where one has more than a goal."""
     ways = " or: ".join(r.understood[:200] or domain.phrases(r.goal) for r in read)
-    raise AmbiguityError(f"{doubt} ({ways}); say it in other words", which_reading(domain, read, "model", doubt))
+    raise AmbiguityError(f"{doubt} ({ways}); say it in other words", which_reading(domain, world, read, "model", doubt))
 
 
 @dataclass(frozen=True)
@@ -307,6 +307,7 @@ def _instead(domain: Domain, world: World, words: Words) -> str:
 
 def _agreed(
     domain: Domain,
+    world: World,
     read: Readings,
     agreement: float,
     instead: Callable[[], str],
@@ -325,11 +326,12 @@ def _agreed(
     if agreed and said.kind == "unclear" and said.choices:
         ways = " or: ".join(domain.phrases(goal) for goal in said.choices)
         message = f"the sentence can be meant in several ways ({ways[:400]}); say which{instead()}"
-        raise AmbiguityError(message, which_reading(domain, [Reading(g, "model") for g in said.choices], "model"))
+        meant = [Reading(goal, "model") for goal in said.choices]
+        raise AmbiguityError(message, which_reading(domain, world, meant, "model"))
     if tasks and not agreed:
         shown = "; or ".join(task.understood[:150] for task in tasks[:2])
         message = f"the model's replies disagree on the goal of the sentence ({shown}){instead()}"
-        raise AmbiguityError(message, which_reading(domain, tasks[:_READINGS], "model", unread))
+        raise AmbiguityError(message, which_reading(domain, world, tasks[:_READINGS], "model", unread))
     problem = "it says that none of the conditions and objects known here is asked for" if read.found else read.problem
     if said.left:
         problem = f"nothing known here says {', '.join(map(repr, said.left))}"

@@ -133,7 +133,7 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
 
 def _rows(domain: Domain, world: World) -> list[str]:
     """How things of one kind stand from left to right and from front to back, where several are seen."""
-    seen_from = (domain.extra.get("goals") or {}).get("seen_from")
+    seen_from = domain.seen_from(world)
     kinds: dict[str, list[tuple[float, float, str]]] = {}
     for thing in world.objects:
         if thing.position is not None and thing.class_name:

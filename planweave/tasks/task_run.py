@@ -29,6 +29,7 @@ from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState
+from planweave.core.workflow.wrapped_body import OriginBody
 from planweave.goals.given_names import naming_question
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
@@ -162,13 +163,17 @@ class TaskRun:
 
     def _reach(self, task: Task, world: World, read: Reading) -> None:
         """Reach the states before the goal in their order, each verified, then the goal; the task ends with that."""
-        for goal in (*read.before, read.goal):
+        goals = (*read.before, read.goal)
+        for goal in goals:
             self._heed_rules(task, world, goal)
-        body: LookingBody = PredictedBody(self.load_domain(world.domain), world) if task.status.dry_run else self.body
+        predicted = PredictedBody(self.load_domain(world.domain), world) if task.status.dry_run else None
+        origins = OriginBody(self.body, world)
+        body: LookingBody = predicted or origins
+        run = self if predicted else replace(self, body=origins)
         for number, step in enumerate(read.before, 1):
             words = self.load_domain(world.domain).phrases(step)
             self._set(task, unmet=world.with_derived(step).unmet(step))
-            finding, message = self._act(task, world, step, body, words)
+            finding, message = run._act(task, world, step, body, words)
             if not finding.confirmed:
                 missing = "; ".join(map(str, finding.unmet or finding.unconfirmed))
                 raise GoalError(
@@ -178,10 +183,11 @@ class TaskRun:
             task.journal.add("step_reached", number=number, goal=[str(g) for g in step])
             self._set(task, reached=number)
             world = body.observe()
-        if isinstance(body, PredictedBody):
-            self._plan(task, world, read.goal, body)
+            origins.begin_anew(world, {*goals[number]} - {g for reached in goals[:number] for g in reached})
+        if predicted is not None:
+            self._plan(task, world, read.goal, predicted)
             return
-        finding, message = self._act(task, world, read.goal, body)
+        finding, message = run._act(task, world, read.goal, body)
         self._conclude(task, finding, message)
 
     def _look_for(self, task: Task) -> None:
@@ -234,13 +240,13 @@ class TaskRun:
             for literal in (*goal, *(g for step in task.known_steps for g in step)):
                 domain.check_literal(literal, world)
             more = task.known_steps, task.known_keep
-            words = understood(domain, goal, (), *more) if any(more) else domain.phrases(goal)
+            words = understood(domain, world, goal, (), *more) if any(more) else domain.phrases(goal)
             return Reading(goal, "given", understood=words, before=task.known_steps, keep=task.known_keep)
         self._set(task, phase="interpreting the goal")
         answers = task.answers
         if chosen := answers.reading:
             goal, *before = (checked_goal(domain, world, step) for step in (chosen.goal, *chosen.before))
-            words = understood(domain, goal, ("chosen by a person",), before, chosen.keep)
+            words = understood(domain, world, goal, ("chosen by a person",), before, chosen.keep)
             return replace(chosen, goal=goal, before=tuple(before), understood=words)
         sentence = answers.sentence or task.status.sentence
         named = naming_question(domain, world, sentence, self.spoken_of(task), answers.clarifications)

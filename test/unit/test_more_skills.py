@@ -19,7 +19,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import Action, Literal
 
 TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
 
@@ -93,6 +93,43 @@ def test_beside_and_between(make_bench):
     assert "between(red_cube, tray, blue_cube)" in run(
         bench, "grasp(red_cube)", "place_between(red_cube, blue_cube, tray)"
     )
+
+
+@pytest.mark.parametrize(
+    ("way", "predicate", "along"),
+    [
+        ("left", "moved_left", (0, 1)),
+        ("right", "moved_right", (0, -1)),
+        ("to_front", "moved_to_front", (-1, 0)),
+        ("to_back", "moved_to_back", (1, 0)),
+    ],
+)
+def test_put_down_farther_to_a_side_than_it_was(make_bench, way, predicate, along):
+    bench = make_bench()
+    was = bench.world.shown["red_cube"].position
+    outcomes = [bench.body.execute(Action.parse(a)) for a in ("grasp(red_cube)", f"place_farther_{way}(red_cube)")]
+    assert [o.code for o in outcomes] == [Code.SUCCESS] * 2, outcomes[-1].message
+    by = np.subtract(bench.world.shown["red_cube"].position, was)[:2]
+    assert by @ along == pytest.approx(0.1, abs=0.04) and abs(by @ along[::-1]) < 0.04
+    assert outcomes[-1].world.holds(Literal(predicate, ("red_cube",)))
+
+
+def test_put_down_nearer_to_a_thing(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)", "place_nearer_to(red_cube, blue_cube)")
+    here, there = (bench.world.shown[n].position for n in ("red_cube", "blue_cube"))
+    assert math.dist(here, there) < math.dist((0.45, 0.0, 0.025), there) - 0.03
+    bench.world.show(cube("red_cube", 0.5, -0.13), cube("blue_cube", 0.5, -0.2))
+    run(bench, "grasp(red_cube)")
+    message = fails(bench, "place_nearer_to(red_cube, blue_cube)", Code.PLANNING_FAILED)
+    assert "no room for red_cube at a place nearer to blue_cube" in message
+
+
+def test_what_was_put_down_farther_and_rolled_back_is_no_success(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.45, 0.0)
+    fails(bench, "place_farther_left(red_cube)", Code.GRASP_LOST)
 
 
 def test_no_room_beside_or_between(make_bench):

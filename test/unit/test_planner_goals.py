@@ -241,6 +241,9 @@ def test_a_round_of_sides_is_refused_and_neighbours_are_not():
     assert checked_goal(DOMAIN, BLOCKS, both("near"))
 
 
+FARTHER = {f"place_farther_{way}" for way in ("left", "right", "to_front", "to_back")}
+
+
 @pytest.mark.parametrize(
     ("sentence", "actions"),
     [
@@ -248,13 +251,15 @@ def test_a_round_of_sides_is_refused_and_neighbours_are_not():
         ("Put the cube LEFT OF the tray", {"place_left_of", "place_right_of"}),
         ("what is behind it goes in front", {"place_in_front_of", "place_behind"}),
         ("place it in-between them, then hand it over", {"place_between", "hand_over"}),
-        ("shove it out of the way, please", {"push_aside"}),
+        ("shove it out of the way, please", {"push_aside", *FARTHER}),
+        ("move the cube slightly to the right", FARTHER),
+        ("move the cube towards the tray", {"place_nearer_to"}),
     ],
 )
 def test_a_model_is_offered_what_the_sentence_has_words_for(sentence, actions):
     less = offered(DOMAIN, sentence)
     special = {"place_left_of", "place_right_of", "place_in_front_of", "place_behind", "place_between"}
-    special |= {"push_aside", "hand_over"}
+    special |= {"push_aside", "hand_over", "place_nearer_to", *FARTHER}
     assert special & set(less.actions) == actions and set(DOMAIN.actions) - special <= set(less.actions)
     assert less.predicates["handed_over"].goal == ("hand_over" in actions) and less.predicates["in"].goal
 

@@ -33,6 +33,7 @@ from planweave.llm.names import Mender, SpellingSimilarity
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import MAX_GROUND, choice_schema, ground_actions, plan_schema, step_schema
 from planweave.methods import prompting
+from planweave.methods.action_filter import offered
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 DOMAIN = Domain.load("tabletop")
@@ -142,8 +143,9 @@ def test_prompts_of_other_packages_are_given_by_their_path(tmp_path):
 
 
 def test_plan_schema_lists_what_the_types_allow():
-    allowed = plan_schema(DOMAIN, BLOCKS, max_steps=7)["properties"]["plan"]
-    assert allowed["maxItems"] == 7 and allowed["items"]["enum"] == [str(a) for a in ground_actions(DOMAIN, BLOCKS)]
+    domain = offered(DOMAIN, "put it there")
+    allowed = plan_schema(domain, BLOCKS, max_steps=7)["properties"]["plan"]
+    assert allowed["maxItems"] == 7 and allowed["items"]["enum"] == [str(a) for a in ground_actions(domain, BLOCKS)]
     for call in allowed["items"]["enum"]:
         DOMAIN.check_action(Action.parse(call), BLOCKS)
     assert "place_in(red_cube, plate)" not in allowed["items"]["enum"]

@@ -273,7 +273,7 @@ def test_a_chosen_reading_is_followed_with_its_steps_and_what_it_keeps(watch, ch
     read = [Reading((end, kept), "model", before=((step,),), keep=(kept,)), Reading((end,), "model")]
 
     def unclear(sentence, world, clarifications=(), task_id=""):
-        raise AmbiguityError("unclear", which_reading(DOMAIN, read, "model"))
+        raise AmbiguityError("unclear", which_reading(DOMAIN, world, read, "model"))
 
     there.manager._task_run.planner.interpret_goal = unclear
     task = there.manager.submit("the banana by way of the plate")

@@ -13,7 +13,7 @@ from benchmarks.sentence_set import judged, sentences, world_of
 from benchmarks.sentences import read
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Known, Literal, WorldObject
+from planweave.core.symbolic.world import PERSON, Known, Literal, WorldObject
 from planweave.core.workflow.question import AmbiguityError
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import english, lexicon
@@ -406,7 +406,8 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
         ("blocks", "stelle den roten wuerfel in die linke schale", "only English is read"),
         ("blocks", "stelle den grünen würfel hin", "only English is read"),
         ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
-        ("blocks", "push the red cube a bit to the right", "says no place"),
+        ("blocks", "put the red cube a bit to the right", "says no place"),
+        ("blocks", "push the red cube all the way to the right", "says no place"),
         ("blocks", "put the purple cylinder upright", "says no place"),
         ("flat", "use the sofa to heat the salmon", "nothing is heated in or on sofa"),
         ("flat", "use the light switch 17 to turn on the light switch 17", "what is done with"),
@@ -616,7 +617,7 @@ def test_a_refusal_names_the_nearest_sentence_of_what_was_said(text, nearest):
         ("the bowl in the middle", "bowl_2"),
         ("the bowl at the back", "bowl_3"),
         ("the bowl at the front", "bowl_1"),
-        ("the nearest bowl", None),  # to whom?
+        ("the nearest bowl", "bowl_1"),
         ("the top bowl", None),
     ],
 )
@@ -644,6 +645,12 @@ def row_of_bowls(*depths):
         for o in world.objects
     )
     return replace(world, objects=things)
+
+
+def test_what_is_nearest_to_a_person_is_not_known():
+    world = replace(row_of_bowls(0.0, 0.05, 0.1), frame=PERSON)
+    assert goal_of(Domain.load("kitchen"), world, "put the nearest bowl on the plate") is None
+    assert goal_of(Domain.load("kitchen"), world, "put the left bowl on the plate")
 
 
 @pytest.mark.parametrize("noun", ["cabinet", "wooden cabinet", "drawer"])

@@ -17,7 +17,7 @@ from planweave.core.checks.validation import Validator
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, needed_predicates
-from planweave.core.symbolic.world import Action, World, WorldObject
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.geometry import spatial
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.scene_questions import answer
@@ -79,6 +79,27 @@ def test_in_front_is_nearer_to_the_robot():
     held = literals("front_of(near, far); behind(far, near); not front_of(far, near); not behind(near, far)")
     assert not world(near, far).unmet(held)
     assert not world(near, cube("far", 0.5, 0.2)).holds(held[0]), "rather beside it"
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "holding"),
+    [
+        (0.31, 0.5, {"moved_left"}),
+        (0.21, 0.5, set()),
+        (0.25, 0.54, {"moved_left", "nearer"}),
+        (0.09, 0.51, {"moved_right"}),
+        (0.23, 0.44, {"moved_to_front"}),
+        (0.2, 0.6, {"moved_to_back", "nearer"}),
+    ],
+)
+def test_moved_from_where_it_was(y, x, holding):
+    before = world(cube("a", 0.5, 0.2), cube("b", 0.8, 0.2))
+    now = replace(world(cube("a", x, y), cube("b", 0.8, 0.2)), origins=before.taken("a", "b").origins)
+    asked = {f"moved_{way}": ("a",) for way in ("left", "right", "to_front", "to_back")} | {"nearer": ("a", "b")}
+    assert {name for name, args in asked.items() if now.holds(Literal(name, args))} == holding
+    assert not any(before.holds(Literal(name, args)) for name, args in asked.items()), "nobody knows from where"
+    held = replace(now, facts=now.facts | {Literal("holding", ("a",))})
+    assert not any(held.holds(Literal(name, args)) for name, args in asked.items())
 
 
 def test_only_what_a_goal_asks_for_is_listed():

@@ -4,7 +4,7 @@ asked for a picture. Nothing is published, tracked or waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,6 +51,7 @@ class LookedWorld:
         self._joints = joints
         self._look, self._kinematics, self._gripper, self._ground = look, kinematics, gripper, ground
         self._held: Held | None = None
+        self._taken: Mapping[str, tuple[float, float, float]] = {}
         self._moved = False
         self._seen = look()
         self._things = {t.name: t for t in self._seen.things}
@@ -90,7 +91,8 @@ class LookedWorld:
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
         """Look; the look's stamp."""
-        self._seen = self._look()
+        seen = self._look()
+        self._seen = replace(seen, world=replace(seen.world, origins=self._taken))
         held = self._held.thing.name if self._held is not None else ""
         self._things = {t.name: t for t in self._seen.things if t.name != held}
         self._moved = False
@@ -105,6 +107,9 @@ class LookedWorld:
 
     def grasped(self, held: Held) -> None:
         """The gripper holds an object."""
+        if self._held is None:
+            world = self._seen.world.taken(held.thing.name)
+            self._seen, self._taken = replace(self._seen, world=world), world.origins
         self._held = held
         self._things.pop(held.thing.name, None)
 

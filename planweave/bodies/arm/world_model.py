@@ -301,6 +301,7 @@ class WorldModel:
     def grasped(self, held: Held) -> None:
         """The gripper holds an object."""
         with self._changed:
+            self._world = self._world.taken(held.thing.name)
             self._held, self._gripped = held, None
             self._contents.drop(held.thing.name)
             self._things.pop(held.thing.name, None)

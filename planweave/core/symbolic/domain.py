@@ -19,7 +19,7 @@ from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_doma
 from planweave.core.symbolic.domain_notes import NotesSource, check_notes, sayable
 from planweave.core.symbolic.rules import Rule
 from planweave.core.symbolic.schemas import ActionSchema, InverseRule, Predicate
-from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import PERSON, Action, Known, Literal, World, WorldObject
 
 Said = TypeVar("Said", Action, Literal)
 
@@ -230,6 +230,10 @@ class Domain:
         for parameter, arg in zip(parameters, thing.args):
             template = template.replace("{" + parameter.name[1:] + "}", spoken(arg))
         return template
+
+    def seen_from(self, world: World) -> str:
+        """Whose left, right and front are those of a world; "" where nothing says it."""
+        return PERSON if world.frame == PERSON else str((self.extra.get("goals") or {}).get("seen_from", ""))
 
     def told(self, message: str) -> str:
         """A body's message in words for people, by the expressions under `told` of the domain's YAML file."""

@@ -14,6 +14,8 @@ from planweave.core.base.errors import ParseError
 from planweave.core.base.names import SYMBOL_FORM, is_symbol
 
 MAX_OBJECTS = 5_000
+PERSON = "person"
+"""The frame of a world as a person opposite the robot sees it: x away from them, y to their left."""
 _CALL = re.compile(r"\s*(\w[\w-]*)\s*(?:\(\s*([^()]*?)\s*\))?\s*\Z")
 
 
@@ -141,6 +143,9 @@ class World:
     actions_off: actions of the domain that the body refuses. No plan may contain them.
 
     values: of the functions that costs of actions depend on.
+
+    origins: where objects were (m) before what is looked at now, for relations to that: at the start of a task, or when
+    the arm took them. Not sent in messages.
     """
 
     domain: str
@@ -154,6 +159,7 @@ class World:
     derived: Mapping[str, Derivation] = field(default_factory=dict, hash=False)
     actions_off: frozenset[str] = frozenset()
     values: tuple[tuple[Literal, float], ...] = ()
+    origins: Mapping[str, tuple[float, float, float]] = field(default_factory=dict, hash=False)
 
     @cached_property
     def by_name(self) -> dict[str, WorldObject]:
@@ -251,6 +257,11 @@ class World:
         if not known:
             return Knowledge(Known.SENSED, self.stamp)
         return min(known, key=lambda k: (k.how, float("-inf") if k.since is None else k.since))
+
+    def taken(self, *names: str) -> World:
+        """The same world with these objects' places as their origins."""
+        places = {n: place for n in names if n in self.by_name and (place := self.by_name[n].position) is not None}
+        return replace(self, origins=places)
 
     def all_seen(self) -> World:
         """The same world with every object marked as seen, as reported by an omniscient body."""

@@ -17,6 +17,7 @@ from planweave.bodies.arm.skills.grasp import grasp, grasp_by
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
+from planweave.geometry.spatial import MOVED
 
 _TURNS = {
     "left_of": math.pi / 2,
@@ -24,6 +25,7 @@ _TURNS = {
     "front_of": math.pi,
     "behind": 0.0,
 }  # from x, beside the robot
+_AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -99,11 +101,17 @@ def _beside(context: SkillContext, name: str, target: str, relation: str, where:
     turn = _TURNS[relation] + (0.0 if context.settings.left > 0 else math.pi)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
-            return solid_placement.beside_solid(item, thing, turn, others, context.ground)
-        return spots.beside(item, thing, turn, others, context.world.places)
+        return _spots_beside(context, item, thing, turn, others)
 
     put_down(context, name, where, free_spots, Literal(relation, (name, target)))
+
+
+def _spots_beside(
+    context: SkillContext, item: Thing, thing: Thing, turn: float, others: list[Thing]
+) -> Iterable[spots.Spot]:
+    if item.solid is not None:
+        return solid_placement.beside_solid(item, thing, turn, others, context.ground)
+    return spots.beside(item, thing, turn, others, context.world.places)
 
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
@@ -112,6 +120,36 @@ def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
     if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
         grasp(context, name)
     place_in_front_of(context, name, target)
+
+
+def place_farther(predicate: str, turn: float, context: SkillContext, name: str) -> None:
+    """Place the held item to a side of where it was taken. turn: the side, rad from x, as in `_TURNS`."""
+    turn += 0.0 if context.settings.left > 0 else math.pi
+    put_down(context, name, "that side of where it was", _away(context, name, turn), Literal(predicate, (name,)))
+
+
+def place_nearer_to(context: SkillContext, name: str, target: str) -> None:
+    """Place the held item nearer to an object than where it was taken."""
+    there, was = context.thing(target).position[:2], context.held(name).thing.position[:2]
+    farthest = math.dist(there, was) - 1.2 * MOVED
+    away = _away(context, name, math.atan2(there[1] - was[1], there[0] - was[0]))
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return (spot for spot in away(item, others) if math.dist((spot.x, spot.y), there) <= farthest)
+
+    put_down(context, name, f"a place nearer to {target}", free_spots, Literal("nearer", (name, target)))
+
+
+def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
+    """Free spots in a direction (rad from x) from where the held item was taken, the near ones first."""
+    was = context.held(name).thing
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        for far in _AWAY:
+            gone = replace(was, size=(2 * far, 2 * far, was.size[2]), solid=None)
+            yield from _spots_beside(context, item, gone, turn, others)
+
+    return free_spots
 
 
 def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
