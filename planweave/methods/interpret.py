@@ -16,6 +16,7 @@ from typing import Any
 
 from planweave.core.base.errors import GoalError, ModelError, NoModelError
 from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.core.workflow.reading import Reading
@@ -34,7 +35,6 @@ from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import parse_comparison, parse_reading
 from planweave.llm.replies import ask_until_read, whole
 from planweave.llm.schema import comparison_schema, reading_schema
-from planweave.methods.action_filter import offered
 from planweave.methods.prompting import Messages, confirm_messages, goal_messages
 
 MAX_SENTENCE = 2000  # characters
@@ -253,7 +253,7 @@ class Readings:
 
 def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World | None = None) -> Readings:
     """Ask a model what a sentence means, once more where no reply can be read; raises ModelError."""
-    seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
+    seen, sayable = shown or world, without(domain, world.actions_off)
     schema = reading_schema(sayable, max_literals=MAX_LITERALS)
 
     def read(reply: ChatReply) -> Said:

@@ -149,7 +149,11 @@ def _rows(domain: Domain, world: World) -> list[str]:
             spread = 100 * (along[-1][0] - along[0][0])
             rows.append(f"{way}, over {spread:.0f} cm: {', '.join(name for _, name in along)}")
         lines += [f"- each {kind} {'; '.join(rows)}"] if len(of) > 1 else []
-    return [f"How they stand, left and front being the {seen_from}'s:", *lines] if lines else []
+    return (
+        [f"How they stand as the {seen_from} sees them, the front being nearer to the {seen_from}:", *lines]
+        if lines
+        else []
+    )
 
 
 def actions_text(domain: Domain, without: Collection[str] = ()) -> str:

@@ -29,7 +29,7 @@ from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState
-from planweave.core.workflow.wrapped_body import OriginBody
+from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.goals.given_names import naming_question
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
@@ -66,7 +66,7 @@ class TaskRun:
     """
 
     planner: Planner
-    body: LookingBody
+    body: CompletedBody
     make: Callable[[str], Method]
     changed: Callable[[Task], None]
     end: Callable[..., None]
@@ -167,9 +167,9 @@ class TaskRun:
         for goal in goals:
             self._heed_rules(task, world, goal)
         predicted = PredictedBody(self.load_domain(world.domain), world) if task.status.dry_run else None
-        origins = OriginBody(self.body, world)
-        body: LookingBody = predicted or origins
-        run = self if predicted else replace(self, body=origins)
+        acting = self.body.since(world)
+        body: LookingBody = predicted or acting
+        run = self if predicted else replace(self, body=acting)
         for number, step in enumerate(read.before, 1):
             words = self.load_domain(world.domain).phrases(step)
             self._set(task, unmet=world.with_derived(step).unmet(step))
@@ -183,7 +183,7 @@ class TaskRun:
             task.journal.add("step_reached", number=number, goal=[str(g) for g in step])
             self._set(task, reached=number)
             world = body.observe()
-            origins.begin_anew(world, {*goals[number]} - {g for reached in goals[:number] for g in reached})
+            acting.begin_anew(world, {*goals[number]} - {g for reached in goals[:number] for g in reached})
         if predicted is not None:
             self._plan(task, world, read.goal, predicted)
             return

@@ -8,7 +8,9 @@ import planweave as pw
 from planweave.core.checks.blocking import resolution_actions
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.transition import Transition, completed
+from planweave.core.symbolic.world import Known, WorldObject
 from planweave.core.workflow.wrapped_body import CompletedBody
+from planweave.geometry import spatial
 
 LAMPS = """(define (domain lamps)
  (:requirements :strips :typing :derived-predicates :negative-preconditions)
@@ -92,6 +94,28 @@ def test_a_task_reaches_a_derived_goal_on_bodies_that_do_not_know_of_it(lamps):
             assert pw.run(body=body, method="classical", model="none", goal=goal, timeout=20).success
         assert CompletedBody(body, lambda name: lamps).observe().holds(pw.Literal("lit", ("a",)))
     assert pw.SymbolicBody(lamps, world).execute(pw.Action("shoot", ("a",))).code is pw.Code.PRECONDITION_UNMET
+
+
+def test_a_task_knows_where_things_were_when_it_began():
+    table = pw.Domain.load("tabletop")
+
+    def at(y):
+        cube = WorldObject("a", "item", "cube", {}, (0.5, y, 0.025), None, (0.05, 0.05, 0.05), Known.SEEN)
+        return pw.World("tabletop", (cube,), derived=spatial.derived(table.predicates))
+
+    class Moved(pw.SymbolicBody):
+        there = at(0.1)
+
+        def observe(self, revision=0):
+            return self.there
+
+    left, moved = pw.Literal("moved_left", ("a",)), Moved(table, at(0.1))
+    whole = CompletedBody(moved, lambda name: table)
+    task = whole.since(whole.observe())
+    moved.there = at(0.2)
+    assert task.observe().holds(left) and not whole.observe().holds(left)
+    task.begin_anew(task.observe(), [left])
+    assert not task.observe().holds(left) and task.observe().holds(left.negated())
 
 
 def test_a_blocking_condition_is_resolved_by_what_it_follows_from(lamps):

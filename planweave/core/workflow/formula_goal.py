@@ -47,5 +47,5 @@ class FormulaGoalBody(CompletedBody):
             constants=tuple(dict.fromkeys((*domain.constants, *named))),
         )
 
-    def _changed(self, world: World) -> World:
-        return super()._changed(world.with_derived(goal_atoms(self.domain, world, self._formula)))
+    def _completed(self, world: World) -> World:
+        return super()._completed(world.with_derived(goal_atoms(self.domain, world, self._formula)))

@@ -32,57 +32,50 @@ class WrappedBody:
         return self._body.execute(action, **options)
 
 
-class ChangedWorlds(WrappedBody):
-    """A body whose worlds a subclass changes. `begin` and `stop` are the other body's, where it has them
-    (planweave.core.workflow.ports.StoppableBody).
+class CompletedBody(WrappedBody):
+    """A body whose worlds have the constants of their domain, what its derived predicates follow from the rest, and
+    where things were when a task began (`since`).
+
+    `begin` and `stop` are the other body's, where it has them (planweave.core.workflow.ports.StoppableBody).
     """
+
+    def __init__(self, body: LookingBody, load_domain: Callable[[str], Domain]) -> None:
+        super().__init__(body)
+        self._load_domain = load_domain
+        self._origins: dict[str, tuple[float, float, float]] = {}
+
+    def since(self, before: World) -> CompletedBody:
+        """The same body for a task that began in a world."""
+        body = CompletedBody(self._body, self._load_domain)
+        body._origins = dict(before.taken(*before.by_name).origins)
+        return body
+
+    def begin_anew(self, now: World, goal: Iterable[Literal]) -> None:
+        """From now on what some literals say of things is meant from where these are now."""
+        self._origins |= now.taken(*(g.args[0] for g in goal if g.args)).origins
 
     def __getattr__(self, name: str) -> Any:  # begin and stop: one that cannot be stopped has neither
         return getattr(self._body, name)
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.core.workflow.ports.Body."""
-        return self._changed(self._body.observe(revision))
+        return self._completed(self._body.observe(revision))
 
     def look(self, seconds: float) -> Look:
         """See planweave.core.workflow.ports.LookingBody."""
         look = self._body.look(seconds)
-        world = self._changed(look.world)
+        world = self._completed(look.world)
         return look if world is look.world else replace(look, world=world)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
         """See planweave.core.workflow.ports.Body."""
         outcome = self._body.execute(action, **options)
-        world = self._changed(outcome.world)
+        world = self._completed(outcome.world)
         return outcome if world is outcome.world else replace(outcome, world=world)
 
-    def _changed(self, world: World) -> World:
-        raise NotImplementedError
-
-
-class OriginBody(ChangedWorlds):
-    """A body whose worlds know where things were in an earlier one."""
-
-    def __init__(self, body: LookingBody, before: World) -> None:
-        super().__init__(body)
-        self._origins = before.taken(*before.by_name).origins
-
-    def begin_anew(self, now: World, goal: Iterable[Literal]) -> None:
-        """From now on what some literals say of things is meant from where these are now."""
-        self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
-
-    def _changed(self, world: World) -> World:
-        return replace(world, origins=self._origins)
-
-
-class CompletedBody(ChangedWorlds):
-    """A body whose worlds have the constants of their domain, and what its derived predicates follow from the rest."""
-
-    def __init__(self, body: LookingBody, load_domain: Callable[[str], Domain]) -> None:
-        super().__init__(body)
-        self._load_domain = load_domain
-
-    def _changed(self, world: World) -> World:
+    def _completed(self, world: World) -> World:
+        if self._origins:
+            world = replace(world, origins=dict(self._origins))
         try:
             domain = self._load_domain(world.domain)
         except PlanweaveError:  # raised again where the domain is needed

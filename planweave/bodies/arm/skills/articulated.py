@@ -152,10 +152,11 @@ def _is_known(context: SkillContext, name: str) -> bool:
 
 
 def _comes_into_view(context: SkillContext, name: str) -> bool:
-    """Whether a look from now on shows a part; where the arm is in the way, from where it observes."""
+    """Whether a look from now on shows a part; where the arm is in the way, from where it observes, or from home."""
     if _is_in_view(context, name):
         return True
-    context.go_observe()
+    away = context.settings.observe or context.scene.robot.home
+    context.go_to(away, ("retreating", 0.8), ("retreating", 0.85))
     return _is_in_view(context, name)
 
 
