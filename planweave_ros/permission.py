@@ -90,7 +90,7 @@ class Permission:
 
     def problem(self, action: Action, task_id: str, approval: str) -> str:
         """Why the action may not be executed; "" where a person approved it."""
-        if not approval:
+        if not approval and not task_id:
             return "it is not part of an approved plan: send a task to feedback_node, and answer: planweave approve"
         servers = self._node.count_services(self._name)
         if servers != 1:

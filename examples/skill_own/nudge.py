@@ -19,7 +19,7 @@ def nudge(context, name):
     x, y, z = item.position
     beside = downwards(x, y - item.size[1] / 2 - BEHIND, z + 0.01, 0.0)
     with context.mover.thinking("planning", 0.0):
-        context.mover.look_around()
+        context.mover.update_scene()
         context.scene.set_opening(0.0)
         start = context.arm.state().positions
         for low in kinematics.ranked(beside, start):

@@ -104,6 +104,8 @@ class TreePlanner(PaperMode):
                 episode.journal.add("unreadable", message=str(error))
                 return
             received += more
+            if not plans and not more and attempt:  # there are no others: what went wrong with these stays the message
+                return
             if not plans:
                 episode.tell(message=f"none of the {received} sampled plans passes the check")
                 if not more:

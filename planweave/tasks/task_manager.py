@@ -428,7 +428,7 @@ class TaskManager:
     def confirm(self, task_id: str, token: str, action: Action | None) -> str:
         """Name of the person who approved the action of a token; raises GoalError where it was not approved."""
         task = self._running
-        if action is None or task is None or task.status.task_id != task_id or not token:
+        if action is None or task is None or task.status.task_id != task_id:
             raise GoalError(f"no task {task_id!r} that could send {action} runs")
         if task.approval is None:
             raise GoalError("the body requires approved actions, but feedback_node's require_approval is not set")

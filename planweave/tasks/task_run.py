@@ -175,11 +175,8 @@ class TaskRun:
             self._set(task, unmet=world.with_derived(step).unmet(step))
             finding, message = run._act(task, world, step, body, words)
             if not finding.confirmed:
-                missing = "; ".join(map(str, finding.unmet or finding.unconfirmed))
-                raise GoalError(
-                    f"step {number} of {len(read.before) + 1} was not reached ({words}): "
-                    + "; ".join(filter(None, [missing, message]))
-                )
+                self._conclude(task, finding, message, f"step {number} of {len(goals)} ({words}): ")
+                return
             task.journal.add("step_reached", number=number, goal=[str(g) for g in step])
             self._set(task, reached=number)
             world = body.observe()
@@ -367,7 +364,11 @@ class TaskRun:
             episode.fallback = True
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
-            self._run_method(self.make, self.fallback, episode)
+            try:
+                self._run_method(self.make, self.fallback, episode)
+            except NoPlanError as error:  # it does not say why the method before it failed
+                error.args = (f"{error}; before that: {reason}",)
+                raise
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
@@ -469,8 +470,10 @@ class TaskRun:
         self._set(task, unmet=finding.unmet)
         return finding
 
-    def _conclude(self, task: Task, finding: GoalCheck, message: str) -> None:
-        """Set the final state; success requires the goal to hold in a look that began after all motion had ended."""
+    def _conclude(self, task: Task, finding: GoalCheck, message: str, step: str = "") -> None:
+        """Set the final state; success requires the goal to hold in a look that began after all motion had ended. step:
+        the state to be reached first, where it was not.
+        """
         if finding.confirmed:
             seen = ["the goal holds, as observed", *finding.inferred, message]
             self.end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
@@ -480,14 +483,14 @@ class TaskRun:
             blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)
             failed = task.episode.failed if task.episode is not None else None
             code = failed.code.name.lower() if failed is not None else "not_reached"
-            self.end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])), code)
+            self.end(task, TaskState.FAILED, step + ". ".join(filter(None, [missing, message, blind])), code)
         else:
             why = "; ".join(finding.unconfirmed)
             what = "holds" if finding.unmet else "was reached"  # as last known it does not hold; it does, but unseen
             self.end(
                 task,
                 TaskState.NOT_CONFIRMED,
-                f"it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+                f"{step}it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
                 "not_confirmed",
             )
 

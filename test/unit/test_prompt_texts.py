@@ -332,7 +332,7 @@ def test_a_reader_is_told_what_things_allow_and_how_those_of_a_kind_stand():
         r"- each plate from left to right, over \d+ cm: plate_1, plate_2; from front to back, over \d+ cm: plate_2, pl"
     )
     assert re.search(rows, system)
-    assert "left and front being the person's" in system
+    assert "as the person sees them, the front being nearer to the person" in system
     assert "How they stand" not in goal_messages(*world_of("flat"), "open the fridge")[0]["content"]
 
 

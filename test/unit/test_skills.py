@@ -313,10 +313,10 @@ def test_the_hand_leaves_what_was_measured_into_it_before_it_goes_on(bench, deep
         k / 1000
         for k in range(150)
         if not bench.world.show(cube("wall", hand[0], hand[1] + 0.2 - k / 1000, hand[2] + 0.04, 0.1))
-        and (bench.skills.mover.look_around() or bench.skills.context.scene.contact(bench.arm.q, -0.001))
+        and (bench.skills.mover.update_scene() or bench.skills.context.scene.contact(bench.arm.q, -0.001))
     )
     bench.world.show(cube("wall", hand[0], hand[1] + 0.2 - side - deep, hand[2] + 0.04, 0.1))
-    bench.skills.mover.look_around()
+    bench.skills.mover.update_scene()
     start = bench.arm.q.copy()
     assert bench.skills.context.scene.contact(start, -0.003)
     bench.skills.mover.rise_if_close()

@@ -49,7 +49,8 @@ def test_what_comes_later_is_not_begun_where_a_state_was_not_reached():
     body = SymbolicBody(WORLD, {"grab_and_putin(a, tray)": [(Code.NO_GRASP, "it fell")] * 9})
     task = done(Reading(IN_BOWL, "grammar", before=(IN_TRAY,)), body)
     assert task.status.state is TaskState.FAILED
-    assert "step 1 of 2 was not reached (the a is in the tray)" in task.status.message
+    assert task.status.code == "no_grasp"
+    assert "step 1 of 2 (the a is in the tray): the a is not in the tray" in task.status.message
     assert task.status.reached == 0 and "grab_and_putin(a, bowl)" not in body.done
 
 

@@ -72,7 +72,7 @@ class Mover:
         finally:
             self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
 
-    def look_around(self) -> None:
+    def update_scene(self) -> None:
         """Update the planning scene."""
         things, state = self.world.things(), self.arm.state()
         self.scene.update(things)

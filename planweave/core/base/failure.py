@@ -23,6 +23,7 @@ class Code(enum.IntEnum):
     SAFETY_STOP = 12
 
 
-#: Failures after which the same action may succeed in the same world: the gripper slipped, sampling found no path in
-#: time, the controller gave up. All others come again until something else is done.
+#: Failures after which a method may try the same action again in the same world: the gripper closed on nothing,
+#: sampling found no path in time, the controller aborted, the time was over. All others come again until something else
+#: is done; after GRASP_LOST the thing lies elsewhere.
 TRANSIENT = frozenset({Code.NO_GRASP, Code.PLANNING_FAILED, Code.CONTROL_FAILED, Code.TIMEOUT})

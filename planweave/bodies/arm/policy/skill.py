@@ -71,13 +71,13 @@ class PolicySkill:
                 except PolicyError as error:
                     raise SkillFailureError(Code.CONTROL_FAILED, str(error)) from None
             with context.mover.thinking("checking the policy's steps", 0.2):
-                context.mover.look_around()
+                context.mover.update_scene()
                 steps = steps_of(contract, actions, state.positions, context.arm.safety)
             moved = _make(context, steps, _touched(context, action.args))
             still = 0 if moved else still + 1
             if not unmet(facts, context.world.world()):
                 break
-        context.mover.look_around()
+        context.mover.update_scene()
         context.mover.rise_if_close()
 
 

@@ -260,7 +260,7 @@ def _plan(
     mover, planner = context.mover, context.reaching.planner
     blocked = "it is out of reach"
     with mover.thinking("planning", 0.0):
-        mover.look_around()
+        mover.update_scene()
         mover.rise_if_close()
         start = context.arm.state().positions
         found: list[tuple[float, Array, _Motion]] = []
@@ -276,7 +276,7 @@ def _plan(
                     blocked = way or blocked
             if len(found) >= _ENOUGH:
                 break
-        mover.look_around()
+        mover.update_scene()
         for _, pose, motion in sorted(found, key=lambda row: row[0])[:_PLANS]:
             context.scene.set_opening(motion.opening)
             try:

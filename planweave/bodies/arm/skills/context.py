@@ -180,7 +180,7 @@ class SkillContext:
         if np.abs(self.arm.state().positions - goal).max() < _THERE:
             return
         with self.mover.thinking(*planning):
-            self.mover.look_around()
+            self.mover.update_scene()
             self.mover.rise_if_close()
             path = self.mover.plan_to(goal)
         self.mover.move(path, *moving, watch=self.carrying())

@@ -33,7 +33,7 @@ def grasp_by(context: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
     """Grasp an item by one of these grasps, and lift it; raises as `grasp`."""
     thing = context.thing(name)
     with context.mover.thinking("planning", 0.1):
-        context.mover.look_around()
+        context.mover.update_scene()
         context.mover.rise_if_close()
         approach = context.reaching.best_grasp(thing, grasps, context.arm.state().positions)
     try:
@@ -50,7 +50,7 @@ def _approach(context: SkillContext, name: str) -> Approach:
     while True:
         thing = context.thing(name)
         with context.mover.thinking("planning", 0.0):
-            context.mover.look_around()
+            context.mover.update_scene()
             context.mover.rise_if_close()
             try:
                 start = context.arm.state().positions
@@ -125,7 +125,7 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
         )
     context.world.grasped(held_in(grasp, thing, context.reaching.kinematics.forward(state.positions), width))
     with mover.thinking("lifting", 0.7):
-        mover.look_around()
+        mover.update_scene()
         touching += context.touched_by_held()
         lift = context.reaching.to_lift(thing, approach.line, touching)
     mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())

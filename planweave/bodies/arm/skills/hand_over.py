@@ -29,7 +29,7 @@ def hand_over(context: SkillContext, name: str) -> None:
     """
     held, mover, settings = context.held(name), context.mover, context.settings
     with mover.thinking("planning", 0.0):
-        mover.look_around()
+        mover.update_scene()
         mover.rise_if_close()
         path = _path(context)
     try:

@@ -212,7 +212,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
         others = list(context.world.things())
         there = list(free_spots(back.placed, others))
         grasps = regrasp_planning.grasps_for(context.reaching, back.placed, others, there, back.line[0])
-        context.mover.look_around()
+        context.mover.update_scene()
     if not grasps:
         return False
     _lower(context, name, back, "the ground")
@@ -224,7 +224,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
 def _to_place(context: SkillContext, name: str, where: str, free_spots: FreeSpots, rise: float = 0.0) -> Approach:
     held, mover = context.held(name), context.mover
     with mover.thinking("planning", 0.0):
-        mover.look_around()
+        mover.update_scene()
         mover.rise_if_close()
         spots_there = free_spots(held.thing, list(context.world.things()))
         return context.reaching.to_place(held, spots_there, context.arm.state().positions, where, rise)
@@ -264,7 +264,7 @@ def _release(context: SkillContext, approach: Approach, held: Held) -> None:
         )
     context.world.released(approach.placed)
     with context.mover.thinking("retreating", 0.7):
-        context.mover.look_around()
+        context.mover.update_scene()
         if approach.placed is not None and approach.placed.solid is not None:
             context.leave_out_touched()
         retreat = context.reaching.to_retreat(approach.line, name)

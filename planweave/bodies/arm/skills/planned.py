@@ -55,6 +55,7 @@ class PlannedSkill:
         A lost object is grasped again first (regrasp after a slip).
         """
         failures: Counter[Code] = Counter()
+        first: SkillFailureError | None = None
         context.tried.clear()
         while True:
             try:
@@ -66,10 +67,11 @@ class PlannedSkill:
                 failures[error.code] += 1
                 policy = context.settings.retries.get(error.code)
                 if error.permanent or policy is None or failures[error.code] > policy.times:
-                    if sum(failures.values()) > 1:
-                        error.message += f" (tried {sum(failures.values())} times)"
+                    if first is not None:
+                        why = f"; first: {first.message}" if first.code is not error.code else ""
+                        error.message += f" (tried {sum(failures.values())} times{why})"
                     raise
-                remedy = policy.remedy
+                remedy, first = policy.remedy, first or error
             _prepare(context, remedy)
 
 

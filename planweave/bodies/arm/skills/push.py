@@ -58,7 +58,7 @@ def push(context: SkillContext, name: str, away_from: Collection[str] = ()) -> N
     context.sight.require(since_motion=True)
     thing, mover = context.thing(name), context.mover
     with mover.thinking("planning", 0.0):
-        mover.look_around()
+        mover.update_scene()
         mover.rise_if_close()
         plan = _plan(context, thing, away_from)
     mover.grip(0.0)

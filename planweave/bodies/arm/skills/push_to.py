@@ -98,7 +98,7 @@ def _push(context: SkillContext, item: Thing, goal: Array) -> None:
     touching = (item.name, *low)
     blocked = "it is out of reach"
     with mover.thinking("planning", 0.0):
-        mover.look_around()
+        mover.update_scene()
         mover.rise_if_close()
         start = context.arm.state().positions
         context.scene.set_opening(context.gripper.opening)
