@@ -30,17 +30,19 @@ _HEAD = """# Messages
 
 Every message of an error, a failed action or the end of a task in one table, to be searched for what was said: `…`
 stands for what differs, and a message often quotes another. The code tells its kind ([codes.md](codes.md); in capitals:
-[failure codes](architecture.md#failure-codes); `message` of a task that goes on or failed), the last column the module
-and function that make it. `planweave/tasks` and `planweave/methods` run in feedback_node, `planweave/bodies/arm` in
-executor_node, `planweave/bodies/home` in virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left
-out: log lines, and why a look shows nothing new (`planweave/bodies/arm/fresh_look`). Made by
-`python tools/messages.py`; a test compares it, so that no text changes unseen. What to do on a Franka:
-[franka.md](franka.md#messages).
+[failure codes](architecture.md#failure-codes); `message` of a task that goes on or failed; `part`: why something is not
+so, within other messages), the last column the module and function that make it. `planweave/tasks` and
+`planweave/methods` run in feedback_node, `planweave/bodies/arm` in executor_node, `planweave/bodies/home` in
+virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left out: log lines, and texts of other
+functions that a message is made of. Made by `python tools/messages.py`; a test compares it, so that no text changes
+unseen. What to do on a Franka: [franka.md](franka.md#messages).
 
 | message | code | made in |
 |---|---|---|
 """
 _LONGEST = 160
+_FEW = 3  # words that a part has at most that is left out
+_WHY = ("problem", "fault", "why", "whereabouts", "conflict", "refus", "silence")
 
 
 class Message(NamedTuple):
@@ -62,6 +64,7 @@ def messages() -> list[Message]:
     found = set()
     for path, tree in trees.items():
         place = path.relative_to(ROOT).with_suffix("").as_posix()
+        found |= {Message(text, "part", f"`{place}` {function}") for function, text in _parts(tree)}
         for function, call in _calls(tree, ""):
             if (made := _message(call, codes)) is not None:
                 found.add(Message(*made, f"`{place}` {function}".strip()))
@@ -96,6 +99,27 @@ def _calls(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
         if isinstance(child, ast.Call):
             yield inner, child
         yield from _calls(child, inner)
+
+
+def _parts(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What functions say that tell why something is not so, with their names: parts of messages made elsewhere."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        tells_why = any(word in function.name for word in _WHY) and "pddl" not in function.name
+        if not tells_why or getattr(function.returns, "id", "") != "str":
+            continue
+        for end in (node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None):
+            for text in _texts(end.value):
+                if len(text.split()) > _FEW:
+                    yield function.name, text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+
+
+def _texts(node: ast.AST | None) -> Iterator[str]:
+    """The literal texts in an expression."""
+    if isinstance(node, (ast.JoinedStr, ast.Constant)):
+        yield " ".join(_text(node).split())
+        return
+    for child in ast.iter_child_nodes(node) if node is not None else ():
+        yield from _texts(child)
 
 
 def _message(call: ast.Call, codes: dict[str, str]) -> tuple[str, str] | None:

@@ -22,8 +22,8 @@ Told = Callable[[str, float], None]
 
 
 class ArmBody:
-    """Keeps planweave.core.workflow.ports.StoppableBody. What differs between arms is in the methods that begin with
-    an underscore. skills: may be replaced between two actions.
+    """Keeps planweave.core.workflow.ports.StoppableBody. What differs between arms is in `_admit`, `_make_ready` and
+    `_ended` (executor_node.arm_body, planweave.libero.body). skills: may be replaced between two actions.
     """
 
     timeout = 60.0

@@ -155,8 +155,7 @@ def _comes_into_view(context: SkillContext, name: str) -> bool:
     """Whether a look from now on shows a part; where the arm is in the way, from where it observes, or from home."""
     if _is_in_view(context, name):
         return True
-    away = context.settings.observe or context.scene.robot.home
-    context.go_to(away, ("retreating", 0.8), ("retreating", 0.85))
+    context.clear_view()
     return _is_in_view(context, name)
 
 
