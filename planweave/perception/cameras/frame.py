@@ -12,7 +12,9 @@ from planweave.perception.geometry import Intrinsics
 
 
 class CameraError(PlanweaveError):
-    """A camera or a recording that delivers no images to a command that reads it itself; the message says why and what to do."""
+    """A camera or a recording that delivers no images to a command that reads it itself; the message says why and what
+    to do.
+    """
 
     code = "camera"
 
