@@ -48,6 +48,7 @@ from planweave.tasks.task_store import logged_loss
 
 MODEL_FREE = "classical"
 _RECALLED = "as it was answered before: planweave memory"
+_HIDES = "where the arm is in the view, send it home: it does not go by itself where motions are approved"
 _REFUSALS = 3  # that are told, the newest ones
 _UNSURE = 5.0  # s of looks at what does not become sure
 _RESUME = 10.0  # s; a busy machine may take that long for two images
@@ -386,7 +387,10 @@ class TaskRun:
         away = Action(str(domain.extra.get("clears_view", "")))
         if not hidden or away.name not in domain.actions:
             return False
-        if episode.dry_run or episode.stopped or episode.approval is not None:
+        if episode.dry_run or episode.stopped:
+            return False
+        if episode.approval is not None:
+            episode.tell(message=f"{episode.message}; {_HIDES}" if episode.message else _HIDES)
             return False
         if Transition(domain, world).result(world, away).facts == world.facts:
             return False  # it is there

@@ -489,7 +489,7 @@ def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_tab
 
     walked = {}
     for part, owner, name in (
-        ("feedback_node, executor", TaskManager, "submit"),
+        ("feedback_node, a callback", TaskManager, "submit"),
         ("feedback_node, tasks", Caller, "run_goal"),
         ("executor_node, execute_action", ActionFollower, "start"),
     ):

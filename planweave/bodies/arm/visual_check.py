@@ -82,8 +82,8 @@ class VisualCheck:
         if not looked:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"{name} was let go at {where}, but no camera image came within {self._patience:g} s "
-                "to confirm it: are the camera and perception_node running?",
+                f"{name} was let go at {where}, but no camera image came within {self._patience:g} s that was taken "
+                "since: are the camera and perception_node running, with the arm's clock?",
             )
         raise SkillFailureError(Code.GRASP_LOST, f"{name} was let go at {where}, but {self._whereabouts(name)}")
 

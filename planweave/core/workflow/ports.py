@@ -91,7 +91,8 @@ class Check:
 
 
 class Planner(Protocol):
-    """Requests of a planning loop to a language model. Every call raises ModelError or ParseError on failure.
+    """Requests of a planning loop to a language model. Every call raises ModelError or ParseError on failure, one that
+    takes a task's sentence GoalError where it cannot be, and CanceledError.
 
     samples = 0 and temperature < 0 select the planner's configured defaults; `method` names the prompt folder.
     """
@@ -108,8 +109,8 @@ class Planner(Protocol):
         task_id: str = "",
         method: str = "tree_planner",
     ) -> SampledPlans:
-        """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError. errors: earlier
-        plans, and what was found wrong with them.
+        """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError; none where there
+        are no others after `errors`: earlier plans, and what was found wrong with them.
         """
 
     def choose_action(

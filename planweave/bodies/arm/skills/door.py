@@ -37,7 +37,7 @@ SKILLS = Registry(
     "skill",
     _wrong,
     "name one of these, or install the package that offers it in this environment (entry point planweave.skills: "
-    "docs/skills.md)",
+    "docs/skills.md); in a clone, one of its own: make setup",
 )
 """By name: called with the text after the colon of its mention (empty without one), gives a Skill."""
 
