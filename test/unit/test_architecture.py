@@ -356,6 +356,7 @@ def test_what_the_page_on_extending_names_exists():
         (ROOT / f).read_text()
         for f in (
             "planweave/bodies/arm/skills/door.py",
+            "planweave/bodies/arm/skills/__init__.py",
             "planweave/bodies/arm/relations.py",
             "planweave_ros/questions.py",
         )

@@ -15,7 +15,7 @@ from planweave.core.planning.kairos_search import POLL, SMALL, Search, SearchRes
 from planweave.core.planning.pddl_writer import Step, domain_pddl, planned_step, problem_pddl
 from planweave.core.planning.relevance import reductions
 from planweave.core.symbolic.domain import Domain, refusal
-from planweave.core.symbolic.reduced import without
+from planweave.core.symbolic.reduced import focused, without
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World
 
@@ -106,7 +106,9 @@ def _searched(
     the time, while the former goes on.
     """
     domain, world, watched = transition.domain, transition.world, deadline.watched
-    text, size = domain_pddl(domain, all_outcomes, watched), ground_instances(domain, world, watched)
+    asked = atoms_in(goal) if isinstance(goal, Formula) else goal
+    narrow = focused(domain, frozenset(atom.predicate for atom in asked))
+    text, size = domain_pddl(narrow, all_outcomes, watched), ground_instances(domain, world, watched)
     worlds = chain(() if size <= SMALL else reductions(transition, goal, unmet, _ANALYSIS * deadline.left), [world])
     running: list[tuple[Search, World]] = []
     part, next_start, repeated = None, 0.0, 0

@@ -1,11 +1,13 @@
-"""A domain without some of its actions, such as those that the body refuses."""
+"""A domain without some of its actions, such as those that the body refuses, or without what a goal does not need."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
 
+from planweave.core.pddl.formula import Effect, atoms_in
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import needed_predicates
 
 
 def without(domain: Domain, names: frozenset[str]) -> Domain:
@@ -27,3 +29,24 @@ def _without(domain: Domain, names: frozenset[str]) -> Domain:
     }
     actions = {name: schema for name, schema in domain.actions.items() if name not in names}
     return replace(domain, actions=actions, predicates=predicates)
+
+
+@lru_cache(maxsize=64)
+def focused(domain: Domain, predicates: frozenset[str]) -> Domain:
+    """The domain without effects on what nothing asks for, neither a condition nor a goal of these predicates, so that a
+    planner need not follow it. The same plans reach the goal.
+    """
+    if domain.rules:  # they are about effects
+        return domain
+    asked = predicates | needed_predicates(domain) | domain.derived
+    asked |= {atom.predicate for axiom in domain.axioms for atom in atoms_in(axiom.condition)}
+
+    def kept(effect: Effect) -> Effect:
+        add, delete = (tuple(a for a in atoms if a.predicate in asked) for atoms in (effect.add, effect.delete))
+        return replace(effect, add=add, delete=delete)
+
+    actions = {
+        name: replace(schema, effects=tuple(e for e in map(kept, schema.effects) if e.add or e.delete))
+        for name, schema in domain.actions.items()
+    }
+    return replace(domain, actions=actions)
