@@ -33,8 +33,8 @@ def _without(domain: Domain, names: frozenset[str]) -> Domain:
 
 @lru_cache(maxsize=64)
 def focused(domain: Domain, predicates: frozenset[str]) -> Domain:
-    """The domain without effects on what nothing asks for, neither a condition nor a goal of these predicates: a planner
-    need not follow it, and the same plans reach the goal.
+    """The domain without effects on what nothing asks for, neither a condition nor a goal of these predicates: the same
+    plans reach the goal, and a planner has less to follow.
     """
     if domain.rules:  # they are about effects
         return domain
