@@ -20,7 +20,7 @@ from planweave_ros.rclpy_compat import ThreadSafeActionClient
 MUTUAL_DISCOVERY = 0.8
 STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
 _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
-START_SECONDS = 10.0  # how long a server may take to come, e.g. one that is being started again
+START_SECONDS = 30.0  # how long a server may take to be seen, e.g. one started again on a busy machine
 
 
 class Caller:

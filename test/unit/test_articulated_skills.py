@@ -44,7 +44,7 @@ class Stub:
         self.now = self._left.pop(0)
         self._shown -= 1
 
-    def clear_view(self):
+    def go_observe(self):
         self.observed += 1
 
     def look_anew(self):

@@ -152,10 +152,10 @@ def _is_known(context: SkillContext, name: str) -> bool:
 
 
 def _comes_into_view(context: SkillContext, name: str) -> bool:
-    """Whether a look from now on shows a part; where the arm is in the way, from where it observes, or from home."""
+    """Whether a look from now on shows a part; where the arm is in the way, from where it observes."""
     if _is_in_view(context, name):
         return True
-    context.clear_view()
+    context.go_observe()
     return _is_in_view(context, name)
 
 

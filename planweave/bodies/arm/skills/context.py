@@ -171,10 +171,6 @@ class SkillContext:
             return
         self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
 
-    def clear_view(self) -> None:
-        """Move out of the cameras' view: to where the arm observes, or home where it has no such place."""
-        self.go_to(self.settings.observe or self.scene.robot.home, ("retreating", 0.8), ("retreating", 0.85))
-
     def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
         """Move to joint positions (n,) rad, with the held object; does nothing where the arm is there already.
 
