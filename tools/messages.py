@@ -110,13 +110,13 @@ def _parts(tree: ast.Module) -> Iterator[tuple[str, str]]:
         for end in (node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None):
             for text in _texts(end.value):
                 if len(text.split()) > _FEW:
-                    yield function.name, text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+                    yield function.name, _shortened(text)
 
 
 def _texts(node: ast.AST | None) -> Iterator[str]:
     """The literal texts in an expression."""
     if isinstance(node, (ast.JoinedStr, ast.Constant)):
-        yield " ".join(_text(node).split())
+        yield _text(node)
         return
     for child in ast.iter_child_nodes(node) if node is not None else ():
         yield from _texts(child)
@@ -136,8 +136,13 @@ def _message(call: ast.Call, codes: dict[str, str]) -> tuple[str, str] | None:
         code, text = _end_code(call.args), _text(call.args[2])
     else:
         return None
+    return (_shortened(text), code) if any(map(str.isalpha, text)) else None
+
+
+def _shortened(text: str) -> str:
+    """In one line, as long as a row may be."""
     text = " ".join(text.split())
-    return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …", code) if any(map(str.isalpha, text)) else None
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def _end_code(args: Sequence[ast.expr]) -> str:

@@ -76,14 +76,13 @@ class ClauseGoals(ClauseObjects):
         if len(things) > 1 and self._narrow(others[0]) and not self.is_beside(place):
             raise GoalError(f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}")
         literals = [self._placed(thing, place.word, others) for thing in things]
-        if clause.kind is ClauseKind.PUSH:
+        named = self._lexicon.relations.get(word, "")
+        towards = named == self._notes.get("nearer")
+        if clause.kind is ClauseKind.PUSH and not towards:
             self._check_pushed(clause, word, others, literals)
         yield from self.states
         yield from literals
-        named = self._lexicon.relations.get(word, "")
-        near = str(self._notes.get("put_beside", ""))
-        if named == self._notes.get("nearer"):
-            near = ""
+        near = "" if towards else str(self._notes.get("put_beside", ""))
         if named in self._beside and near and len(things) == 1 and clause.kind is not ClauseKind.WISH:
             yield Literal(near, (things[0], others[0]))
         if away and clause.kind is not ClauseKind.WISH:
@@ -116,8 +115,6 @@ class ClauseGoals(ClauseObjects):
 
     def _check_pushed(self, clause: Clause, word: Words, others: Sequence[str], literals: Sequence[Literal]) -> None:
         """Raise GoalError for one thing pushed against another, or "to" a place that things can be in."""
-        if literals[0].predicate == self._notes.get("nearer"):
-            return
         if any(not self.not_carried(n) for n in others):
             raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
         beside = self._notes.get("to_is_beside")

@@ -34,9 +34,8 @@ class Parser(PhraseParser):
         yield from self._patterns(at)
         for kind, of in ((ClauseKind.MOVE, self._lexicon.move), (ClauseKind.PUSH, self._en["push"])):
             for verb, after in self._verbs(at, of):
-                if way := longest(self._words, after, self._lexicon.directions):  # "push right the red block"
-                    there = Place(" ".join(self._words[after : after + way]), ())
-                    yield from ((Clause(kind, verb, t, (there,)), end) for t, end in self.things_at(after + way))
+                for way, start in self._directions(after):  # "push right the red block"
+                    yield from ((Clause(kind, verb, things, (way,)), end) for things, end in self.things_at(start))
                 for things, end in self.things_at(after + self._is("particles", after)):
                     yield from self._moved(Clause(kind, verb, things), end + self._is("particles", end))
         for verb, after in self._verbs(at, self._en["remove"] | self._en["take_out"]):
@@ -171,10 +170,13 @@ class Parser(PhraseParser):
         for source, after in sources:
             inside = self._is("in_alone", after) or (self._is("in_last", after) if self._is_end(after + 1) else 0)
             alone: Found = [(Place("in", (_IT,)), after + inside)] if inside else []
-            if length := longest(self._words, after, self._lexicon.directions):
-                alone.append((Place(" ".join(self._words[after : after + length]), ()), after + length))
-            for place, end in [*alone, *self.places_at(after)]:
+            for place, end in [*alone, *self._directions(after), *self.places_at(after)]:
                 yield from self._excepting(replace(clause, source=source, places=(place,)), end)
+
+    def _directions(self, at: int) -> Found:
+        """Where to from where a thing is now, "slightly to the left", as a place without things."""
+        end = at + longest(self._words, at, self._lexicon.directions)
+        return [(Place(" ".join(self._words[at:end]), ()), end)] if end > at else []
 
     def _is_end(self, at: int) -> bool:
         return at >= len(self._words) or self._separator(at) > at

@@ -104,10 +104,9 @@ class TreePlanner(PaperMode):
                 episode.journal.add("unreadable", message=str(error))
                 return
             received += more
-            if not plans and not more and attempt:  # there are no others: what went wrong with these stays the message
-                return
             if not plans:
-                episode.tell(message=f"none of the {received} sampled plans passes the check")
+                if more or not attempt:  # else there are no others, and what went wrong with these stays the message
+                    episode.tell(message=f"none of the {received} sampled plans passes the check")
                 if not more:
                     return
                 wrong = faults

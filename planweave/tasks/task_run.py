@@ -368,8 +368,7 @@ class TaskRun:
             try:
                 self._run_method(self.make, self.fallback, episode)
             except NoPlanError as error:  # it does not say why the method before it failed
-                error.args = (f"{error}; before that: {reason}",)
-                raise
+                raise NoPlanError(f"{error}; before that: {reason}", error.proved) from None
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
@@ -389,11 +388,11 @@ class TaskRun:
             return False
         if episode.dry_run or episode.stopped:
             return False
-        if episode.approval is not None:
-            episode.tell(message=f"{episode.message}; {_HIDES}" if episode.message else _HIDES)
-            return False
         if Transition(domain, world).result(world, away).facts == world.facts:
             return False  # it is there
+        if episode.approval is not None:
+            episode.tell(message="; ".join(filter(None, (episode.message, _HIDES))))
+            return False
         try:
             return episode.execute(away).ok
         except CanceledError:

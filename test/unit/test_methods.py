@@ -104,6 +104,16 @@ def test_where_no_branch_is_left_other_plans_are_asked_for_with_what_failed():
     assert [list(a[2]["errors"]) for a in planner.asked if a[0] == "generate"] == [[], ["grasp(a): closed on nothing"]]
 
 
+def test_what_went_wrong_stays_the_message_where_there_are_no_other_plans():
+    planner = ScriptedPlanner([plan("grasp(a); place_in(a, left_tray)")])
+    planner.other_plans = ()
+    body = SymbolicBody(tabletop(OBJECTS, FACTS), {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]})
+    e = episode(planner, body, "in(a, left_tray)")
+    TreePlanner(retries=0).run(e)
+    assert [a[0] for a in planner.asked].count("generate") == 2 and body.done == []
+    assert "no branch is left" in e.message and "closed on nothing" in e.message
+
+
 def test_where_the_goal_is_seen_not_to_hold_other_plans_are_asked_for_with_what_is_not_so():
     class Slippery(SymbolicBody):
         """At first a thing put into the left tray rolls into the right one."""

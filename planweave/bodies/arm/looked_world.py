@@ -4,7 +4,7 @@ asked for a picture. Nothing is published, tracked or waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,6 @@ class LookedWorld:
         self._joints = joints
         self._look, self._kinematics, self._gripper, self._ground = look, kinematics, gripper, ground
         self._held: Held | None = None
-        self._taken: Mapping[str, tuple[float, float, float]] = {}
         self._moved = False
         self._seen = look()
         self._things = {t.name: t for t in self._seen.things}
@@ -92,7 +91,7 @@ class LookedWorld:
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
         """Look; the look's stamp."""
         seen = self._look()
-        self._seen = replace(seen, world=replace(seen.world, origins=self._taken))
+        self._seen = replace(seen, world=replace(seen.world, origins=self._seen.world.origins))
         held = self._held.thing.name if self._held is not None else ""
         self._things = {t.name: t for t in self._seen.things if t.name != held}
         self._moved = False
@@ -108,8 +107,7 @@ class LookedWorld:
     def grasped(self, held: Held) -> None:
         """The gripper holds an object."""
         if self._held is None:
-            world = self._seen.world.taken(held.thing.name)
-            self._seen, self._taken = replace(self._seen, world=world), world.origins
+            self._seen = replace(self._seen, world=self._seen.world.taken(held.thing.name))
         self._held = held
         self._things.pop(held.thing.name, None)
 

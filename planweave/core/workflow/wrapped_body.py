@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,17 +42,17 @@ class CompletedBody(WrappedBody):
     def __init__(self, body: LookingBody, load_domain: Callable[[str], Domain]) -> None:
         super().__init__(body)
         self._load_domain = load_domain
-        self._origins: dict[str, tuple[float, float, float]] = {}
+        self._origins: Mapping[str, tuple[float, float, float]] = {}
 
     def since(self, before: World) -> CompletedBody:
         """The same body for a task that began in a world."""
         body = CompletedBody(self._body, self._load_domain)
-        body._origins = dict(before.taken(*before.by_name).origins)
+        body._origins = before.taken(*before.by_name).origins
         return body
 
     def begin_anew(self, now: World, goal: Iterable[Literal]) -> None:
         """From now on what some literals say of things is meant from where these are now."""
-        self._origins |= now.taken(*(g.args[0] for g in goal if g.args)).origins
+        self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
 
     def __getattr__(self, name: str) -> Any:  # begin and stop: one that cannot be stopped has neither
         return getattr(self._body, name)
@@ -75,7 +75,7 @@ class CompletedBody(WrappedBody):
 
     def _completed(self, world: World) -> World:
         if self._origins:
-            world = replace(world, origins=dict(self._origins))
+            world = replace(world, origins=self._origins)
         try:
             domain = self._load_domain(world.domain)
         except PlanweaveError:  # raised again where the domain is needed

@@ -25,6 +25,7 @@ _TURNS = {
     "front_of": math.pi,
     "behind": 0.0,
 }  # from x, beside the robot
+_MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
 _AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
@@ -97,21 +98,24 @@ def place_behind(context: SkillContext, name: str, target: str) -> None:
 
 
 def _beside(context: SkillContext, name: str, target: str, relation: str, where: str) -> None:
-    thing = context.thing(target)
-    turn = _TURNS[relation] + (0.0 if context.settings.left > 0 else math.pi)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        return _spots_beside(context, item, thing, turn, others)
-
+    free_spots = _spots_beside(context, context.thing(target), _side(context, relation))
     put_down(context, name, where, free_spots, Literal(relation, (name, target)))
 
 
-def _spots_beside(
-    context: SkillContext, item: Thing, thing: Thing, turn: float, others: list[Thing]
-) -> Iterable[spots.Spot]:
-    if item.solid is not None:
-        return solid_placement.beside_solid(item, thing, turn, others, context.ground)
-    return spots.beside(item, thing, turn, others, context.world.places)
+def _side(context: SkillContext, relation: str) -> float:
+    """The direction, rad from x, of a side as who gives the orders sees it."""
+    return _TURNS[relation] + (0.0 if context.settings.left > 0 else math.pi)
+
+
+def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots:
+    """Free spots beside a thing in a direction (rad from x)."""
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.beside_solid(item, thing, turn, others, context.ground)
+        return spots.beside(item, thing, turn, others, context.world.places)
+
+    return free_spots
 
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
@@ -122,10 +126,10 @@ def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
     place_in_front_of(context, name, target)
 
 
-def place_farther(predicate: str, turn: float, context: SkillContext, name: str) -> None:
-    """Place the held item to a side of where it was taken. turn: the side, rad from x, as in `_TURNS`."""
-    turn += 0.0 if context.settings.left > 0 else math.pi
-    put_down(context, name, "that side of where it was", _away(context, name, turn), Literal(predicate, (name,)))
+def place_farther(predicate: str, context: SkillContext, name: str) -> None:
+    """Place the held item to a side of where it was taken: to which says the predicate that then holds."""
+    free_spots = _away(context, name, _side(context, _MOVED[predicate]))
+    put_down(context, name, "that side of where it was", free_spots, Literal(predicate, (name,)))
 
 
 def place_nearer_to(context: SkillContext, name: str, target: str) -> None:
@@ -147,7 +151,7 @@ def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         for far in _AWAY:
             gone = replace(was, size=(2 * far, 2 * far, was.size[2]), solid=None)
-            yield from _spots_beside(context, item, gone, turn, others)
+            yield from _spots_beside(context, gone, turn)(item, others)
 
     return free_spots
 

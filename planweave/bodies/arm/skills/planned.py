@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -97,10 +96,10 @@ placing = partial(
         "place_in_front_of": place_in_front_of,
         "place_behind": place_behind,
         "place_between": place_between,
-        "place_farther_left": partial(place_farther, "moved_left", math.pi / 2),
-        "place_farther_right": partial(place_farther, "moved_right", -math.pi / 2),
-        "place_farther_to_front": partial(place_farther, "moved_to_front", math.pi),
-        "place_farther_to_back": partial(place_farther, "moved_to_back", 0.0),
+        "place_farther_left": partial(place_farther, "moved_left"),
+        "place_farther_right": partial(place_farther, "moved_right"),
+        "place_farther_to_front": partial(place_farther, "moved_to_front"),
+        "place_farther_to_back": partial(place_farther, "moved_to_back"),
         "place_nearer_to": place_nearer_to,
     },
     needs_held=True,
