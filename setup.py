@@ -1,5 +1,6 @@
 """Package `planweave`: an ament_python package for colcon and an ordinary one for pip."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -19,6 +20,14 @@ ROOMS = [
     "web_node",
     "libero_node",
 ]
+
+
+def built_in_skills() -> tuple[str, ...]:
+    """BUILT_IN of planweave/bodies/arm/skills/planned.py, which cannot be imported before it is installed."""
+    tree = ast.parse((HERE / "planweave" / "bodies" / "arm" / "skills" / "planned.py").read_text(encoding="utf-8"))
+    named = (n for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "BUILT_IN")
+    return tuple(ast.literal_eval(next(named).value))
+
 
 METHODS = {
     "tree_planner": "TreePlanner",
@@ -47,10 +56,7 @@ DOORS = {
         "ros": "planweave_ros.robot:Robot",
     },
     "skills": {
-        **{
-            name: f"planweave.bodies.arm.skills.planned:{name}"
-            for name in ("grasping", "placing", "pushing", "articulated", "handing_over", "homing")
-        },
+        **{name: f"planweave.bodies.arm.skills.planned:{name}" for name in built_in_skills()},
         "policy": "planweave.bodies.arm.policy.skill:PolicySkill",
         "person": "planweave.bodies.arm.skills.person:AskPerson",
     },

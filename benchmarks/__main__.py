@@ -1,33 +1,4 @@
-"""Figures of Planweave on this machine; never promises. Run in a checkout.
-
-examples:
-  python -m benchmarks system --placements 10 --json
-  python -m benchmarks household
-  python -m benchmarks fuzz --texts 2000
-  python -m benchmarks idle --seconds 20
-  python -m benchmarks world
-  python -m benchmarks library
-  python -m benchmarks sentences
-  python -m benchmarks sentences FOLDER
-  python -m benchmarks honesty --task taken_at_lift --repeat 5
-  python -m benchmarks kills --task executor_node/holding feedback_node/kill
-  python -m benchmarks stops --repeat 5
-  python -m benchmarks pauses --repeat 5
-  python -m benchmarks arms --repeat 3
-  python -m benchmarks rules
-  python -m benchmarks kept
-  python -m benchmarks preview
-  python -m benchmarks page
-  python -m benchmarks restarts
-  python -m benchmarks recording
-  python -m benchmarks endpoints
-  python -m benchmarks tabletop --seeds 2 --task plus_sign
-  python -m benchmarks core FOLDER --limit 5 --texts 60000
-  python -m benchmarks real_frames FOLDER --task test
-  python -m benchmarks kitchen --seeds 3 --task mug_away plain
-  python -m benchmarks idle --runs 5
-  python -m benchmarks policies --repeat 10 --task table kitchen
-"""
+"""Figures of Planweave on this machine; never promises. Run in a checkout."""
 
 from __future__ import annotations
 
@@ -45,48 +16,45 @@ from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher.one_system import own_domain
 from planweave.simulation.offscreen import choose_gl
 
-#: modules with run(options, console) -> rows of figures
-FIGURES = (
-    "system",
-    "household",
-    "tabletop",
-    "bakeoff",
-    "honesty",
-    "idle",
-    "kills",
-    "sentences",
-    "fuzz",
-    "world",
-    "library",
-    "stops",
-    "pauses",
-    "arms",
-    "rules",
-    "kept",
-    "preview",
-    "page",
-    "restarts",
-    "recording",
-    "endpoints",
-    "core",
-    "real_frames",
-    "kitchen",
-    "policies",
-)
-CHOOSABLE = (
-    "tabletop",
-    "kills",
-    "honesty",
-    "real_frames",
-    "kitchen",
-    "policies",
-)  # figures of which --task chooses some
+#: modules with run(options, console) -> rows of figures: arguments of examples
+FIGURES: dict[str, tuple[str, ...]] = {
+    "system": ("--placements 10 --json",),
+    "household": ("",),
+    "tabletop": ("--seeds 2 --task plus_sign",),
+    "bakeoff": (),
+    "honesty": ("--task taken_at_lift --repeat 5",),
+    "idle": ("--seconds 20", "--runs 5"),
+    "kills": ("--task executor_node/holding feedback_node/kill",),
+    "sentences": ("", "FOLDER"),
+    "fuzz": ("--texts 2000",),
+    "world": ("",),
+    "library": ("",),
+    "stops": ("--repeat 5",),
+    "pauses": ("--repeat 5",),
+    "arms": ("--repeat 3",),
+    "rules": ("",),
+    "kept": ("",),
+    "preview": ("",),
+    "page": ("",),
+    "restarts": ("",),
+    "recording": ("",),
+    "endpoints": ("",),
+    "core": ("FOLDER --limit 5 --texts 60000",),
+    "real_frames": ("FOLDER --task test",),
+    "kitchen": ("--seeds 3 --task mug_away plain",),
+    "policies": ("--repeat 10 --task table kitchen",),
+}
+#: figures of which --task chooses some
+CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "policies")
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
+    lines = [f"  python -m benchmarks {name} {more}".rstrip() for name, rows in FIGURES.items() for more in rows]
     made = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description="\n".join([f"{__doc__}\n", "examples:", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
     made.add_argument(

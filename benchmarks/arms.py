@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
 
 from rich.console import Console
 
+from benchmarks.figures import Row, figure, seconds
 from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
@@ -23,7 +22,7 @@ _SENTENCES = {"arm1": "put the red cube in the left tray", "arm2": "put the blue
 _SCENE = "blocks"
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met."""
     system = load_system("tabletop")
     overrides = system.overrides(
@@ -47,29 +46,21 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         for _ in range(options.repeat):
             for client in clients.values():
                 client.load_scene(_SCENE)
-            one_by_one = _seconds(lambda: _one_by_one(clients))
+            one_by_one = seconds(_one_by_one, clients, clock=time.monotonic)
             for client in clients.values():
                 client.load_scene(_SCENE)
-            rounds.append((one_by_one, _seconds(lambda: _at_once(clients))))
+            rounds.append((one_by_one, seconds(_at_once, clients, clock=time.monotonic)))
             console.print(f"one after the other {rounds[-1][0]:.1f} s, at once {rounds[-1][1]:.1f} s")
     share = statistics.median(at_once / alone for alone, at_once in rounds)
     alone, at_once = (statistics.median(column) for column in zip(*rounds))
     return [
-        {
-            "figure": "two arms: two tasks one after the other, at once; median",
-            "value": f"{alone:.1f} s, {at_once:.1f} s ({100 * share:.0f} %)",
-            "goal": f"at once ≤ {100 * SHARE:.0f} %",
-            "met": share <= SHARE,
-            "one_after_the_other_s": alone,
-            "at_once_s": at_once,
-        }
+        figure(
+            "two arms: two tasks one after the other, at once; median",
+            f"{alone:.1f} s, {at_once:.1f} s ({100 * share:.0f} %)",
+            f"at once ≤ {100 * SHARE:.0f} %",
+            share <= SHARE,
+        )
     ]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.monotonic()
-    work()
-    return time.monotonic() - begun
 
 
 def _do(client: Client, name: str) -> None:
@@ -84,18 +75,6 @@ def _one_by_one(clients: dict[str, Client]) -> None:
 
 
 def _at_once(clients: dict[str, Client]) -> None:
-    failed: list[PlanweaveError] = []
-
-    def work(name: str) -> None:
-        try:
-            _do(clients[name], name)
-        except PlanweaveError as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    with ThreadPoolExecutor(len(clients)) as pool:
+        for done in [pool.submit(_do, client, name) for name, client in clients.items()]:
+            done.result()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
+from benchmarks.figures import Row, figure, seconds
 from planweave.bench.engines import LocalEngine, work
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder, write_record
@@ -23,7 +22,7 @@ MODEL = "simulated:0.1"
 RECORDING_GOAL = 0.05  # share of an episode's time
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met."""
     cases = tuple(SUITES["home"].cases())
     rows = []
@@ -32,18 +31,14 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         console.print(f"{len(cases) * len(METHODS)} episodes with {jobs} jobs …")
         speeds[jobs], memory = _speed(Config("home", cases, METHODS, (MODEL,), seed=options.seed), jobs)
         ratio = f", {speeds[jobs] / speeds[1]:.1f} times one job" if jobs > 1 else ""
-        rows.append(
-            _row(
-                f"episodes a minute, {jobs} job{'s' * (jobs > 1)} on {default_jobs()} cores",
-                f"{speeds[jobs]:,.0f}{ratio}",
-            )
-        )
-        rows.append(_row(f"memory of a worker, {jobs} job{'s' * (jobs > 1)}", f"{memory:.0f} MiB at most"))
+        of = f"{jobs} job{'s' * (jobs > 1)}"
+        rows.append(figure(f"episodes a minute, {of} on {default_jobs()} cores", f"{speeds[jobs]:,.0f}{ratio}"))
+        rows.append(figure(f"memory of a worker, {of}", f"{memory:.0f} MiB at most"))
     console.print("the same episodes with and without a record …")
     plain, recorded, size = _recording(cases[:20], options.seed)
     cost = recorded / plain - 1
     rows.append(
-        _row(
+        figure(
             "recording, of the time of an episode with a model that answers at once",
             f"{cost:.1%} ({1e3 * (recorded - plain):.1f} of {1e3 * plain:.1f} ms), {size / 1024:.0f} KiB an episode",
             f"< {RECORDING_GOAL:.0%}",
@@ -91,17 +86,7 @@ def _recording(cases: Sequence[str], seed: int, repeats: int = 7) -> tuple[float
 
         for spec in specs:
             size += record(spec)  # homes, grammars and prompts are read once
-            pairs = [(_seconds(play, spec, Recorder()), _seconds(record, spec)) for _ in range(repeats)]
+            pairs = [(seconds(play, spec, Recorder()), seconds(record, spec)) for _ in range(repeats)]
             plain += min(p for p, _ in pairs)
             recorded += min(r for _, r in pairs)
     return plain / len(specs), recorded / len(specs), size / len(specs)
-
-
-def _seconds(function: Callable[..., object], *arguments: object) -> float:
-    begun = time.process_time()
-    function(*arguments)
-    return time.process_time() - begun
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

@@ -10,7 +10,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.home_tasks import HomeBody, HomeTask
+from benchmarks.home_tasks import HomeTask
+from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.checks.validation import Validation, Validator
 from planweave.core.symbolic.world import Action, World

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import kairos
+from doubles.random_domains import RandomCase
 
-from benchmarks.random_domains import RandomCase
+from benchmarks.figures import Row, figure
 from planweave.bench.machine import machine
 from planweave.cli.plan import written
 from planweave.core.base.errors import ConfigError, PlanweaveError
@@ -63,7 +64,7 @@ class Collected:
     problems: list[Path] = field(default_factory=list)
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """The rows; all details in OUTPUT."""
     if not options.folders:
         raise ConfigError("name the folders of PDDL files: python -m benchmarks core FOLDER …")
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     if not every:
         raise ConfigError(f"no PDDL domain in {', '.join(options.folders)}")
     details: dict[str, Any] = {"machine": machine(), "seconds": options.limit}
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     begun = time.monotonic()
     for part in (
         partial(_loads, every, details),
@@ -89,10 +90,6 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     OUTPUT.write_text(json.dumps({**details, "figures": rows}, indent=1), encoding="utf-8")
     console.print(f"details: {OUTPUT}")
     return rows
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}
 
 
 def cases(folder: Path, most: int) -> Iterator[Collected]:
@@ -125,14 +122,14 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _loads(found: Sequence[Collected], details: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _loads(found: Sequence[Collected], details: dict[str, Any]) -> Iterator[Row]:
     texts = {" ".join(re.sub(r";.*", "", _text(case.domain)).lower().split()): case.domain for case in found}
     others = [path for text, path in texts.items() if _NOT_CLASSICAL.search(text)]
     classical = [path for path in texts.values() if path not in others]
     read = sum(_parses(path) for path in classical)
     refused = details["refused"] = {str(path): error for path in classical if (error := _refusal(path))}
     loaded, least = len(classical) - len(refused), 185 / 194 * len(classical)
-    yield _row(
+    yield figure(
         f"classical domains that load, of {len(classical)} different ones (kairos reads {read})",
         f"{loaded}",
         f">= {least:.0f} (185 of 194)",
@@ -140,7 +137,7 @@ def _loads(found: Sequence[Collected], details: dict[str, Any]) -> Iterator[dict
     )
     wrong = [str(path) for path in (*classical, *others) if _refusal(path).startswith("traceback")]
     by_name = sum(not (error := _refusal(path)) or bool(re.match(r"[^:]+:\d+:\d+: ", error)) for path in others)
-    yield _row(
+    yield figure(
         f"other domains (durative, numeric, …) refused with name and place, or loaded, of {len(others)}",
         f"{by_name} (tracebacks: {len(wrong)})",
         f"{len(others)}",
@@ -182,9 +179,7 @@ def _loaded(domain: Path, problem: Path) -> Problem | None:
         return None
 
 
-def _large(
-    found: Sequence[Collected], seconds: float, details: dict[str, Any], console: Any
-) -> Iterator[dict[str, Any]]:
+def _large(found: Sequence[Collected], seconds: float, details: dict[str, Any], console: Any) -> Iterator[Row]:
     """One problem of more than LARGE objects of each domain: the smallest one that has so many."""
     count: Counter[str] = Counter()
     rows = details["large"] = []
@@ -217,21 +212,21 @@ def _large(
         row = {"problem": str(path), "objects": len(problem.world.objects), "ours": ours, "alone": alone.status}
         rows.append({**row, "seconds": round(took, 2), "steps": len(plan), "steps_alone": len(alone.steps)})
         console.print(f"{path.parent.name}/{path.name}: {ours}, alone {alone.status}, {took:.1f} s", highlight=False)
-    yield _row(
+    yield figure(
         f"problems of more than {LARGE} objects solved in {seconds:g} s, of {count['problems']} (kairos alone "
         f"{count['alone']})",
         f"{count['solved']} ({count['won']} more, {count['lost']} fewer)",
         f">= {count['alone']}",
         count["solved"] >= count["alone"],
     )
-    yield _row(
+    yield figure(
         "false proofs among them",
         f"{count['false proofs']} (proofs that kairos alone does not give in the time: {count['unconfirmed proofs']})",
         "0",
         not count["false proofs"],
     )
-    yield _row("own plans refused by check, or by kairos.validate", f"{count['refused']}", "0", not count["refused"])
-    yield _row("ended later than 0.5 s after the deadline", f"{count['late']}", "0", not count["late"])
+    yield figure("own plans refused by check, or by kairos.validate", f"{count['refused']}", "0", not count["refused"])
+    yield figure("ended later than 0.5 s after the deadline", f"{count['late']}", "0", not count["late"])
 
 
 def _kairos_problem(domain: Path, problem: Path) -> Any:
@@ -283,9 +278,7 @@ def _in_processes(jobs: Sequence[partial[Verdicts]], title: str, console: Any) -
     return found
 
 
-def _verdicts(
-    found: Sequence[Collected], seconds: float, details: dict[str, Any], console: Any
-) -> Iterator[dict[str, Any]]:
+def _verdicts(found: Sequence[Collected], seconds: float, details: dict[str, Any], console: Any) -> Iterator[Row]:
     """Plans of the smallest problems, and what random changes make of them."""
     if not _unified_planning_is_there():
         console.print("unified-planning cannot be imported, so that it gives no verdicts")
@@ -293,7 +286,7 @@ def _verdicts(
     all_of = _in_processes([partial(_verdicts_on, *row, seconds) for row in rows], "verdicts", console)
     details["verdicts"] = all_of.differ
     verdicts = " and ".join(f"{all_of.count[name]:,} of {name}" for name in ("kairos", "unified-planning"))
-    yield _row(
+    yield figure(
         f"verdicts on plans for their problems that differ, of {verdicts} ({all_of.count['valid']:,} valid)",
         f"{len(all_of.differ)}",
         "0 of 3,000",
@@ -391,13 +384,13 @@ def _unified_planning(domain: Path, path: Path) -> Callable[[Sequence[Action]], 
     return verdict
 
 
-def _random_verdicts(plans: int, seed: int, details: dict[str, Any], console: Any) -> Iterator[dict[str, Any]]:
+def _random_verdicts(plans: int, seed: int, details: dict[str, Any], console: Any) -> Iterator[Row]:
     """Every verdict, every predicted state and a goal of random plans in random domains."""
     count = -(-plans // (_SEEDS * _PLANS))
     firsts = [seed + 1 + k * _SEEDS for k in range(count)]
     all_of = _in_processes([partial(_random_verdicts_from, first) for first in firsts], "random", console)
     details["random_verdicts"] = all_of.differ
-    yield _row(
+    yield figure(
         f"random plans in random ADL domains with derived predicates whose verdict or state differs from kairos, of "
         f"{all_of.count['kairos']:,} ({all_of.count['steps']:,} steps done)",
         f"{len(all_of.differ)}",
@@ -431,7 +424,7 @@ def _random_verdicts_from(first: int) -> Verdicts:
     return found
 
 
-def _cpu(folders: Sequence[Path], details: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _cpu(folders: Sequence[Path], details: dict[str, Any]) -> Iterator[Row]:
     """CPU time of planning a loaded problem, against that of kairos alone on its files."""
     for name in _CPU:
         folder = next((f for top in folders for f in top.rglob(name) if f.is_dir()), None)
@@ -452,7 +445,7 @@ def _cpu(folders: Sequence[Path], details: dict[str, Any]) -> Iterator[dict[str,
             worst = max(worst, ours - 1.3 * alone - 0.05)
             rows.append([len(problem.world.objects), round(alone, 3), round(ours, 3)])
         shown = ", ".join(f"{objects}: {ours:.2f}/{alone:.2f}" for objects, alone, ours in rows)
-        yield _row(
+        yield figure(
             f"CPU of plan / of kairos alone, s, {name}, by objects",
             shown,
             "<= 1.3 times + 0.05 s",
@@ -477,7 +470,7 @@ def _used() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def _worlds() -> Iterator[dict[str, Any]]:
+def _worlds() -> Iterator[Row]:
     domain = Domain.load(
         "(define (domain roads) (:types place) (:predicates (road ?a ?b - place))"
         " (:action close :parameters (?a ?b - place) :precondition (road ?a ?b) :effect (not (road ?a ?b))))",
@@ -490,4 +483,4 @@ def _worlds() -> Iterator[dict[str, Any]]:
         domain.world(f"{', '.join(f'p{k}' for k in range(1000))}: place", facts)
         took = time.perf_counter() - begun
         shown.append(f"{count:,} facts {took:.2f} s")
-    yield _row("world() of 1,000 objects", ", ".join(shown), "16,000 facts <= 1 s", took <= 1.0)
+    yield figure("world() of 1,000 objects", ", ".join(shown), "16,000 facts <= 1 s", took <= 1.0)

@@ -22,8 +22,8 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.trees.action_tree import build_tree
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.settings import PlannerSettings
 
 SENTENCE = "put the salmon in the fridge"
 PROGRAM = """def put_the_salmon_in_the_fridge():

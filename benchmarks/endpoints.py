@@ -10,7 +10,6 @@ import base64
 import json
 import logging
 import random
-import sys
 import time
 import traceback
 from collections import Counter
@@ -19,18 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.endpoints import KEY, QUIRKS, Quirk, QuirkServer
+from doubles.planner_worlds import BLOCKS
 
 import planweave.llm.clients as clients
+from benchmarks.figures import Row, figure
 from planweave.core.base.errors import ParseError, PlanweaveError
 from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.openai_client import OpenAIClient
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave.perception.vision_names import Marked, VisionNamer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from doubles.endpoints import KEY, QUIRKS, Quirk, QuirkServer
-from doubles.planner_worlds import BLOCKS
 
 MOST_REQUESTS = 6  # until an endpoint that cannot be used is said to be so
 _SENTENCE = "put the red cube in the left tray"
@@ -129,7 +127,7 @@ def _coded(key: str) -> str:
     return base64.b64encode(key.encode()).decode()[4:36]
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """The rows; what is not as it should be is printed."""
     logged: list[str] = []
     handler = logging.Handler()
@@ -156,9 +154,9 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
         logging.getLogger().removeHandler(handler)
     sources = [path.read_text(encoding="utf-8") for path in Path(clients.__file__).parent.glob("*.py")]
     return [
-        _row("questions to endpoints", f"{len(QUIRKS)} × {len(QUESTIONS)}, {time.monotonic() - begun:.0f} s"),
+        figure("questions to endpoints", f"{len(QUIRKS)} × {len(QUESTIONS)}, {time.monotonic() - begun:.0f} s"),
         *(
-            _row(
+            figure(
                 f"{what}, of those that can be",
                 f"{counts[k + ': as it should be']} of {counts[k + ': all']}",
                 "all",
@@ -166,14 +164,10 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
             )
             for what, k in (("answered rightly", "right"), ("refused with the code of its cause", "refused"))
         ),
-        _row("wrong, or a traceback", str(counts["wrong"]), "0", not counts["wrong"]),
-        _row("key shown", str(counts["key"]), "0", not counts["key"]),
-        _row(
+        figure("wrong, or a traceback", str(counts["wrong"]), "0", not counts["wrong"]),
+        figure("key shown", str(counts["key"]), "0", not counts["key"]),
+        figure(
             "requests until it is said to be unusable, at most", str(most), f"<= {MOST_REQUESTS}", most <= MOST_REQUESTS
         ),
-        _row("lines of planweave/llm/clients", str(sum(text.count("\n") for text in sources))),
+        figure("lines of planweave/llm/clients", str(sum(text.count("\n") for text in sources))),
     ]
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

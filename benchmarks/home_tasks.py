@@ -20,10 +20,10 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.settings import PlannerSettings
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 
 #: ProgPrompt's ten tasks (Table II), two of BCR's (Section V.D): words, and the goal over classes
 TASKS = {

@@ -18,9 +18,10 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,16 @@ from geometry_msgs.msg import Point
 from planweave_interfaces.msg import DetectedObjects, WorldState
 from planweave_interfaces.srv import Intervene, LoadScene
 from rich.console import Console
-from rich.table import Table
 from std_srvs.srv import Trigger
 
 from benchmarks import honesty_home
+from benchmarks.figures import Row, figure
 from benchmarks.honesty_cases import CASES, Act, HonestyCase, Interference, Reload, Signal, Spot
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bench.tabletop_checks import RESTS, ObjectPose
 from planweave.bench.tabletop_tasks import scene_names
 from planweave.core.base.errors import PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
 from planweave.launcher.running_system import log_folder
 from planweave.launcher.systems import load_system
@@ -75,6 +75,23 @@ class Judgement:
     seconds: float
 
 
+Report = tuple[bool, bool, bool, str]
+"""Whether a task said success, whether its goal held then, whether all that was to be done was done; the message."""
+
+
+def judged(case: str, blind: bool, play: Callable[[], Report]) -> Judgement:
+    """A case and what came of it; blind: nothing could show the goal. A PlanweaveError of `play`: it was not played."""
+    begun = time.monotonic()
+    try:
+        said, true, came, message = play()
+    except PlanweaveError as error:
+        return Judgement(case, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+    outcome = verdict(said, true, blind)
+    if not came and outcome is not Judged.FALSE_SUCCESS:
+        outcome = Judged.NOT_PLAYED
+    return Judgement(case, outcome, said, true, message, time.monotonic() - begun)
+
+
 class HonestyTable:
     """The running system, people's hands, and the truth."""
 
@@ -103,23 +120,15 @@ class HonestyTable:
 
     def play(self, case: HonestyCase) -> Judgement:
         """One case from its scene to the verdict."""
-        begun = time.monotonic()
         try:
-            self._set(case)
-            for act in case.before:
-                self._act(act)
-            said, true, came = self._run(case)
-        except PlanweaveError as error:
-            return Judgement(case.id, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+            return judged(case.id, case.blind, partial(self._run, case))
         finally:
             self._send("perception_node", signal.SIGCONT)
-        outcome = verdict(said.success, true, case.blind)
-        if not came and outcome is not Judged.FALSE_SUCCESS:
-            outcome = Judged.NOT_PLAYED
-        return Judgement(case.id, outcome, said.success, true, said.message, time.monotonic() - begun)
 
-    def _run(self, case: HonestyCase) -> tuple[Any, bool, bool]:
-        """The task's result, whether its goal holds in the simulator, and whether all that was to be done was done."""
+    def _run(self, case: HonestyCase) -> Report:
+        self._set(case)
+        for act in case.before:
+            self._act(act)
         ended, came = threading.Event(), not case.during
         failed: list[PlanweaveError] = []
 
@@ -152,7 +161,7 @@ class HonestyTable:
         waits = any(isinstance(act, Interference) and act.when for act in (*case.before, *case.during))
         if waits and "never came" in self._hand(Interference(camera=True)):
             came = False
-        return result, all(holds(literal, bodies) for literal in goal), came
+        return result.success, all(holds(literal, bodies) for literal in goal), came, result.message
 
     def _set(self, case: HonestyCase) -> None:
         """Set the table, and wait until camera and world have all of it, under its names, where it stands."""
@@ -331,24 +340,29 @@ def _start(name: str, log: Path) -> NodeProcess:
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
-    """The table of the cases, and how many had each outcome, as rows of figure, value, goal and whether it is met."""
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
+    """How many cases had each outcome, as rows of figure, value, goal and whether it is met."""
     ids = [case.id for case in CASES] + [home.id for home in honesty_home.CASES]
     for name in options.tasks:
         if name not in ids:
             raise UnknownNameError("honesty case", name, ids)
-    played = []
+    played: list[Judgement] = []
+
+    def tell(one: Judgement) -> None:
+        played.append(one)
+        said = f"reported {'success' if one.reported else 'no'}, true: {'yes' if one.true else 'no'}"
+        console.print(
+            f"{one.case}: {one.outcome.value} ({said}; {one.seconds:.1f} s) {one.message[:160]}", highlight=False
+        )
+
     for home in _chosen(honesty_home.CASES, options):
-        played.append(play_home(home))
-        console.print(f"{home.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
+        tell(play_home(home))
     if cases := _chosen(CASES, options):
         logs = log_folder("honesty")
         console.print(f"{len(cases)} cases on a running tabletop system; logs: {logs}")
         with running_stage(logs) as stage:
             for case in cases:
-                played.append(stage.play(case))
-                console.print(f"{case.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
-    console.print(_table(played))
+                tell(stage.play(case))
     return _rows(played)
 
 
@@ -358,28 +372,21 @@ def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
 
 def play_home(case: honesty_home.HomeCase) -> Judgement:
     """One case in a home, in this process."""
-    begun = time.monotonic()
-    try:
-        status, true = honesty_home.play(case)
-    except PlanweaveError as error:
-        return Judgement(case.id, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
-    said = status.state is TaskState.SUCCEEDED
-    return Judgement(case.id, verdict(said, true, False), said, true, status.message, time.monotonic() - begun)
+
+    def play() -> Report:
+        result, true = honesty_home.play(case)
+        return result.success, true, True, result.message
+
+    return judged(case.id, False, play)
 
 
-def _rows(played: Sequence[Judgement]) -> list[dict[str, Any]]:
+def _rows(played: Sequence[Judgement]) -> list[Row]:
     counts = Counter(p.outcome for p in played)
     seconds = sum(p.seconds for p in played)
 
-    def row(outcome: Judged, goal: str = "", met: bool | None = None) -> dict[str, Any]:
+    def row(outcome: Judged, goal: str = "", met: bool | None = None) -> Row:
         ids = [p.case for p in played if p.outcome is outcome]
-        return {
-            "figure": f"honesty: {outcome.value}",
-            "value": f"{counts[outcome]} of {len(played)}",
-            "goal": goal,
-            "met": met,
-            "cases": ids,
-        }
+        return figure(f"honesty: {outcome.value}", f"{counts[outcome]} of {len(played)}", goal, met, cases=ids)
 
     return [
         row(Judged.FALSE_SUCCESS, "0", not counts[Judged.FALSE_SUCCESS]),
@@ -387,21 +394,5 @@ def _rows(played: Sequence[Judgement]) -> list[dict[str, Any]]:
         row(Judged.NOT_PLAYED, "0", not counts[Judged.NOT_PLAYED]),
         row(Judged.RIGHT_SUCCESS),
         row(Judged.RIGHT_NO),
-        {"figure": "honesty: wall time of all cases", "value": f"{seconds:.0f} s", "goal": "", "met": None},
+        figure("honesty: wall time of all cases", f"{seconds:.0f} s"),
     ]
-
-
-def _table(played: Sequence[Judgement]) -> Table:
-    table = Table(title="what was reported against what was true")
-    for heading in ("case", "reported", "true", "outcome", "s", "message"):
-        table.add_column(heading, overflow="fold")
-    for p in played:
-        table.add_row(
-            p.case,
-            "success" if p.reported else "no",
-            "yes" if p.true else "no",
-            p.outcome.value,
-            f"{p.seconds:.1f}",
-            p.message[:160],
-        )
-    return table

@@ -1,10 +1,11 @@
-"""The honesty cases as data: what is on the table, what a person does to it, and the goal; see bench_honesty."""
+"""The honesty cases as data: what is on the table, what a person does to it, and the goal; see honesty.py."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 Spot = tuple[float, float, float]
@@ -92,171 +93,109 @@ _TOWER = {
 }
 _TWINS = {"red_cube": _cube("red", *_LEFT, _FLOOR), "red_cube_2": _cube("red", *_SPOT), **_TRAYS}
 _MORE = {**_APART, "blue_cube": _cube("blue", 0.40, 0.25)}
-_MORE_LATER = Interference(move={"blue_cube": AWAY})
-_IN = "in(red_cube, left_tray)"
+_IN, _ON = "in(red_cube, left_tray)", "on(yellow_cube, red_cube)"
 _BOTH = "in(red_cube, left_tray) & in(yellow_cube, right_tray)"
 _TAKEN = {"red_cube": AWAY}
 _OUT = {"red_cube": (0.45, 0.25, 0.0)}
 _BLIND = Interference(camera=False)
 _SWAP = ("red_cube", "yellow_cube")
+_ALIKE = ("grasp", "lift", "place", "release")  # moments whose cases are for the bench alone
 _STOP, _GO = Signal("perception_node", "stop"), Signal("perception_node", "continue")
+
+
+def _case(name: str, table: Mapping[str, Any], goal: str, *before: Act, **more: Any) -> HonestyCase:
+    return HonestyCase(name, table, goal, before, **more)
+
+
+_bench = partial(_case, only_bench=True)
 
 CASES = (
     # Nobody interferes.
-    HonestyCase("undisturbed", _APART, _IN),
-    HonestyCase("two_undisturbed", _APART, _BOTH, only_bench=True),
-    HonestyCase("holds_already", _DONE, _IN),
-    HonestyCase("tower_holds_already", _TOWER, "on(yellow_cube, red_cube)", only_bench=True),
+    _case("undisturbed", _APART, _IN),
+    _bench("two_undisturbed", _APART, _BOTH),
+    _case("holds_already", _DONE, _IN),
+    _bench("tower_holds_already", _TOWER, _ON),
     # It held already, but the camera is silent.
-    HonestyCase("silent_nothing_changed", _DONE, _IN, (_BLIND,), blind=True),
-    HonestyCase("silent_then_taken", _DONE, _IN, (Interference(move=_TAKEN, camera=False),)),
-    HonestyCase("silent_then_taken_later", _DONE, _IN, (_BLIND, Wait(2.5), Interference(move=_TAKEN)), only_bench=True),
-    HonestyCase("silent_moved_beside", _DONE, _IN, (_BLIND, Interference(move=_OUT)), only_bench=True),
-    HonestyCase(
-        "silent_exchanged_seen_again",
-        _DONE,
-        _IN,
-        (_BLIND, Interference(exchange=_SWAP), Interference(camera=True)),
-        only_bench=True,
-    ),
+    _case("silent_nothing_changed", _DONE, _IN, _BLIND, blind=True),
+    _case("silent_then_taken", _DONE, _IN, Interference(move=_TAKEN, camera=False)),
+    _bench("silent_then_taken_later", _DONE, _IN, _BLIND, Wait(2.5), Interference(move=_TAKEN)),
+    _bench("silent_moved_beside", _DONE, _IN, _BLIND, Interference(move=_OUT)),
+    _bench("silent_exchanged_seen_again", _DONE, _IN, _BLIND, Interference(exchange=_SWAP), Interference(camera=True)),
     # The camera falls silent while the robot works.
-    HonestyCase("silent_from_lift", _APART, _IN, (Interference("lift", camera=False),), blind=True),
-    HonestyCase(
-        "silent_and_taken_at_carry", _APART, _IN, (Interference("carry", move=_TAKEN, camera=False),), only_bench=True
-    ),
-    HonestyCase(
-        "silent_and_taken_at_release",
+    _case("silent_from_lift", _APART, _IN, Interference("lift", camera=False), blind=True),
+    _bench("silent_and_taken_at_carry", _APART, _IN, Interference("carry", move=_TAKEN, camera=False)),
+    _bench("silent_and_taken_at_release", _APART, _IN, Interference("release", move=_TAKEN, camera=False)),
+    _bench("silent_from_release", _APART, _IN, Interference("release", camera=False), blind=True),
+    # Perception stands still, or begins anew.
+    _bench("perception_stopped_then_taken", _DONE, _IN, _STOP, Interference(move=_TAKEN), blind=True),
+    _case(
+        "perception_stopped_while_lifting",
         _APART,
         _IN,
-        (Interference("release", move=_TAKEN, camera=False),),
-        only_bench=True,
+        Interference("release", move=_TAKEN),
+        during=(_STOP,),
+        blind=True,
     ),
-    HonestyCase(
-        "silent_from_release", _APART, _IN, (Interference("release", camera=False),), blind=True, only_bench=True
-    ),
-    # Perception stands still, or begins anew.
-    HonestyCase(
-        "perception_stopped_then_taken", _DONE, _IN, (_STOP, Interference(move=_TAKEN)), blind=True, only_bench=True
-    ),
-    HonestyCase(
-        "perception_stopped_while_lifting", _APART, _IN, (Interference("release", move=_TAKEN),), (_STOP,), blind=True
-    ),
-    HonestyCase(
-        "perception_stopped_and_continued",
-        _DONE,
-        _IN,
-        (_STOP, Interference(move=_OUT), Wait(2.0), _GO),
-        only_bench=True,
-    ),
-    HonestyCase(
-        "perception_restarted", _DONE, _IN, (_STOP, Interference(exchange=_SWAP), Signal("perception_node", "restart"))
+    _bench("perception_stopped_and_continued", _DONE, _IN, _STOP, Interference(move=_OUT), Wait(2.0), _GO),
+    _case(
+        "perception_restarted", _DONE, _IN, _STOP, Interference(exchange=_SWAP), Signal("perception_node", "restart")
     ),
     # Another thing in its place, the camera working.
-    HonestyCase("exchanged_before", _DONE, _IN, (Interference(exchange=_SWAP),)),
-    HonestyCase(
-        "another_in_its_place", _DONE, _IN, (Interference(move={"red_cube": AWAY, "yellow_cube": (*_LEFT, _FLOOR)}),)
-    ),
-    HonestyCase(
+    _case("exchanged_before", _DONE, _IN, Interference(exchange=_SWAP)),
+    _case("another_in_its_place", _DONE, _IN, Interference(move={**_TAKEN, "yellow_cube": (*_LEFT, _FLOOR)})),
+    _case(
         "another_a_centimetre_beside",
         _DONE,
         _IN,
-        (Interference(move={"red_cube": AWAY, "yellow_cube": (_LEFT[0] + 0.01, _LEFT[1], _FLOOR)}), Wait(3.0)),
+        Interference(move={**_TAKEN, "yellow_cube": (_LEFT[0] + 0.01, _LEFT[1], _FLOOR)}),
+        Wait(3.0),
     ),
-    HonestyCase("another_grasped", _APART, _IN, (Interference("grasp", exchange=_SWAP),)),
-    HonestyCase("another_put_into_the_hand", _APART, _IN, (Interference("carry", exchange=_SWAP),), only_bench=True),
-    HonestyCase("exchanged_after_release", _APART, _IN, (Interference("retreat", exchange=_SWAP),)),
-    HonestyCase("lower_cube_vanished", _TOWER, _IN, (Interference(move=_TAKEN),)),
-    HonestyCase(
-        "lower_cube_vanished_a_while_ago", _TOWER, _IN, (Interference(move=_TAKEN), Wait(3.0)), only_bench=True
-    ),
-    HonestyCase(
-        "lower_cube_vanished_from_a_tower",
-        _TOWER,
-        "on(yellow_cube, red_cube)",
-        (Interference(move=_TAKEN),),
-        only_bench=True,
-    ),
-    HonestyCase(
-        "lower_cube_exchanged",
-        _TOWER,
-        "on(yellow_cube, red_cube)",
-        (Interference(exchange=("red_cube", "green_cube")),),
-        only_bench=True,
-    ),
+    _case("another_grasped", _APART, _IN, Interference("grasp", exchange=_SWAP)),
+    _bench("another_put_into_the_hand", _APART, _IN, Interference("carry", exchange=_SWAP)),
+    _case("exchanged_after_release", _APART, _IN, Interference("retreat", exchange=_SWAP)),
+    _case("lower_cube_vanished", _TOWER, _IN, Interference(move=_TAKEN)),
+    _bench("lower_cube_vanished_a_while_ago", _TOWER, _IN, Interference(move=_TAKEN), Wait(3.0)),
+    _bench("lower_cube_vanished_from_a_tower", _TOWER, _ON, Interference(move=_TAKEN)),
+    _bench("lower_cube_exchanged", _TOWER, _ON, Interference(exchange=("red_cube", "green_cube"))),
     # Taken away, the camera working.
     *(
-        HonestyCase(
-            f"taken_at_{m}",
-            _APART,
-            _IN,
-            (Interference(m, move=_TAKEN),),
-            only_bench=m in ("grasp", "lift", "place", "release"),
-        )
+        _case(f"taken_at_{m}", _APART, _IN, Interference(m, move=_TAKEN), only_bench=m in _ALIKE)
         for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")
     ),
-    HonestyCase("taken_out_before", _DONE, _IN, (Interference(move=_OUT),), only_bench=True),
-    HonestyCase("pushed_off_the_table", _APART, _IN, (Interference(move=_TAKEN),), only_bench=True),
-    HonestyCase(
-        "first_taken_while_second_is_carried",
-        _APART,
-        _BOTH,
-        (Interference("carry", "yellow_cube", _TAKEN),),
-        only_bench=True,
-    ),
-    HonestyCase(
-        "first_taken_while_second_is_verified", _APART, _BOTH, (Interference("retreat", "yellow_cube", _TAKEN),)
-    ),
-    HonestyCase(
-        "tray_taken_from_under_it", _DONE, _IN, (Interference(move={"left_tray": (0.40, 0.45, 0.0)}),), only_bench=True
-    ),
+    _bench("taken_out_before", _DONE, _IN, Interference(move=_OUT)),
+    _bench("pushed_off_the_table", _APART, _IN, Interference(move=_TAKEN)),
+    _bench("first_taken_while_second_is_carried", _APART, _BOTH, Interference("carry", "yellow_cube", _TAKEN)),
+    _case("first_taken_while_second_is_verified", _APART, _BOTH, Interference("retreat", "yellow_cube", _TAKEN)),
+    _bench("tray_taken_from_under_it", _DONE, _IN, Interference(move={"left_tray": (0.40, 0.45, 0.0)})),
     # Taken out of the hand that carries the second thing, or exchanged in it.
-    HonestyCase(
-        "second_taken_from_the_hand", _APART, _BOTH, (Interference("carry", "yellow_cube", {"yellow_cube": AWAY}),)
-    ),
-    HonestyCase(
+    _case("second_taken_from_the_hand", _APART, _BOTH, Interference("carry", "yellow_cube", {"yellow_cube": AWAY})),
+    _bench(
         "second_taken_and_laid_down",
         _APART,
         _BOTH,
-        (Interference("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),),
-        only_bench=True,
+        Interference("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),
     ),
-    HonestyCase(
-        "second_exchanged_in_the_hand",
-        _APART,
-        _BOTH,
-        (Interference("carry", "yellow_cube", exchange=_SWAP),),
-        only_bench=True,
-    ),
+    _bench("second_exchanged_in_the_hand", _APART, _BOTH, Interference("carry", "yellow_cube", exchange=_SWAP)),
     # A thing is added while the robot works.
-    HonestyCase(
-        "added_beside",
-        _MORE,
-        _IN,
-        (_MORE_LATER, Wait(3.0), Interference("carry", move={"blue_cube": (0.40, 0.25, 0.0)})),
-        only_bench=True,
-    ),
-    HonestyCase(
-        "added_where_it_goes",
-        _MORE,
-        _IN,
-        (_MORE_LATER, Wait(3.0), Interference("lift", move={"blue_cube": (*_LEFT, _FLOOR)})),
-    ),
-    HonestyCase(
-        "added_where_it_was",
-        _MORE,
-        _IN,
-        (_MORE_LATER, Wait(3.0), Interference("carry", move={"blue_cube": (*_SPOT, 0.0)})),
-        only_bench=True,
-    ),
-    HonestyCase(
-        "added_on_top",
-        _MORE,
-        _IN,
-        (_MORE_LATER, Wait(3.0), Interference("retreat", move={"blue_cube": (*_LEFT, _FLOOR + 0.05)})),
-        only_bench=True,
+    *(
+        _case(
+            f"added_{where}",
+            _MORE,
+            _IN,
+            Interference(move={"blue_cube": AWAY}),
+            Wait(3.0),
+            Interference(moment, move={"blue_cube": spot}),
+            only_bench=where != "where_it_goes",
+        )
+        for where, moment, spot in (
+            ("beside", "carry", (0.40, 0.25, 0.0)),
+            ("where_it_goes", "lift", (*_LEFT, _FLOOR)),
+            ("where_it_was", "carry", (*_SPOT, 0.0)),
+            ("on_top", "retreat", (*_LEFT, _FLOOR + 0.05)),
+        )
     ),
     # Equal things, and another scene.
-    HonestyCase("one_of_two_equal_taken", _TWINS, _IN, (Interference(move=_TAKEN),)),
-    HonestyCase("scene_reloaded_while_lifting", _APART, _IN, (), (Reload(),)),
-    HonestyCase("put_back_after_release", _APART, _IN, (Interference("release", move={"red_cube": (*_SPOT, 0.0)}),)),
+    _case("one_of_two_equal_taken", _TWINS, _IN, Interference(move=_TAKEN)),
+    _case("scene_reloaded_while_lifting", _APART, _IN, during=(Reload(),)),
+    _case("put_back_after_release", _APART, _IN, Interference("release", move={"red_cube": (*_SPOT, 0.0)})),
 )

@@ -7,12 +7,12 @@ import argparse
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from benchmarks.check_figures import check_figures
 from benchmarks.decision_figures import Decisions, decision_figures
+from benchmarks.figures import Row, figure
 from benchmarks.home_tasks import HomeTask, eai_tasks, paper_tasks
 from benchmarks.household_figures import figures
 from benchmarks.token_figures import DEFAULT, PAPER, TokenRow, prompt_sizes, saving, token_figures
@@ -22,7 +22,7 @@ DECISION_GOAL = 5.0  # ms
 ERROR_RATES = (0.1, 0.2, 0.3)  # of the simulated model
 
 
-def run(_: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(_: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal or comparison)."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     data = Path(os.environ.get("PLANWEAVE_TEST_DATA", beside))
@@ -40,46 +40,46 @@ def run(_: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     return rows
 
 
-def _simulator(data: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _simulator(data: Path) -> list[Row]:
+    rows: list[Row] = []
     for scene, f in figures(data).items():
         rows += [
-            _row(f"{scene}: step", f"{f['step_us']:.1f} us, {f['steps_per_second']:,.0f} a second"),
-            _row(
+            figure(f"{scene}: step", f"{f['step_us']:.1f} us, {f['steps_per_second']:,.0f} a second"),
+            figure(
                 f"{scene}: load",
                 f"{f['load_ms']:.1f} ms, {f['load_and_first_step_ms']:.1f} ms with a first step, "
                 f"{f['load_and_first_look_ms']:.1f} ms with a first look",
             ),
-            _row(f"{scene}: observe", f"{f['observe_ms']:.1f} ms"),
-            _row(f"{scene}: memory", f"{f['memory_mib']:.1f} MiB"),
+            figure(f"{scene}: observe", f"{f['observe_ms']:.1f} ms"),
+            figure(f"{scene}: memory", f"{f['memory_mib']:.1f} MiB"),
         ]
         ratio, theirs = f.get("ratio"), f.get("eai_eval")
         if ratio is None or theirs is None:
-            rows.append(_row(f"{scene}: eai-eval", "not installed (pip install --no-deps eai-eval)"))
+            rows.append(figure(f"{scene}: eai-eval", "not installed (pip install --no-deps eai-eval)"))
             continue
         rows += [
-            _row(
+            figure(
                 f"{scene}: step against eai-eval",
                 f"{ratio['step']:.0f}x ({theirs['step_us']:.0f} us; in place {ratio['step_in_place']:.0f}x)",
                 f">= {STEP_GOAL:.0f}x",
                 ratio["step"] >= STEP_GOAL,
             ),
-            _row(
+            figure(
                 f"{scene}: load against eai-eval",
                 f"{ratio['load']:.1f}x ({theirs['load_ms']:.1f} ms); with a first step "
                 f"{ratio['load_and_first_step']:.1f}x ({theirs['load_and_first_step_ms']:.1f} ms)",
                 f">= {LOAD_GOAL:.0f}x",
                 ratio["load"] >= LOAD_GOAL,
             ),
-            _row(f"{scene}: memory of eai-eval", f"{theirs['memory_mib']:.1f} MiB"),
+            figure(f"{scene}: memory of eai-eval", f"{theirs['memory_mib']:.1f} MiB"),
         ]
     return rows
 
 
-def _decisions() -> list[dict[str, Any]]:
+def _decisions() -> list[Row]:
     decisions = Decisions()
     return [
-        _row(
+        figure(
             f"{decisions.objects} objects: {name}",
             f"{f['median_ms']:.1f} ms, 95 % below {f['p95_ms']:.1f} ms, prompt {f['characters']:,.0f} characters",
             f"<= {DECISION_GOAL:.0f} ms",
@@ -89,19 +89,19 @@ def _decisions() -> list[dict[str, Any]]:
     ]
 
 
-def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[dict[str, Any]]:
+def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[Row]:
     """Tokens of each method, then the savings; a saving counts as reached where it is at every rate of errors."""
     found = [token_figures(tasks, rate, seeds) for rate in ERROR_RATES]
     shares = "/".join(f"{rate:.0%}" for rate in ERROR_RATES)
     rows = [
-        _row(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
+        figure(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
         for method in found[0]
     ]
     for against, goal in PAPER.items():
         for by in ("tree_planner without correction" if against == "no replanning" else "tree_planner", DEFAULT):
             saved = [saving(rows_, against, by) for rows_ in found]
             rows.append(
-                _row(
+                figure(
                     f"{name}: saving of {by} against {against}",
                     " / ".join(f"{s:.0%}" for s in saved),
                     f">= {goal:.0%} (paper)",
@@ -110,7 +110,7 @@ def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[dict[str, 
             )
     sizes = prompt_sizes(tasks)
     rows.append(
-        _row(
+        figure(
             f"{name}: prompts in tokens",
             f"plans {sizes.plan:,.0f}, a choice {sizes.choice:,.0f}, a step of "
             f"iterative {sizes.step:,.0f}; an action {sizes.action:.1f}, a plan {sizes.steps:.1f} actions; by "
@@ -120,17 +120,17 @@ def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[dict[str, 
     return rows
 
 
-def _checks(name: str, tasks: list[HomeTask]) -> list[dict[str, Any]]:
+def _checks(name: str, tasks: list[HomeTask]) -> list[Row]:
     """What the check of plans refuses and lets pass where the home was seen in part."""
     found = check_figures(tasks)
     sure, assumed, left_open, refused = found.right
     return [
-        _row(
+        figure(
             f"{name}: right plans by the check",
             f"{sure} sure, {assumed} on assumptions, {left_open} with a goal "
             f"left open, {refused} refused of {len(tasks)}",
         ),
-        _row(
+        figure(
             f"{name}: plans made of these",
             f"{found.refused} of {found.varied_right} right ones refused, "
             f"{found.passed} of {found.varied_wrong} wrong ones let pass",
@@ -147,7 +147,3 @@ def _each(found: list[dict[str, TokenRow]], method: str) -> str:
         " / ".join(f"{r.met / r.runs:.0%}" for r in of),
     )
     return "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

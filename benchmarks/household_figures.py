@@ -21,15 +21,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from doubles.home_script import a_script
+
 from planweave.bodies.home.graph import graph_from, read_graph
 from planweave.bodies.home.observation import Observer
-from planweave.bodies.home.script import write_line
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
 
 JsonGraph = dict[str, Any]
-_WITH_WHAT_IS_HELD = {"putback", "putin", "pour", "drop", "release", "drink", "read", "puton", "putobjback"}
 
 
 def large_home(nodes: int = 444, seed: int = 0) -> JsonGraph:
@@ -71,27 +71,6 @@ def densest_home(data_folder: Path) -> JsonGraph | None:
     with gzip.open(path, "rt") as lines:
         graphs: list[JsonGraph] = [json.loads(line)["init_graph"] for line in lines]
     return max(graphs, key=lambda g: len(g["edges"]))
-
-
-def a_script(data: JsonGraph, steps: int = 400, seed: int = 0) -> list[str]:
-    """Lines that can all be executed one after the other: chosen at random among what is possible, all kinds mixed."""
-    simulator, rng = HomeSimulator(graph_from(data)), random.Random(seed)
-    domain = simulator.vocabulary.domain
-    names = [n.name for n in simulator.graph.nodes.values() if n is not simulator.graph.character]
-    lines: list[str] = []
-    while len(lines) < steps:
-        close = sorted(f[1] for f in simulator.state.of("close_to"))  # in an order that does not hang on hashes
-        near = close + sorted(f[1] for n in close for f in simulator.state.lookup("on", 2, n))
-        held = [f[1] for p in ("holds_rh", "holds_lh") for f in simulator.state.of(p)]
-        schema = rng.choice([*domain.actions.values(), *(domain.actions[n] for n in ("walk", "find", "grab") * 4)])
-        pools = [near or names, near or names] if schema.name not in ("walk", "find", "turnto") else [names]
-        if held and schema.name in _WITH_WHAT_IS_HELD:
-            pools[0] = held
-        action = Action(schema.name, tuple(rng.choice(pool) for pool, _ in zip(pools, schema.parameters)))
-        if not simulator.explain(action):
-            lines.append(write_line(action, simulator.graph))
-            simulator.execute(action)
-    return lines
 
 
 def figures(data_folder: Path | None = None, repeats: int = 5) -> dict[str, Any]:
@@ -217,31 +196,3 @@ def _memory(make: Callable[[], Any]) -> float:
         return size
     finally:
         tracemalloc.stop()
-
-
-def report(results: dict[str, Any]) -> str:
-    """The figures as lines for people."""
-    lines = []
-    for scene, f in results.items():
-        lines.append(f"{scene}: {f['nodes']} nodes, {f['edges']} edges, {f['steps']} steps")
-        lines.append(
-            f"  {f['step_us']:.1f} us a step ({f['steps_per_second']:,.0f} a second), load "
-            f"{f['load_ms']:.1f} ms (with a first step {f['load_and_first_step_ms']:.1f} ms, with a first "
-            f"look {f['load_and_first_look_ms']:.1f} ms), observe "
-            f"{f['observe_ms']:.1f} ms, {f['memory_mib']:.1f} MiB"
-        )
-        if "eai_eval" in f:
-            t, r = f["eai_eval"], f["ratio"]
-            lines.append(
-                f"  eai-eval: {t['step_us']:.0f} us a step ({t['step_in_place_us']:.0f} in place), load "
-                f"{t['load_ms']:.1f} ms, {t['memory_mib']:.1f} MiB; ours is {r['step']:.0f} times as fast "
-                f"({r['step_in_place']:.0f} in place), on load {r['load']:.1f} "
-                f"(with the first step {r['load_and_first_step']:.1f}), memory {r['memory']:.1f}"
-            )
-        else:
-            lines.append("  eai-eval is not installed: no comparison (pip install --no-deps eai-eval)")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(report(figures(Path(__file__).resolve().parents[2] / "shared" / "data")))

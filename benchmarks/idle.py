@@ -13,15 +13,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from sensor_msgs.msg import JointState
 
-from benchmarks.spun_node import spun_node
+from benchmarks.figures import Row, figure
+from benchmarks.spun_node import spun_node, started_system
 from planweave.core.base.errors import SystemDownError
 from planweave.core.symbolic.world import Literal
-from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros.client import Client
 
@@ -34,11 +33,9 @@ _ROUNDS = 4
 _TRAYS = ("left_tray", "right_tray")
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
-    with Client() as client, RunningSystem(load_system("tabletop"), log_folder("bench")) as running:
-        console.print(f"starting the tabletop system; logs: {running.logs}")
-        running.wait_ready(client)
+    with started_system(load_system("tabletop"), console) as (client, running):
         rested, at_once = _reactions(client, console)
         time.sleep(_SETTLE)
         console.print(f"resting for {options.seconds:g} s …")
@@ -48,39 +45,24 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         shares = {n: (processor_seconds(p) - before[n]) / wall for n, p in running.pids.items()}
         memory = {n: proportional_memory(p) for n, p in running.pids.items()}
         running.check()
-    rows = [
-        _row(
-            f"{n}: share of a core, memory",
-            f"{100 * shares[n]:.1f} %, {memory[n]:.0f} MB",
-            share=shares[n],
-            megabytes=memory[n],
-        )
-        for n in shares
-    ]
+    rows = [figure(f"{n}: share of a core, memory", f"{100 * shares[n]:.1f} %, {memory[n]:.0f} MB") for n in shares]
     share, megabytes, added = sum(shares.values()), sum(memory.values()), rested - at_once
     return [
         *rows,
-        _row(
-            "all nodes: share of a core",
-            f"{100 * share:.1f} %",
-            f"≤ {100 * SHARE_GOAL:.0f} %",
-            share <= SHARE_GOAL,
-            share=share,
+        figure(
+            "all nodes: share of a core", f"{100 * share:.1f} %", f"≤ {100 * SHARE_GOAL:.0f} %", share <= SHARE_GOAL
         ),
-        _row(
+        figure(
             "all nodes: memory (proportional set size)",
             f"{megabytes:.0f} MB",
             f"≤ {MEMORY_GOAL:.0f} MB",
             megabytes <= MEMORY_GOAL,
-            megabytes=megabytes,
         ),
-        _row(
+        figure(
             "task to first motion: right after another, after a rest, median",
             f"{1000 * at_once:.0f} ms, {1000 * rested:.0f} ms",
             f"a rest adds ≤ {1000 * REACTION_GOAL:.0f} ms",
             added <= REACTION_GOAL,
-            at_once_ms=1000 * at_once,
-            rested_ms=1000 * rested,
         ),
     ]
 
@@ -130,7 +112,3 @@ def _motions() -> Iterator[list[float]]:
     with spun_node("planweave_bench_idle") as node:
         node.create_subscription(JointState, "joint_states", on_joints, 50)
         yield moved
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None, **numbers: float) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met, **numbers}

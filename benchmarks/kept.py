@@ -10,8 +10,11 @@ import argparse
 import contextlib
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.figures import Row, figure
+from benchmarks.spun_node import started_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.task_status import TaskState
@@ -27,7 +30,7 @@ _AGAIN = 1.5  # s in which a killed node is started again
 _ACTION = "0.4"  # s that an action takes
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """The rows: one for each kind of end, and what was lost."""
     system, logs = load_system("household"), log_folder("bench")
     settings = {
@@ -38,25 +41,23 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     }
     running_system.STEADY = 1.0  # all deaths are ours: none makes a node be given up
     rows: list[tuple[str, int, int, bool]] = []
-    with Client() as client, RunningSystem(system, logs, system.overrides(settings)) as running:
-        console.print(f"starting {system.name}; logs: {logs}", markup=False)
-        running.wait_ready(client)
+    with started_system(system, console, system.overrides(settings), logs) as (client, running):
         for number in range(KILLS):
             row = _killed(client, running, number)
             rows.append(row)
             console.print(f"kill {number + 1}: {row}", markup=False)
-    moments = sorted({row[0] for row in rows})
-    return [
-        {
-            "figure": f"feedback_node killed while {moment}: {sum(r[0] == moment for r in rows)} times",
-            "value": f"{sum(r[1] for r in rows if r[0] == moment)} tasks lost, "
-            f"{sum(r[2] for r in rows if r[0] == moment)} steps done twice, all goals reached "
-            f"{sum(r[3] for r in rows if r[0] == moment)} times",
-            "goal": "0 lost, 0 twice",
-            "met": not any(r[1] or r[2] for r in rows if r[0] == moment),
-        }
-        for moment in moments
-    ]
+    return [_row(moment, [row for row in rows if row[0] == moment]) for moment in sorted({row[0] for row in rows})]
+
+
+def _row(moment: str, kills: Sequence[tuple[str, int, int, bool]]) -> Row:
+    _, *columns = zip(*kills)
+    lost, twice, reached = map(sum, columns)
+    return figure(
+        f"feedback_node killed while {moment}: {len(kills)} times",
+        f"{lost} tasks lost, {twice} steps done twice, all goals reached {reached} times",
+        "0 lost, 0 twice",
+        not lost and not twice,
+    )
 
 
 def _killed(client: Client, running: RunningSystem, number: int) -> tuple[str, int, int, bool]:

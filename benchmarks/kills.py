@@ -15,28 +15,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import rclpy
 from geometry_msgs.msg import PoseArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import TaskStatus, WorldState
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from sensor_msgs.msg import JointState
 
+from benchmarks.figures import Row, figure
+from benchmarks.spun_node import spun_node, started_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher import running_system
-from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
 from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.qos import LATCHED
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
-from planweave_ros.spin import spun
 
 NODES = ("executor_node", "feedback_node", "planner_node", "perception_node", "simulation_node")
 MOMENTS = {
@@ -90,7 +88,7 @@ class Death:
         """Whether all went as it should."""
         return self.reached and self.in_time and not self.false_success and self.served is not None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """As a row of the bench."""
         held = f", held {self.held or 'nothing'}, then {self.held_after or 'nothing'} ({self.said_after})"
         task = (
@@ -102,16 +100,13 @@ class Death:
             f"{task}arm {self.overrun:.2f} rad further{held}, next task done after {_seconds(self.served)} "
             f"in {self.tries}; {self.message}"
         )
-        return {
-            "figure": f"{self.node}, {self.moment}, SIG{self.signal.upper()}",
-            "value": value,
-            "goal": f"ended ≤ {IN_TIME:g} s with a reason, no false success, next served",
-            "met": self.good,
-            **{k: v for k, v in vars(self).items() if k not in ("node", "moment")},
-        }
+        name = f"{self.node}, {self.moment}, SIG{self.signal.upper()}"
+        goal = f"ended ≤ {IN_TIME:g} s with a reason, no false success, next served"
+        more = {k: v for k, v in vars(self).items() if k not in ("node", "moment")}
+        return figure(name, value, goal, self.good, **more)
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All cases as rows; --task chooses some by node, moment and signal, e.g. executor_node/holding or idle/kill."""
     wanted = [
         (node, moment, number)
@@ -131,10 +126,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
                 highlight=False,
             )
     good = sum(row["met"] for row in rows)
-    return [
-        *rows,
-        {"figure": "deaths survived", "value": f"{good} of {len(rows)}", "goal": "all", "met": good == len(rows)},
-    ]
+    return [*rows, figure("deaths survived", f"{good} of {len(rows)}", "all", good == len(rows))]
 
 
 class Watch:
@@ -209,22 +201,9 @@ def watched_system(
     """The tabletop system with what watches it; more: parameters beside its own."""
     system = load_system("tabletop")
     overrides = system.overrides({"scene": _SCENE, "planner_node.client": "none", **(more or {})})
-    logs = log_folder("bench")
     running_system.STEADY = 1.0  # all deaths are ours: none makes a node be given up
-    with Client() as client, RunningSystem(system, logs, overrides) as running:
-        console.print(f"starting {system.name}; logs: {logs}", markup=False)
-        running.wait_ready(client)
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        node = rclpy.create_node("planweave_bench")
-        watch = Watch(node)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        try:
-            with spun(executor):
-                yield watch, client, running
-        finally:
-            node.destroy_node()
-            rclpy.try_shutdown()
+    with started_system(system, console, overrides) as (client, running), spun_node("planweave_bench") as node:
+        yield Watch(node), client, running
 
 
 def _case(watch: Watch, client: Client, running: RunningSystem, node: str, moment: str, number: str) -> Death:

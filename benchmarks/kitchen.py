@@ -11,9 +11,9 @@ import contextlib
 import math
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from benchmarks.honesty import Judged, Judgement, verdict
+from benchmarks.figures import Row, figure
+from benchmarks.honesty import Judged, Judgement, Report, judged
 from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
 from benchmarks.spun_node import spun_node, wait_until
 from planweave.bench.kitchen_tasks import part_name, within
@@ -59,29 +60,26 @@ class KitchenStage:
 
     def play(self, case: KitchenCase, seed: int | None = None) -> Judgement:
         """One case from its scene to the verdict; seed: of a random arrangement, None for that of the scene."""
-        begun, name = time.monotonic(), case.id if seed is None else f"{case.id}/{seed}"
+        name = case.id if seed is None else f"{case.id}/{seed}"
+        return judged(name, case.blind, partial(self._run, case, seed))
+
+    def _run(self, case: KitchenCase, seed: int | None) -> Report:
+        self._set(case, seed)
+        for act in case.before:
+            self._do(act)
+        came, failed = [True], list[PlanweaveError]()
+        ended = threading.Event()
+        person = threading.Thread(target=self._interfere, args=(case.during, ended, came, failed), daemon=True)
+        person.start()
         try:
-            self._set(case, seed)
-            for act in case.before:
-                self._do(act)
-            came, failed = [True], list[PlanweaveError]()
-            ended = threading.Event()
-            person = threading.Thread(target=self._interfere, args=(case.during, ended, came, failed), daemon=True)
-            person.start()
-            try:
-                result = self._client.run_task(case.sentence, method="classical", timeout=PATIENCE)
-            finally:
-                ended.set()
-                person.join(PATIENCE / 4)
-            true = self._holds(case)
-            if failed:
-                raise failed[0]
-        except PlanweaveError as error:
-            return Judgement(name, Judged.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
-        outcome = verdict(result.success, true, case.blind)
-        if not came[0] and outcome is not Judged.FALSE_SUCCESS:
-            outcome = Judged.NOT_PLAYED
-        return Judgement(name, outcome, result.success, true, result.message, time.monotonic() - begun)
+            result = self._client.run_task(case.sentence, method="classical", timeout=PATIENCE)
+        finally:
+            ended.set()
+            person.join(PATIENCE / 4)
+        true = self._holds(case)
+        if failed:
+            raise failed[0]
+        return result.success, true, came[0], result.message
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
         """Load the scene, and wait until the cameras see its furniture and what the case is about."""
@@ -158,7 +156,7 @@ def running_kitchen(console: Console) -> Iterator[KitchenStage]:
         yield KitchenStage(client, node, Path(folder))
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """Rows of figure, value, goal and whether it is met."""
     known = [case.id for case in (*TASKS, *HONESTY)]
     for name in options.tasks:
@@ -180,33 +178,20 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     return [row for kind, those in played.items() if those for row in _rows(kind, those)]
 
 
-def _rows(kind: str, played: Sequence[Judgement]) -> list[dict[str, Any]]:
+def _rows(kind: str, played: Sequence[Judgement]) -> list[Row]:
     counts = Counter(p.outcome for p in played)
     reached, false = counts[Judged.RIGHT_SUCCESS], counts[Judged.FALSE_SUCCESS]
-    rows = [
-        {
-            "figure": f"kitchen, {kind}: false successes",
-            "value": f"{false} of {len(played)}",
-            "goal": "0",
-            "met": not false,
-            "cases": [p.case for p in played if p.outcome is Judged.FALSE_SUCCESS],
-        }
-    ]
+
+    def of(outcome: Judged) -> list[str]:
+        return [p.case for p in played if p.outcome is outcome]
+
+    total = f"of {len(played)}"
+    name = f"kitchen, {kind}: false successes"
+    rows = [figure(name, f"{false} {total}", "0", not false, cases=of(Judged.FALSE_SUCCESS))]
     if kind == "tasks":
         goal = math.ceil(0.95 * len(played))
-        rows.append(
-            {
-                "figure": "kitchen, tasks: reached",
-                "value": f"{reached} of {len(played)}",
-                "goal": f"≥ {goal}",
-                "met": reached >= goal,
-                "cases": [f"{p.case}: {p.message[:120]}" for p in played if p.outcome is not Judged.RIGHT_SUCCESS],
-            }
-        )
+        missed = [f"{p.case}: {p.message[:120]}" for p in played if p.outcome is not Judged.RIGHT_SUCCESS]
+        rows.append(figure("kitchen, tasks: reached", f"{reached} {total}", f"≥ {goal}", reached >= goal, cases=missed))
     for outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO, Judged.FALSE_FAILURE, Judged.NOT_PLAYED):
-        ids = [p.case for p in played if p.outcome is outcome]
-        value = f"{counts[outcome]} of {len(played)}"
-        rows.append(
-            {"figure": f"kitchen, {kind}: {outcome.value}", "value": value, "goal": "", "met": None, "cases": ids}
-        )
+        rows.append(figure(f"kitchen, {kind}: {outcome.value}", f"{counts[outcome]} {total}", cases=of(outcome)))
     return rows

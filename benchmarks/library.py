@@ -13,9 +13,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
+
+from benchmarks.figures import Row, figure
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("planweave", "planweave_ros", "*_node")
@@ -29,19 +30,19 @@ _COMMANDS = {
 }
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
-    rows = [_row(name, f"{1e3 * _seconds(arguments):.0f} ms") for name, arguments in _COMMANDS.items()]
+    rows = [figure(name, f"{1e3 * _seconds(arguments):.0f} ms") for name, arguments in _COMMANDS.items()]
     for pattern in PACKAGES:
         files = [path for folder in ROOT.glob(pattern) for path in folder.rglob("*.py")]
         lines = sum(map(count_lines, files))
-        rows.append(_row(f"lines of code in {pattern}/", f"{lines:,} in {len(files)} modules"))
+        rows.append(figure(f"lines of code in {pattern}/", f"{lines:,} in {len(files)} modules"))
     for folder in sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml")):
         files = example_files(folder)
         lines = sum(count_lines(path) for path in files if path.suffix == ".py")
         data = sum(path.suffix != ".py" for path in files)
         value = f"{len(files) - data} module of {lines} lines, {data} data files, 0 files of Planweave"
-        rows.append(_row(f"example {folder.name}", value))
+        rows.append(figure(f"example {folder.name}", value))
     return rows
 
 
@@ -74,7 +75,3 @@ def _seconds(arguments: list[str]) -> float:
             )
             times.append(time.perf_counter() - begun)
     return statistics.median(times[1:])
-
-
-def _row(figure: str, value: str) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": "", "met": None}

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from doubles.named_worlds import table_of, world_of
 
-from benchmarks.sentence_set import Read, _table, world_of
+from benchmarks.figures import Row, figure
+from benchmarks.sentence_set import Read
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
@@ -28,7 +30,7 @@ _HOMES = {"home_flat": "flat", "home_house": "house", "home_studio": "studio"}
 _FIRST_ID = 201  # of things added to a home
 
 
-def figures(folder: Path, read: Read, console: Any) -> list[dict[str, Any]]:
+def figures(folder: Path, read: Read, console: Any) -> list[Row]:
     """The figures of a folder, as rows; what was not judged by hand is printed."""
     of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
     found: Counter[str] = Counter()
@@ -41,10 +43,10 @@ def figures(folder: Path, read: Read, console: Any) -> list[dict[str, Any]]:
     wrong = found["wrong"]
     total = f"of {len(of)}"
     return [
-        _row("outside sentences read right", f"{found['right']} {total}", "≥ 99", found["right"] >= 99),
-        _row("read as nobody has judged yet", f"{found['not judged']} {total}"),
-        _row("asked, refused", f"{found['asked']}, {found['refused']} {total}"),
-        _row("read wrongly", f"{wrong} {total}", "0", wrong == 0),
+        figure("outside sentences read right", f"{found['right']} {total}", "≥ 99", found["right"] >= 99),
+        figure("read as nobody has judged yet", f"{found['not judged']} {total}"),
+        figure("asked, refused", f"{found['asked']}, {found['refused']} {total}"),
+        figure("read wrongly", f"{wrong} {total}", "0", wrong == 0),
     ]
 
 
@@ -92,7 +94,7 @@ def outside_world(folder: Path, name: str) -> tuple[Domain, World]:
         return _home(content)
     if "kitchen" in content:
         return _kitchen(content)
-    return Domain.load("tabletop"), _table(content)
+    return Domain.load("tabletop"), table_of(content)
 
 
 def _home(content: dict[str, Any]) -> tuple[Domain, World]:
@@ -124,7 +126,3 @@ def _kitchen(content: dict[str, Any]) -> tuple[Domain, World]:
             if able in properties and Literal(now, (name,)) not in facts:
                 facts.add(Literal(rest, (name,)))
     return domain, completed(domain, objects, facts, 0.0)
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

@@ -14,19 +14,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from doubles.browser import Browser, found
 from PIL import Image
 from rich.console import Console
 from sensor_msgs.msg import JointState
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.browser import Browser, found
+from benchmarks.figures import Row, figure
 from benchmarks.idle import processor_seconds, proportional_memory
-from benchmarks.spun_node import spun_node, wait_until
+from benchmarks.spun_node import spun_node, started_system, wait_until
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.core.base.errors import ConfigError
-from planweave.launcher.running_system import RunningSystem, log_folder
-from planweave.launcher.systems import System, load_system, with_page
+from planweave.launcher.running_system import RunningSystem
+from planweave.launcher.systems import load_system, with_page
 from planweave_ros.client import Client
 
 PAINT_GOAL, POSE_GOAL, SHARE_GOAL = 1.0, 0.1, 0.05  # s, s, of a core
@@ -36,32 +37,27 @@ _PAINTED = "(performance.getEntriesByName('first-contentful-paint')[0] || {}).st
 _MOVED = 0.01  # share of the scene's pixels that are others once the arm is elsewhere
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """The rows."""
     if found() is None:
         raise ConfigError("no Chromium is installed (Debian: apt install chromium)")
     whole = with_page(load_system("tabletop"))
     alone = replace(whole, nodes=tuple(n for n in whole.nodes if n.name == "web_node"))
     rows = []
-    with Client() as client:
-        with RunningSystem(whole, log_folder("bench"), {"web_node": {"port": 0}}) as running:
-            console.print(f"starting the tabletop system with its page; logs: {running.logs}", markup=False)
-            rows += _opened(client, running, whole, options.seconds, console)
-        with RunningSystem(alone, log_folder("bench"), {"web_node": {"port": 0}}) as running:
-            rows += _poses(client, running, alone, console)
+    with started_system(whole, console, {"web_node": {"port": 0}}) as (client, running):
+        rows += _opened(client, running, options.seconds, console)
+    with started_system(alone, console, {"web_node": {"port": 0}}) as (client, _):
+        rows += _poses(client, console)
     return rows
 
 
-def _address(client: Client, running: RunningSystem) -> str:
-    running.wait_ready(client)
+def _address(client: Client) -> str:
     wait_until(lambda: "web_node" in client.nodes(0.1), 60.0, "the page's node")
     return str(client.parameter("web_node", "address"))
 
 
-def _opened(
-    client: Client, running: RunningSystem, system: System, seconds: float, console: Console
-) -> list[dict[str, Any]]:
-    address, pid = _address(client, running), running.pids["web_node"]
+def _opened(client: Client, running: RunningSystem, seconds: float, console: Console) -> list[Row]:
+    address, pid = _address(client), running.pids["web_node"]
     painted, written = [], []
     console.print(f"opening the page {_OPENED} times …")
     for _ in range(_OPENED):
@@ -81,16 +77,16 @@ def _opened(
     first = statistics.median(painted)
     most = f"≤ {100 * SHARE_GOAL:g} %"
     return [
-        _row("first contentful paint, median", f"{first:.2f} s", f"≤ {PAINT_GOAL:g} s", first, PAINT_GOAL),
-        _row("all of the panel there, looked for five times a second", f"{statistics.median(written):.1f} s"),
-        _row("web_node with one page open: share of a core", f"{100 * share:.1f} %", most, share, SHARE_GOAL),
-        _row("web_node: memory (proportional set size)", f"{proportional_memory(pid):.0f} MB"),
+        figure("first contentful paint, median", f"{first:.2f} s", f"≤ {PAINT_GOAL:g} s", first <= PAINT_GOAL),
+        figure("all of the panel there, looked for five times a second", f"{statistics.median(written):.1f} s"),
+        figure("web_node with one page open: share of a core", f"{100 * share:.1f} %", most, share <= SHARE_GOAL),
+        figure("web_node: memory (proportional set size)", f"{proportional_memory(pid):.0f} MB"),
     ]
 
 
-def _poses(client: Client, running: RunningSystem, system: System, console: Console) -> list[dict[str, Any]]:
+def _poses(client: Client, console: Console) -> list[Row]:
     """From a joint state to its bytes at a client, and to the browser's picture of it."""
-    address, robot = _address(client, running), PlanningScene().robot
+    address, robot = _address(client), PlanningScene().robot
     names = [*robot.joint_names, *robot.gripper.joints]
     with spun_node("planweave_bench_page") as node:
         publisher = node.create_publisher(JointState, "joint_states", 10)
@@ -114,13 +110,12 @@ def _poses(client: Client, running: RunningSystem, system: System, console: Cons
             sent = _to_a_client(address, turned)
             drawn = _to_the_screen(browser, turned)
     return [
-        _row("joint state to its bytes at a client, median (most)", _milliseconds(sent)),
-        _row(
+        figure("joint state to its bytes at a client, median (most)", _milliseconds(sent)),
+        figure(
             "joint state to the browser's picture of it, drawn without a GPU, median (most)",
             _milliseconds(drawn),
             f"≤ {1e3 * POSE_GOAL:g} ms",
-            statistics.median(drawn),
-            POSE_GOAL,
+            statistics.median(drawn) <= POSE_GOAL,
         ),
     ]
 
@@ -167,10 +162,3 @@ def _to_the_screen(browser: Browser, turned: Callable[[int], float]) -> list[flo
                 waits.append(shown - begun)
                 break
     return waits
-
-
-def _row(
-    figure: str, value: str, goal: str = "", reached: float | None = None, most: float | None = None
-) -> dict[str, Any]:
-    met = None if reached is None or most is None else reached <= most
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

@@ -7,12 +7,12 @@ import math
 import statistics
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rich.console import Console
 from sensor_msgs.msg import JointState
 
+from benchmarks.figures import Row, figure
 from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
 from benchmarks.stops import STANDS
 from planweave.core.base.errors import PlanweaveError
@@ -106,7 +106,7 @@ def _accepted(status: GoalStatus) -> float:
     return convert.time_from_msg(status.goal_info.stamp)
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met."""
     found: list[Paused] = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
@@ -149,46 +149,32 @@ def _measured(watch: Watch, stops: _Stops, client: Client, task: _Task) -> Pause
     return Paused(speed, at - begun, *stood, slipped, done)
 
 
-def _rows(found: list[Paused]) -> list[dict[str, Any]]:
+def _rows(found: list[Paused]) -> list[Row]:
     stood, braked, sent = [p.stood for p in found], [p.braked for p in found], [p.sent for p in found]
     held = [p.slipped for p in found if p.slipped is not None]
     kept, done = sum(way < _HELD for way in held), sum(p.done for p in found)
     speeds = [p.speed for p in found]
     return [
-        {
-            "figure": "a pause: from the begin of braking to standstill, in the robot's time",
-            "value": f"{_told(braked)}, {max(braked) / SOON:.2f} of the limit, from {min(speeds):.2f} to "
+        figure(
+            "a pause: from the begin of braking to standstill, in the robot's time",
+            f"{_told(braked)}, {max(braked) / SOON:.2f} of the limit, from {min(speeds):.2f} to "
             f"{max(speeds):.2f} rad/s; {len(found)} times",
-            "goal": f"≤ {1000 * SOON:.0f} ms",
-            "met": max(braked) <= SOON,
-            "seconds": braked,
-        },
-        {
-            "figure": "from the body's command to stop to standstill, in the robot's time, with the messages' way",
-            "value": _told(stood),
-            "goal": "told",
-            "met": None,
-            "seconds": stood,
-        },
-        {
-            "figure": "planweave pause: from its call to that stop, wall time",
-            "value": _told(sent),
-            "goal": "told",
-            "met": None,
-            "seconds": sent,
-        },
-        {
-            "figure": "what is held stays where it is",
-            "value": f"{kept} of {len(held)} times; {1000 * max(held, default=0.0):.1f} mm at most",
-            "goal": "always",
-            "met": kept == len(held) > 0,
-        },
-        {
-            "figure": "resumed, the goal holds in the simulator",
-            "value": f"{done} of {len(found)}",
-            "goal": "always",
-            "met": done == len(found),
-        },
+            f"≤ {1000 * SOON:.0f} ms",
+            max(braked) <= SOON,
+        ),
+        figure(
+            "from the body's command to stop to standstill, in the robot's time, with the messages' way",
+            _told(stood),
+            "told",
+        ),
+        figure("planweave pause: from its call to that stop, wall time", _told(sent), "told"),
+        figure(
+            "what is held stays where it is",
+            f"{kept} of {len(held)} times; {1000 * max(held, default=0.0):.1f} mm at most",
+            "always",
+            kept == len(held) > 0,
+        ),
+        figure("resumed, the goal holds in the simulator", f"{done} of {len(found)}", "always", done == len(found)),
     ]
 
 

@@ -11,21 +11,17 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
+from doubles.table_view import TableView, table_view
 
 from planweave.core.base.errors import SceneError
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection
-from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline
-from planweave.perception.robot_filter import RobotState
-from planweave.robots import load_robot
-from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
-from planweave.simulation.mujoco_model import build_model, home_state
+from planweave.simulation.camera import DepthNoise
 from planweave.simulation.offscreen import choose_gl
 from planweave.simulation.scene import Scene, SceneObject
 from planweave.simulation.shapes import KINDS
@@ -145,61 +141,30 @@ def _item_colour(rng: np.random.Generator, kind: str) -> str:
     return KINDS[kind].colour
 
 
-def robot_state(data: Any, stamp: float = 0.0) -> RobotState:
-    """The robot's joints in a MuJoCo state (MjData)."""
-    joints = tuple(float(data.joint(n).qpos[0]) for n in load_robot().joint_names)
-    return RobotState(joints, sum(float(data.joint(n).qpos[0]) for n in load_robot().gripper.joints), stamp)
-
-
-def intrinsics_of(camera: CameraConfig) -> Intrinsics:
-    """The pinhole model of a simulated camera."""
-    return Intrinsics(*camera.intrinsics, camera.width, camera.height)
-
-
-@dataclass(frozen=True)
-class RenderedScene:
-    """One rendered scene with all that perception gets, and the truth."""
-
-    rgb: np.ndarray
-    depth: np.ndarray
-    robot: RobotState
-    truth: tuple[Placed, ...]
-
-
 def views(
-    count: int, seed: int = 0, noise: DepthNoise | None = REALISTIC, items: int = 6, receptacles: int = 2
-) -> Iterator[RenderedScene]:
-    """Random scenes, rendered; with fewer things where there is no room for more."""
+    count: int,
+    seed: int = 0,
+    noise: DepthNoise | None = REALISTIC,
+    items: int = 6,
+    receptacles: int = 2,
+    objects: int = 0,
+) -> Iterator[tuple[TableView, list[Placed]]]:
+    """Views of random scenes, each with the truth; of fewer things where there is no room, unless there must be so many
+    objects.
+    """
     choose_gl()
-    camera = load_camera()
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
         scene, truth = random_scene(rng, items, receptacles)
+        if objects and len(truth) != objects:
+            continue
         try:
-            model = build_model(scene, camera)
+            view = table_view(scene, noise, seed + made)
         except SceneError:
             continue
-        yield render(model, camera, truth, noise, seed + made)
+        yield view, truth
         made += 1
-
-
-def render(
-    model: Any, camera: CameraConfig, truth: Sequence[Placed], noise: DepthNoise | None, seed: int = 0, data: Any = None
-) -> RenderedScene:
-    """One view of a model (MjModel) in its home state, or in the state `data` (MjData)."""
-    data = home_state(model) if data is None else data
-    eye = OverheadCamera(model, camera, noise, seed=seed)
-    try:
-        frame = eye.render(0.0, data.qpos)
-    finally:
-        eye.close()
-    return RenderedScene(frame.rgb, frame.depth, robot_state(data), tuple(truth))
-
-
-def scene_truth(scene: Scene) -> list[Placed]:
-    """What a scene file says."""
-    return [Placed(o.kind, "aqua" if o.colour == "cyan" else o.colour, o.position) for o in scene.objects]
 
 
 def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figures, label: str = "") -> None:
@@ -238,21 +203,21 @@ def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figure
         )
 
 
-def measure(
-    scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTIC, items: int = 6, receptacles: int = 2
-) -> Figures:
-    """Perception of single frames of random scenes on one thread: counts, position errors, processor time a frame."""
-    camera = load_camera()
+def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTIC, **things: int) -> Figures:
+    """Perception of single frames of random scenes on one thread: counts, position errors, processor time a frame.
+
+    things: items, receptacles and objects of `views`.
+    """
     pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
     figures = Figures()
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
-        for i, view in enumerate(views(scenes, seed, noise, items, receptacles)):
+        for i, (view, truth) in enumerate(views(scenes, seed, noise, **things)):
             start = time.thread_time()
-            scene = pipeline.run(view.rgb, view.depth, intrinsics_of(camera), view.robot)
+            scene = pipeline.run(view.rgb, view.depth, view.intrinsics, view.robot)
             figures.milliseconds.append((time.thread_time() - start) * 1e3)
-            compare(scene.detections, view.truth, figures, f"scene {i}")
+            compare(scene.detections, truth, figures, f"scene {i}")
     finally:
         cv2.setNumThreads(threads)
     return figures

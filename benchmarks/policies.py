@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.direct_arm import Tabletop
+from doubles.kitchen import Kitchen
+from doubles.policy_server import PlanningPolicy, PolicyServer, planned
 
 import planweave as pw
+from benchmarks.figures import Row, figure
 from planweave.bench.kitchen_tasks import DOOR, OPEN, SWUNG, TOP, KitchenTask, part_name, within
 from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.failures import SkillFailureError
@@ -37,11 +40,6 @@ from planweave.libero.client import LiberoSimulator
 from planweave.libero.truth import goal_of, truth
 from planweave.robots import load_robot
 from planweave.simulation.scene import parse_scene
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from doubles.direct_arm import Tabletop
-from doubles.kitchen import Kitchen
-from doubles.policy_server import PlanningPolicy, PolicyServer, planned
 
 RATES = (0.0, 0.3)
 ALONE, PLAN, BOTH = "policy alone", "plan over policy", "plan over policy, then our skill"
@@ -68,7 +66,7 @@ class PolicyEpisode:
     reached: Callable[[], bool]
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """Rows of the table: share of tasks that succeeded, by suite, mode and error rate. Raises NotInstalledError where
     LIBERO is not there.
     """
@@ -81,14 +79,7 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
                 for mode in (ALONE, PLAN, BOTH):
                     done = [_play(episode_of, mode, rate, seed) for seed in range(options.repeat)]
                     console.print(f"{suite}: {mode}, {rate:.0%}: {done}")
-                    rows.append(
-                        {
-                            "figure": f"{suite}: {mode}, scripted errors {rate:.0%}",
-                            "value": f"{sum(done)} of {len(done)}",
-                            "goal": "",
-                            "met": None,
-                        }
-                    )
+                    rows.append(figure(f"{suite}: {mode}, scripted errors {rate:.0%}", f"{sum(done)} of {len(done)}"))
     return rows
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from benchmarks.figures import Row, figure
 from planweave.core.base.errors import ConfigError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
@@ -221,7 +222,7 @@ def overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.asarray(picture)
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """Figures of the scenes in the folder; overlays of some go to out/benchmarks/real_frames."""
     if len(options.folders) != 1:
         raise ConfigError("real_frames needs one folder with mOSD's scenes, and has " + str(len(options.folders)))
@@ -255,14 +256,10 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     noise, spent = 100 * differ / max(regions, 1), 1e3 * float(np.median(times))
     worst = 100 * max((abs(float(np.mean(v))) for v in sizes.values()), default=0.0)
     return [
-        _row(f"overlap F of {len(rows)} scenes ({kind})", overlap, ">= 92", overlap >= 92),
-        _row("boundary F", boundary, ">= 84", boundary >= 84),
-        _row("objects with F above 0.75, %", well, ">= 90", well >= 90),
-        _row("processor time of a frame, ms (median)", spent, "<= 80", spent <= 80),
-        _row("regions that differ between noisy copies, %", noise, "<= 5", noise <= 5),
-        _row("overlap F at other sizes, difference", worst, "<= 5", worst <= 5),
+        figure(f"overlap F of {len(rows)} scenes ({kind})", f"{overlap:.1f}", ">= 92", overlap >= 92),
+        figure("boundary F", f"{boundary:.1f}", ">= 84", boundary >= 84),
+        figure("objects with F above 0.75, %", f"{well:.1f}", ">= 90", well >= 90),
+        figure("processor time of a frame, ms (median)", f"{spent:.1f}", "<= 80", spent <= 80),
+        figure("regions that differ between noisy copies, %", f"{noise:.1f}", "<= 5", noise <= 5),
+        figure("overlap F at other sizes, difference", f"{worst:.1f}", "<= 5", worst <= 5),
     ]
-
-
-def _row(figure: str, value: float, goal: str, met: bool) -> dict[str, Any]:
-    return {"figure": figure, "value": f"{value:.1f}", "goal": goal, "met": bool(met)}

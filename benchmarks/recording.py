@@ -7,14 +7,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
+from benchmarks.figures import Row, figure
 from benchmarks.idle import processor_seconds
+from benchmarks.spun_node import started_system
 from planweave.core.base.errors import SystemDownError
 from planweave.core.symbolic.world import Literal
-from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros.client import Client
 from planweave_ros.recording import Recording
@@ -26,11 +26,9 @@ _Figures = tuple[float, float, float]
 """Wall time, processor time of this process and of the nodes, s."""
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """The rows: each without and with a recording, in turn."""
-    with Client() as client, RunningSystem(load_system("tabletop"), log_folder("bench")) as running:
-        console.print(f"starting the tabletop system; logs: {running.logs}", markup=False)
-        running.wait_ready(client)
+    with started_system(load_system("tabletop"), console) as (client, running):
         _tasks(client)
         time.sleep(_SETTLE)
 
@@ -65,19 +63,15 @@ def _tasks(client: Client) -> None:
             raise SystemDownError(f"the benchmark's task failed: {result.message}")
 
 
-def _rows(what: str, alone: _Figures, recorded: _Figures, size: int) -> list[dict[str, Any]]:
+def _rows(what: str, alone: _Figures, recorded: _Figures, size: int) -> list[Row]:
     wall, own, nodes = recorded
     more_own, more_nodes = own / wall - alone[1] / alone[0], nodes / wall - alone[2] / alone[0]
     return [
-        _row(f"{what}: recorder's share of a core", f"{100 * more_own:.1f} %"),
-        _row(
+        figure(f"{what}: recorder's share of a core", f"{100 * more_own:.1f} %"),
+        figure(
             f"{what}: the nodes' share of a core, without, with",
             f"{100 * alone[2] / alone[0]:.1f} %, {100 * nodes / wall:.1f} % ({100 * more_nodes:+.1f})",
         ),
-        _row(f"{what}: wall time without, with", f"{alone[0]:.1f} s, {wall:.1f} s"),
-        _row(f"{what}: bytes", f"{size / wall / 1e6:.2f} MB/s"),
+        figure(f"{what}: wall time without, with", f"{alone[0]:.1f} s, {wall:.1f} s"),
+        figure(f"{what}: bytes", f"{size / wall / 1e6:.2f} MB/s"),
     ]
-
-
-def _row(figure: str, value: str) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": "", "met": None}

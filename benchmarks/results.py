@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from planweave.bench.machine import machine
+from planweave.bench.tables import grid
 from planweave.core.base.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent
@@ -52,23 +53,24 @@ def page(folder: Path = FOLDER) -> str:
     chapters: dict[str, list[dict[str, Any]]] = {}
     for file in sorted((_read(path) for path in folder.glob("*.json")), key=lambda file: file.get("order", 99)):
         chapters.setdefault(file.get("chapter", "Others"), []).append(file)
-    lines = [_HEAD, "## Known misses", "", _row(["figure", "value", "goal", "of"]), "|---|---|---|---|"]
-    lines += [
-        _row([figure["figure"], _value(figure), figure["goal"], f"[{file['title']}](#{_anchor(file['title'])})"])
+    misses = [
+        [figure["figure"], _value(figure), figure["goal"], f"[{file['title']}](#{_anchor(file['title'])})"]
         for files in chapters.values()
         for file in files
         for figure in file["figures"]
         if False in figure["met"]
     ]
+    lines = [_HEAD, "## Known misses", "", *grid(["figure", "value", "goal", "of"], misses)]
     for chapter, files in chapters.items():
-        lines += ["", f"## {chapter}", "", _row(["figure", "value", "goal"]), "|---|---|---|"]
+        rows: list[list[str]] = []
         for file in files:
-            lines.append(_row([f'<a id="{_anchor(file["title"])}"></a>**{file["title"]}**', _source(file), ""]))
-            lines += [_row([figure["figure"], _value(figure), _goal(figure)]) for figure in file["figures"]]
+            rows.append([f'<a id="{_anchor(file["title"])}"></a>**{file["title"]}**', _source(file), ""])
+            rows += [[figure["figure"], _value(figure), _goal(figure)] for figure in file["figures"]]
+        lines += ["", f"## {chapter}", "", *grid(["figure", "value", "goal"], rows)]
         lines += ["", *(f"- {file['title']}: {note}" for file in files for note in file.get("notes", ()))]
         for table in (file["table"] for file in files if "table" in file):
-            rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
-            lines += ["", *(_row(row) for row in rows)]
+            shown = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+            lines += ["", *(f"| {' | '.join(row)} |" for row in shown)]
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
@@ -87,10 +89,6 @@ def _source(file: dict[str, Any]) -> str:
     parts = [f"`{file['command']}`"] if file.get("command") else []
     parts += [str(file[key]) for key in ("date", "machine", "commit") if file.get(key)]
     return "; ".join([*parts, *([f"{runs} runs"] if runs > 1 else [])])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _goal(figure: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.figures import Row, figure
 from planweave.bodies.home.port import HomeBody
 from planweave.core.checks.validation import Validator
 from planweave.core.planning.solver import solve
@@ -33,7 +34,7 @@ _HOME = [
 ]
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """The rows."""
     table = Domain.load("tabletop")
     cubes = [f"cube_{k}" for k in range(8)]
@@ -52,20 +53,18 @@ def _in_the_fridge(world: World) -> Literal:
     return Literal("inside", (food, fridge))
 
 
-def _row(name: str, domain: Domain, world: World, goal: Sequence[Literal], sentences: Sequence[str]) -> dict[str, Any]:
+def _row(name: str, domain: Domain, world: World, goal: Sequence[Literal], sentences: Sequence[str]) -> Row:
     """The ratio of a check's times: the median of pairs that are measured one after the other."""
     under = ruled(domain, [read_rule(domain, sentence) for sentence in sentences])
     plan = solve(under, world, goal, 30.0)
     pairs = [(_seconds(under, world, plan, goal), _seconds(domain, world, plan, goal)) for _ in range(PAIRS)][5:]
     ratios = sorted(one / other for one, other in pairs)
     low, high = ratios[len(ratios) // 10], ratios[-len(ratios) // 10]
-    return {
-        "figure": f"check of {PLANS} plans of {len(plan)} steps, {name} of {len(world.objects)} things: time with "
+    return figure(
+        f"check of {PLANS} plans of {len(plan)} steps, {name} of {len(world.objects)} things: time with "
         f"{len(sentences)} rules, as a multiple of the time without",
-        "value": f"{statistics.median(ratios):.2f} (nine in ten from {low:.2f} to {high:.2f})",
-        "goal": "",
-        "met": None,
-    }
+        f"{statistics.median(ratios):.2f} (nine in ten from {low:.2f} to {high:.2f})",
+    )
 
 
 def _seconds(domain: Domain, world: World, plan: Sequence[Action], goal: Sequence[Literal]) -> float:

@@ -15,20 +15,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from doubles.named_worlds import read, world_of
+
 from benchmarks import outside_sentences
-from benchmarks.sentence_set import Sentence, judged, sentences, world_of
-from planweave.core.base.errors import GoalError, ModelUnavailableError
-from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import World
-from planweave.core.workflow.reading import Reading
-from planweave.methods.interpret import interpret
+from benchmarks.figures import Row, figure
+from benchmarks.sentence_set import Sentence, judged, sentences
+from planweave.core.base.errors import GoalError
 
 NONSENSE = 100_000  # sentences
 
 
-def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """All figures, as rows."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     found: Counter[str] = Counter()
     milliseconds = []
     of = sentences()
@@ -41,15 +40,15 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
         found[verdict.verdict] += 1
         if verdict.verdict == "wrong":
             console.print(f"wrong: {sentence.world}: {sentence.text!r} -> {verdict.said}", markup=False)
-    rows.append(_row("sentences read right, or refused where nothing can be right", f"{found['right']} of {len(of)}"))
-    rows.append(_row("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
-    rows.append(_row("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
+    rows.append(figure("sentences read right, or refused where nothing can be right", f"{found['right']} of {len(of)}"))
+    rows.append(figure("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
+    rows.append(figure("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
     for folder in options.folders:
         rows += outside_sentences.figures(Path(folder), read, console)
     rows += _nonsense(of, options.seed)
     at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
     rows.append(
-        _row(
+        figure(
             "processor time a sentence, median and 95th percentile",
             f"{statistics.median(milliseconds):.1f} ms, {at:.1f} ms",
             "≤ 20 ms",
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _nonsense(of: Sequence[Sentence], seed: int) -> list[dict[str, Any]]:
+def _nonsense(of: Sequence[Sentence], seed: int) -> list[Row]:
     """Rows of known and unknown words at random: what is read must name known things; nothing may crash or hang."""
     chance = random.Random(seed)
     words = sorted(
@@ -83,24 +82,11 @@ def _nonsense(of: Sequence[Sentence], seed: int) -> list[dict[str, Any]]:
             print(f"crashed: {text!r}: {error!r}", file=sys.stderr)
         longest = max(longest, time.process_time() - start)
     return [
-        _row(
+        figure(
             f"{NONSENSE} rows of words at random: read or answered, crashed",
             f"{found['read']}, {found['crashed']}",
             "0 crashed",
             not found["crashed"],
         ),
-        _row("the longest of them", f"{longest:.2f} s", "≤ 1 s", longest <= 1),
+        figure("the longest of them", f"{longest:.2f} s", "≤ 1 s", longest <= 1),
     ]
-
-
-def read(domain: Domain, world: World, sentence: str) -> Reading:
-    """A sentence read with no model in reach."""
-    return interpret(domain, world, sentence, _nobody)
-
-
-def _nobody(*_: object) -> Any:
-    raise ModelUnavailableError("no model is asked here")
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met}

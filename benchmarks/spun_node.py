@@ -1,33 +1,39 @@
-"""A node of a benchmark beside the system that it measures, and waiting for what the system brings about."""
+"""The system that a benchmark measures, its node beside it, and waiting for what the system brings about."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rich.console import Console
 
 from planweave.core.base.errors import SystemDownError
-from planweave_ros.spin import spun
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import System
+from planweave_ros.client import Client
+from planweave_ros.spin import executor_of, own_node, spun
+
+
+@contextlib.contextmanager
+def started_system(
+    system: System, console: Console, overrides: dict[str, dict[str, Any]] | None = None, logs: Path | None = None
+) -> Iterator[tuple[Client, RunningSystem]]:
+    """A system that is ready, and a client of it."""
+    with Client() as client, RunningSystem(system, logs or log_folder("bench"), overrides) as running:
+        console.print(f"starting {system.name}; logs: {running.logs}", markup=False)
+        running.wait_ready(client)
+        yield client, running
 
 
 @contextlib.contextmanager
 def spun_node(name: str) -> Iterator[Node]:
     """A node of its own context, spun in a thread."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context)
-    node = rclpy.create_node(name, context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-    try:
-        with spun(executor):
-            yield node
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    with own_node(name) as node, spun(executor_of(node)):
+        yield node
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:

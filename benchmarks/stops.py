@@ -15,6 +15,7 @@ from lifecycle_msgs.srv import ChangeState
 from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
+from benchmarks.figures import Row, figure
 from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
@@ -30,7 +31,7 @@ _MOVES = 0.3  # rad/s: the fastest joint when it is told
 _ASIDE, _ASIDE_IN = 1.0, 2.0  # rad of the first joint, and s, of the trajectory that an outside publisher sends
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met."""
     rows = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
@@ -102,18 +103,14 @@ def _stopped(
     return speed, seconds, moved
 
 
-def _row(name: str, times: list[tuple[float, float, float] | None]) -> dict[str, Any]:
-    found = [each for each in times if each is not None]
-    row: dict[str, Any] = {"figure": name, "goal": f"stands within {SOON:g} s", "met": len(found) == len(times)}
+def _row(name: str, times: list[tuple[float, float, float] | None]) -> Row:
+    found, goal = [each for each in times if each is not None], f"stands within {SOON:g} s"
     if not found:
-        return {**row, "value": "never stood"}
+        return figure(name, "never stood", goal, not times)
     speed, seconds, moved = (statistics.median(column) for column in zip(*found))
     worst = max(s for _, s, _ in found)
-    return {
-        **row,
-        "value": f"stands after {seconds:.2f} s ({worst:.2f} s at most), {moved:.2f} rad further, "
-        f"from {speed:.2f} rad/s; {len(found)} of {len(times)} times",
-        "met": row["met"] and worst <= SOON,
-        "seconds": seconds,
-        "radians": moved,
-    }
+    value = (
+        f"stands after {seconds:.2f} s ({worst:.2f} s at most), {moved:.2f} rad further, "
+        f"from {speed:.2f} rad/s; {len(found)} of {len(times)} times"
+    )
+    return figure(name, value, goal, len(found) == len(times) and worst <= SOON)

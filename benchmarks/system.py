@@ -24,6 +24,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.figures import Row, figure
 from benchmarks.perception_figures import measure
 from benchmarks.spun_node import wait_until
 from planweave.core.base.errors import PlanweaveError, SystemDownError
@@ -37,7 +38,7 @@ COLOURS = ("red", "blue", "green", "yellow")
 WITHIN = 0.01  # m: a placement farther off than this is not counted as one
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -171,16 +172,12 @@ def _plain_client() -> Iterator[Callable[[], float]]:
         context.try_shutdown()
 
 
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None, **numbers: float) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met, **numbers}
-
-
 def _p95(values: Sequence[float]) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(0.95 * len(ordered)) - 1)] if ordered else math.nan
 
 
-def _placement_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
+def _placement_rows(placements: Sequence[Placement]) -> list[Row]:
     good = [p for p in placements if p.error is not None and p.error <= WITHIN]
     errors = [1000 * p.error for p in placements if p.error is not None]
     share = len(good) / len(placements)
@@ -189,39 +186,24 @@ def _placement_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
         code = p.outcomes[-1].code.name
         if code != "SUCCESS":
             failures[code] = failures.get(code, 0) + 1
-    rows = [
-        _row(
-            "pick-and-place: placed within 1 cm",
-            f"{len(good)} of {len(placements)}",
-            "≥ 98 %",
-            share >= 0.98,
-            share=share,
-        )
-    ]
+    rows = [figure("pick-and-place: placed within 1 cm", f"{len(good)} of {len(placements)}", "≥ 98 %", share >= 0.98)]
     if failures:
-        rows.append(_row("failures by code", ", ".join(f"{k} {v}" for k, v in sorted(failures.items()))))
+        rows.append(figure("failures by code", ", ".join(f"{k} {v}" for k, v in sorted(failures.items()))))
     if errors:
         rows.append(
-            _row(
-                "placement error, median and largest",
-                f"{statistics.median(errors):.1f} mm, {max(errors):.1f} mm",
-                median_mm=statistics.median(errors),
-                max_mm=max(errors),
-            )
+            figure("placement error, median and largest", f"{statistics.median(errors):.1f} mm, {max(errors):.1f} mm")
         )
         seconds = [p.seconds for p in good] or [math.nan]
         rows.append(
-            _row(
+            figure(
                 "wall time per pick-and-place, median and 95th percentile",
                 f"{statistics.median(seconds):.2f} s, {_p95(seconds):.2f} s",
-                median_s=statistics.median(seconds),
-                p95_s=_p95(seconds),
             )
         )
     return rows
 
 
-def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
+def _planning_rows(placements: Sequence[Placement]) -> list[Row]:
     done = [p for p in placements if p.error is not None]
     if not done:
         return []
@@ -229,50 +211,45 @@ def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
     ratio = sum(p.planning for p in done) / sum(p.motion for p in done)
     vamp = "installed: its proposals are tried before OMPL" if importlib.util.find_spec("vamp") else "not installed"
     return [
-        _row(
+        figure(
             "planning per pick-and-place, median and 95th percentile",
             f"{statistics.median(planning):.0f} ms, {_p95(planning):.0f} ms",
-            median_ms=statistics.median(planning),
-            p95_ms=_p95(planning),
         ),
-        _row("planning over robot's motion time", f"{100 * ratio:.2f} %", "≤ 1 %", ratio <= 0.01, ratio=ratio),
-        _row("VAMP beside OMPL", vamp),
+        figure("planning over robot's motion time", f"{100 * ratio:.2f} %", "≤ 1 %", ratio <= 0.01),
+        figure("VAMP beside OMPL", vamp),
     ]
 
 
-def _perception_rows(seen: dict[str, float]) -> list[dict[str, Any]]:
+def _perception_rows(seen: dict[str, float]) -> list[Row]:
     return [
-        _row(
+        figure(
             "perception: objects missed, invented, mistaken",
             f"{seen['missed']:.0f}, {seen['invented']:.0f}, {seen['mistaken']:.0f} of {seen['objects']:.0f}",
         ),
-        _row(
+        figure(
             "perception: position error, median and 95th percentile",
             f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm",
             "≤ 5 mm median",
             seen["error_median_mm"] <= 5,
-            **{k: seen[k] for k in ("error_median_mm", "error_p95_mm")},
         ),
-        _row(
+        figure(
             "perception: time per 640×480 frame, median and 95th percentile",
             f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms",
             "≤ 50 ms median",
             seen["frame_median_ms"] <= 50,
-            **{k: seen[k] for k in ("frame_median_ms", "frame_p95_ms")},
         ),
     ]
 
 
-def _trip_rows(plain: list[float], ours: list[float], refused: list[float]) -> list[dict[str, Any]]:
+def _trip_rows(plain: list[float], ours: list[float], refused: list[float]) -> list[Row]:
     base, action, refusal = (1000 * statistics.median(v) for v in (plain, ours, refused))
     return [
-        _row("plain action round trip, median", f"{base:.2f} ms", median_ms=base),
-        _row(
+        figure("plain action round trip, median", f"{base:.2f} ms"),
+        figure(
             "executed action without planning and motion, over plain",
             f"{action:.2f} ms, {action / base:.2f}×",
             "≤ 2×",
             action / base <= 2,
-            ratio=action / base,
         ),
-        _row("refused action, over plain", f"{refusal:.2f} ms, {refusal / base:.2f}×", ratio=refusal / base),
+        figure("refused action, over plain", f"{refusal:.2f} ms, {refusal / base:.2f}×"),
     ]

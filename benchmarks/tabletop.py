@@ -8,28 +8,19 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import cv2
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.perception_figures import REALISTIC, Figures, compare, intrinsics_of, random_scene, render
+from benchmarks.figures import Row, figure
+from benchmarks.perception_figures import measure as perceive
 from benchmarks.planning_figures import measure as measure_planning
 from planweave.bench.tabletop_tasks import OWN, PAPERS, TabletopTask, load_task
 from planweave.bench.task_files import ids_of
-from planweave.core.base.errors import SceneError
-from planweave.core.base.paths import find_config
-from planweave.perception.calibration import load_extrinsics
-from planweave.perception.pipeline import Pipeline
-from planweave.simulation.camera import load_camera
-from planweave.simulation.mujoco_model import build_model
-from planweave.simulation.offscreen import choose_gl
 from planweave_ros.tabletop_runs import RunningStage, TabletopRun, Truth, running_parts
 
 SUCCESS, RECOVERED = 0.98, 0.90
@@ -38,7 +29,7 @@ PLANNING_GOAL = 25.0  # ms, median at 12 obstacles
 MOTIONS, TABLES, OBJECTS = 200, 20, 20
 
 
-def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     tasks = [load_task(name) for name in ids_of(options.tasks, (*PAPERS, *OWN))]
     runs, faulty = measure(tasks, range(options.seed, options.seed + options.seeds), console)
@@ -76,129 +67,84 @@ def _tell(console: Console, run: TabletopRun) -> None:
         console.print(f"{run.task} {run.seed}{faults}: {end}{said}", highlight=False, markup=False)
 
 
-def _task_rows(tasks: Sequence[TabletopTask], runs: Sequence[TabletopRun]) -> list[dict[str, Any]]:
+def _task_rows(tasks: Sequence[TabletopTask], runs: Sequence[TabletopRun]) -> list[Row]:
     rows = [_runs_row(task.id, [r for r in runs if r.task == task.id]) for task in tasks]
     papers = [r for r in runs if r.task in PAPERS]
     if papers:
         share = sum(r.success for r in papers) / len(papers)
         rows.append(
-            _row(
+            figure(
                 "the papers' tasks by reference plans",
                 f"{sum(r.success for r in papers)} of {len(papers)}",
                 f"≥ {SUCCESS:.0%}",
                 share >= SUCCESS,
-                share=share,
             )
         )
     codes = Counter(code for r in runs for code in r.failures)
     codes["wrong end without a failed action"] = sum(not r.success and not r.failures for r in runs)
     named = ", ".join(f"{code} {count}" for code, count in codes.most_common() if count)
-    return [*rows, _row("failed actions by code", named or "none")]
+    return [*rows, figure("failed actions by code", named or "none")]
 
 
-def _runs_row(name: str, runs: Sequence[TabletopRun]) -> dict[str, Any]:
+def _runs_row(name: str, runs: Sequence[TabletopRun]) -> Row:
     good = [r for r in runs if r.success]
     wall, motion = (statistics.median([getattr(r, key) for r in good] or [float("nan")]) for key in ("wall", "motion"))
     actions = statistics.median([r.actions for r in runs])
-    return _row(
+    return figure(
         f"{name}: success; robot and wall seconds, median",
         f"{len(good)} of {len(runs)}; {motion:.0f} s, {wall:.1f} s for {actions:.0f} actions",
-        share=len(good) / len(runs),
-        motion_s=motion,
-        wall_s=wall,
     )
 
 
-def _recovery_rows(runs: Sequence[TabletopRun]) -> list[dict[str, Any]]:
+def _recovery_rows(runs: Sequence[TabletopRun]) -> list[Row]:
     papers = [r for r in runs if r.task in PAPERS] or list(runs)
     hit = [r for r in papers if r.slips or r.vanishings]
     good, recovered = sum(r.success for r in papers), sum(r.success for r in hit)
     slips, vanishings = sum(r.slips for r in papers), sum(r.vanishings for r in papers)
     return [
-        _row(
+        figure(
             f"with {FAULTS:.0%} slips and {FAULTS:.0%} vanishings, replanning by `classical`",
             f"{good} of {len(papers)}",
             f"≥ {RECOVERED:.0%}",
             good >= RECOVERED * len(papers),
         ),
-        _row(
+        figure(
             "of these, runs that met a fault",
             f"{recovered} of {len(hit)} ({slips} slips, {vanishings} vanishings; "
             f"{sum(r.replans for r in papers)} times planned again)",
-            hit=len(hit),
-            recovered=recovered,
         ),
     ]
 
 
-def _planning_rows(seed: int) -> list[dict[str, Any]]:
+def _planning_rows(seed: int) -> list[Row]:
     rows = []
     for count, planned in measure_planning(MOTIONS, seed).items():
         median, p95 = np.percentile(planned.milliseconds, [50, 95])
         goal = (f"≤ {PLANNING_GOAL:.0f} ms median", bool(median <= PLANNING_GOAL)) if count == 12 else ("", None)
         rows.append(
-            _row(
+            figure(
                 f"motion planning among {count} obstacles, median and 95th percentile",
                 f"{median:.1f} ms, {p95:.1f} ms; {planned.failed} of {MOTIONS} without a plan",
                 *goal,
-                median_ms=float(median),
-                p95_ms=float(p95),
-                failed=planned.failed,
             )
         )
     return rows
 
 
-def _perception_rows(seed: int) -> list[dict[str, Any]]:
-    figures = perceive(TABLES, OBJECTS, seed)
-    seen = figures.summary()
+def _perception_rows(seed: int) -> list[Row]:
+    seen = perceive(TABLES, seed, items=OBJECTS - 3, receptacles=4, objects=OBJECTS).summary()
     found = seen["objects"] - seen["missed"]
     return [
-        _row(
+        figure(
             f"perception of {OBJECTS} objects: found, of these named rightly; invented",
             f"{found:.0f} of {seen['objects']:.0f}, {found - seen['mistaken']:.0f}; {seen['invented']:.0f}",
-            numbers=seen,
         ),
-        _row(
+        figure(
             "position error, median and 95th percentile",
             f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm",
         ),
-        _row(
+        figure(
             "time per frame on one thread, median and 95th percentile",
             f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms",
         ),
     ]
-
-
-def perceive(tables: int, objects: int, seed: int) -> Figures:
-    """Single frames of random tables with so many objects, with depth noise, against where things really are."""
-    choose_gl()
-    camera = load_camera()
-    pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
-    rng = np.random.default_rng(seed)
-    figures = Figures()
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    made = 0
-    try:
-        while made < tables:
-            scene, truth = random_scene(rng, items=objects - 3, receptacles=4)
-            if len(truth) != objects:
-                continue
-            try:
-                model = build_model(scene, camera)
-            except SceneError:
-                continue
-            view = render(model, camera, truth, REALISTIC, seed + made)
-            begun = time.perf_counter()
-            seen = pipeline.run(view.rgb, view.depth, intrinsics_of(camera), view.robot)
-            figures.milliseconds.append((time.perf_counter() - begun) * 1e3)
-            compare(seen.detections, view.truth, figures, f"table {made}")
-            made += 1
-    finally:
-        cv2.setNumThreads(threads)
-    return figures
-
-
-def _row(figure: str, value: str, goal: str = "", met: bool | None = None, **numbers: Any) -> dict[str, Any]:
-    return {"figure": figure, "value": value, "goal": goal, "met": met, **numbers}

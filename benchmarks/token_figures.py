@@ -18,7 +18,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.llm.clients.base import About, ChatReplies, ChatRequest
 from planweave.llm.tokens import estimated_tokens
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.settings import PlannerSettings
 
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
 PAPER = {"no replanning": 0.53, "local replanning": 0.74, "global replanning": 0.92}

@@ -8,9 +8,8 @@ from typing import Any
 
 from planweave.bodies import make_body
 from planweave.goals.rule_files import RULES
-from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.serve_body import serve_body
+from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -18,10 +17,9 @@ PARAMETERS = [
     Parameter("body", "home", "the body's name: that of an entry point in planweave.bodies"),
     Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
 ]
-_SHUT_DOWN = "body_node was shut down"
 
 
-class BodyNode(GuardedNode):
+class BodyNode(ServingNode):
     """One action at a time; the world at first and after each."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -32,15 +30,10 @@ class BodyNode(GuardedNode):
         self._served = serve_body(self, self.body, timeout=values["action_timeout"], since=begun, rules=values["rules"])
         self.get_logger().info(f"ready: {values['body']}, in the domain {self.body.observe().domain}")
 
-    def stop_work(self) -> None:
-        """Let a running action end early; it reports its end while the node is still spun."""
-        self._served.end(_SHUT_DOWN)
-
     def destroy_node(self) -> None:
         """Take the node down; `stop_work` comes before."""
-        if hasattr(self, "_served"):  # else a parameter was wrong
-            getattr(self.body, "close", lambda: None)()
         super().destroy_node()
+        getattr(getattr(self, "body", None), "close", lambda: None)()
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ Nothing moves meanwhile.
 """
 
 
-class NodeBody(ArmBody):
+class RosArmBody(ArmBody):
     """newest: when the newest joint states were sent, ns of system time, and their stamp, s. names: for messages.
     require_controllers: raises SkillFailureError where what shall move the arm is not there or not ready. on_begin:
     called when an action begins.
@@ -74,7 +74,6 @@ class NodeBody(ArmBody):
         return f"the arm was moved since its last action: {self.arm.robot.joint_names[joint]} by {moved[joint]:.2f} rad"
 
     def begin(self, timeout: float) -> None:
-        """See ArmBody."""
         super().begin(timeout)
         self._on_begin()
 
@@ -83,18 +82,18 @@ class NodeBody(ArmBody):
         self._await_states(told)  # else whatever waits for the camera or a controller would wait first
         problem = self._permission.problem(action, task_id, approval) if self._permission else ""
         if problem:
-            raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
+            raise SkillFailureError(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
         if action.args:
             self.skills.sight.require()
         if action.name != "return_to_base":
             self._unseen_grip.require_known()
 
     def _make_ready(self) -> None:
-        """After this nothing is tried again: SAFETY_STOP."""
+        """After this nothing is tried again: NOT_STARTED."""
         try:
             self._require()
         except SkillFailureError as error:
-            raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
+            raise (_unready(error) if error.action_code is Code.CONTROL_FAILED else error) from None
 
     def _ended(self, action: Action, code: Code, message: str, phase: str) -> None:
         self._rest = self.world.joints
@@ -105,7 +104,7 @@ class NodeBody(ArmBody):
             self._unseen_grip.interrupted()
 
     def _await_states(self, told: Told) -> None:
-        """Wait for joint states. Without any nothing is tried again: SAFETY_STOP."""
+        """Wait for joint states. Without any nothing is tried again: NOT_STARTED."""
         deadline = time.monotonic() + LATE
         while True:
             self.arm.check()
@@ -113,7 +112,7 @@ class NodeBody(ArmBody):
                 self.arm.state()
                 return
             except SkillFailureError as error:
-                if error.code is not Code.CONTROL_FAILED:
+                if error.action_code is not Code.CONTROL_FAILED:
                     raise
                 if time.monotonic() >= deadline:
                     raise _unready(error) from None
@@ -122,4 +121,4 @@ class NodeBody(ArmBody):
 
 
 def _unready(error: SkillFailureError) -> SkillFailureError:
-    return SkillFailureError(Code.SAFETY_STOP, f"{error.message}; nothing was moved")
+    return SkillFailureError(Code.NOT_STARTED, f"{error.message}; nothing was moved")

@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from executor_node.arm_body import LATE, NodeBody
+from executor_node.arm_body import LATE, RosArmBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -161,10 +161,17 @@ class ExecutorNode(ManagedNode):
         """The arm with its gripper, and what makes its skills of limits, world and settings."""
         values = self._values
         gripper = make_gripper(values["gripper"], self._ports, values["home_gripper"])
-        silence = values["joint_state_timeout"]
+        joint_state_timeout = values["joint_state_timeout"]
         self._others = self._ports.others(values["arm"], lambda command: self._arm.intruded(command))
         arm = make_arm(
-            values["arm"], gripper, self._ports, silence, self._moveit, self._names, self._robot, self._others
+            values["arm"],
+            gripper,
+            self._ports,
+            joint_state_timeout,
+            self._moveit,
+            self._names,
+            self._robot,
+            self._others,
         )
         planner = make_planner(self._scene, self._kinematics, arm.check, self._moveit, values["moveit_pipeline"])
         approaches = ApproachPlanner(self._scene, self._kinematics, planner, values["planning_timeout"])
@@ -183,7 +190,7 @@ class ExecutorNode(ManagedNode):
         )
 
     def _observe(self) -> None:
-        """Subscribe to joint states and detections, and check for their silence."""
+        """Subscribe to joint states and detections, and check whether they are overdue."""
         one_at_a_time = MutuallyExclusiveCallbackGroup()
         for topic in self._values["joint_state_topics"]:
             self.create_subscription(
@@ -198,7 +205,7 @@ class ExecutorNode(ManagedNode):
         )
         self.create_timer(
             _HEARTBEAT,
-            self._world.check_silence,
+            self._world.check_overdue,
             callback_group=MutuallyExclusiveCallbackGroup(),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
@@ -217,8 +224,8 @@ class ExecutorNode(ManagedNode):
         )
         return recovery
 
-    def _make_body(self, safety: Safety) -> NodeBody:
-        return NodeBody(
+    def _make_body(self, safety: Safety) -> RosArmBody:
+        return RosArmBody(
             self._domain,
             self._world,
             self._arm,
@@ -238,7 +245,7 @@ class ExecutorNode(ManagedNode):
 
     def _serve(self, worlds: WorldPublisher) -> BodyServer:
         """Serve the body's contract from now on."""
-        silence = self._values["joint_state_timeout"]
+        joint_state_timeout = self._values["joint_state_timeout"]
         return serve_body(
             self,
             self._body,
@@ -247,11 +254,11 @@ class ExecutorNode(ManagedNode):
             worlds=worlds,
             why_idle=lambda: self.why_idle,
             problem=lambda: second_body(self) or self._sources.problem,
-            before=self._feel,
+            before_action=self._feel,
             part="arm",
             reports={
                 "camera": self._camera_report,
-                "joint states": lambda: heard("joint states", time.monotonic() - self._felt, silence),
+                "joint states": lambda: heard("joint states", time.monotonic() - self._felt, joint_state_timeout),
             },
             hardware=self._robot.name,
             rules=self._values["rules"],
@@ -488,7 +495,7 @@ class ExecutorNode(ManagedNode):
             raise SkillFailureError(Code.CONTROL_FAILED, f"nobody offers {self._ports.absent()}: {advice}")
         wrong = partial(self._ports.wrong_controller, self._values["robot"] == "simulation")
         if not until(lambda: not wrong(), _DISCOVERY):
-            raise SkillFailureError(Code.SAFETY_STOP, f"{wrong()}; nothing was moved")
+            raise SkillFailureError(Code.NOT_STARTED, f"{wrong()}; nothing was moved")
         named = self._others.named()
         if named and named != self._named:
             self.get_logger().warning(
@@ -498,7 +505,6 @@ class ExecutorNode(ManagedNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(ExecutorNode, threads=6, stop=ExecutorNode.stop_work)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
 from planweave_interfaces.srv import (
     AnswerQuestion,
@@ -34,6 +33,7 @@ from planweave.core.base.health import Level, Report
 from planweave.core.base.parameter import option_parameters
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.approval_basis import MOVED
 from planweave.core.workflow.task_status import TaskState
 from planweave.goals.rule_files import RULES, RuleFile
@@ -43,16 +43,15 @@ from planweave.tasks.task_manager import Method, Task, TaskManager
 from planweave.tasks.task_store import TaskStore
 from planweave_ros import conversions as convert
 from planweave_ros.body_client import RosBody, RosEyes
-from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.liveliness import TASKS, show_own_presence
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.plan_task import PlanTaskServer
 from planweave_ros.planner_client import RosPlanner
 from planweave_ros.previews import Previews
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
+from planweave_ros.task_actions import TaskActions
 
 MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
@@ -68,7 +67,7 @@ PARAMETERS = [
     Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
     Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
     Parameter("require_approval", True, "a person approves every plan before it moves anything (ApprovePlan)"),
-    Parameter("approved_alone", ["hand_over", "push_aside"], "actions that are always approved individually"),
+    Parameter("approved_alone", [*NEAR_PEOPLE], "actions that are always approved individually"),
     Parameter(
         "approval_tolerance", MOVED, "metres by which a thing may move until its plan is approved anew", 0.0, 1.0
     ),
@@ -114,8 +113,6 @@ class FeedbackNode(GuardedNode):
         self._store = TaskStore(Path(values["tasks_file"])) if values["tasks_file"] else None
         self._gone, self._key = False, b""
         self._idle = Cancellation()
-        self._runs: dict[str, Goal] = {}  # task id -> RunTask goal that waits for its end
-        self._lock = threading.Lock()
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(TaskStatus, "task_status", LATCHED_STATUSES)
@@ -123,11 +120,11 @@ class FeedbackNode(GuardedNode):
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
-        self._plan_tasks = PlanTaskServer(self, lambda: self.manager, self._status_msg)
-        self._previews = Previews(self, self._plan_tasks.shown)
-        planner: Any = RosPlanner(self, self._cancellation, values["planner_timeout"])
-        timeout, silence = values["action_timeout"], values["body_silence"]
-        body = RosBody(self, self._cancellation, timeout, silence, _read_domain, lambda: self._key)
+        self._actions = TaskActions(self, lambda: self.manager, self._status_msg, self._changed)
+        self._previews = Previews(self, self._actions.shown)
+        planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
+        timeout, world_timeout = values["action_timeout"], values["body_silence"]
+        body = RosBody(self, self._cancellation, timeout, world_timeout, _read_domain, lambda: self._key)
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
             planner,
@@ -149,7 +146,7 @@ class FeedbackNode(GuardedNode):
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed,
-            on_end=self._on_end,
+            on_end=self._actions.ended,
             namespace=self.get_namespace().rstrip("/"),
             load_domain=rules.load,
             store=self._store,
@@ -165,8 +162,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(EditPlan, "edit_plan", self._edit, callback_group=group)
         self.create_service(AnswerQuestion, "answer_question", self._answer, callback_group=group)
         self.create_service(RememberedAnswers, "remembered_answers", self._remembered, callback_group=group)
-        self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
-        DeferredActionServer(self, RunTask, "run_task", self._run)
+        self.create_service(ConfirmApproval, "confirm_approval", self._redeem, callback_group=group)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         self._key = show_own_presence(self, TASKS)
         self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
@@ -207,19 +203,13 @@ class FeedbackNode(GuardedNode):
         with self._telling:
             msg = self._status_msg(task)
             self._status.publish(msg)
-            self._plan_tasks.changed(msg)
             self._previews.changed(task, convert.status_from_msg(msg))
             episode = task.episode
             if episode is not None and episode.tree is not None:
                 tree = convert.tree_to_msg(episode.tree, msg.task_id)
                 tree.header.stamp = msg.stamp
                 self._tree.publish(tree)
-            with self._lock:
-                goal = self._runs.get(msg.task_id)
-            if goal is not None:
-                if task.started is not None or task.ending:
-                    goal.begin()
-                goal.publish(RunTask.Feedback(status=msg))
+            self._actions.changed(task, msg)
 
     def _tasks_report(self) -> Report:
         """The queue, the task that runs, and how the last one ended."""
@@ -276,90 +266,76 @@ class FeedbackNode(GuardedNode):
             )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
-        with _refusals(response):
-            task = self.manager.submit(
-                request.sentence,
-                request.method,
-                convert.literals_from_msg(request.goal),
-                request.world_revision,
-                request.request_id,
-                request.dry_run,
-            )
-            response.accepted, response.task_id = True, task.status.task_id
-            response.message = f"queued as {task.status.task_id}"
+        task = self.manager.submit(
+            request.sentence,
+            request.method,
+            convert.literals_from_msg(request.goal),
+            request.world_revision,
+            request.request_id,
+            request.dry_run,
+        )
+        response.accepted, response.task_id = True, task.status.task_id
+        response.message = f"queued as {task.status.task_id}"
         return response
 
     def _cancel(self, request: CancelTask.Request, response: CancelTask.Response) -> CancelTask.Response:
-        with _refusals(response):
-            task = self.manager.cancel(request.task_id)
-            response.success, response.message = True, f"{task.status.task_id} is being cancelled"
+        task = self.manager.cancel(request.task_id)
+        response.success, response.message = True, f"{task.status.task_id} is being cancelled"
         return response
 
     def _pause(self, request: PauseTask.Request, response: PauseTask.Response) -> PauseTask.Response:
-        with _refusals(response):
-            task = self.manager.pause(request.task_id, request.person, request.reason)
-            response.success = True
-            response.message = f"{task.status.task_id} is paused; planweave resume goes on, planweave cancel ends it"
+        task = self.manager.pause(request.task_id, request.person, request.reason)
+        response.success = True
+        response.message = f"{task.status.task_id} is paused; planweave resume goes on, planweave cancel ends it"
         return response
 
     def _resume(self, request: ResumeTask.Request, response: ResumeTask.Response) -> ResumeTask.Response:
-        with _refusals(response):
-            task = self.manager.resume(request.task_id, request.person)
-            response.success = True
-            response.message = f"{task.status.task_id} goes on" + (f"; {task.pause.told}" if task.pause.told else "")
+        task = self.manager.resume(request.task_id, request.person)
+        response.success = True
+        response.message = f"{task.status.task_id} goes on" + (f"; {task.pause.told}" if task.pause.told else "")
         return response
 
     def _feedback(self, request: SendFeedback.Request, response: SendFeedback.Response) -> SendFeedback.Response:
-        with _refusals(response):
-            task = self.manager.say(request.task_id, request.text)
-            response.success, response.message = True, f"{task.status.task_id} has been told"
+        task = self.manager.say(request.task_id, request.text)
+        response.success, response.message = True, f"{task.status.task_id} has been told"
         return response
 
     def _approve(self, request: ApprovePlan.Request, response: ApprovePlan.Response) -> ApprovePlan.Response:
-        with _refusals(response):
-            task = self.manager.approve(
-                request.task_id, request.plan_hash, request.approve, request.comment, request.approver
-            )
-            word = "approved" if request.approve else "not approved; the task is being cancelled"
-            response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
+        task = self.manager.approve(
+            request.task_id, request.plan_hash, request.approve, request.comment, request.approver
+        )
+        word = "approved" if request.approve else "not approved; the task is being cancelled"
+        response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
         return response
 
     def _edit(self, request: EditPlan.Request, response: EditPlan.Response) -> EditPlan.Response:
-        with _refusals(response):
-            plan = [convert.action_from_msg(action) for action in request.actions]
-            edited = self.manager.edit(request.task_id, request.plan_hash, plan, request.editor)
-            response.success, response.plan_hash, response.check = True, edited.hash, edited.check
-            response.message = f"the edited plan {edited.hash} passes the check and waits for approval"
+        plan = [convert.action_from_msg(action) for action in request.actions]
+        edited = self.manager.edit(request.task_id, request.plan_hash, plan, request.editor)
+        response.success, response.plan_hash, response.check = True, edited.hash, edited.check
+        response.message = f"the edited plan {edited.hash} passes the check and waits for approval"
         return response
 
     def _answer(self, request: AnswerQuestion.Request, response: AnswerQuestion.Response) -> AnswerQuestion.Response:
-        with _refusals(response):
-            chosen = self.manager.answer(
-                request.task_id, request.question_id, request.choice, request.text, request.person
-            )
-            response.success, response.message = True, f"understood: {chosen}"
+        chosen = self.manager.answer(request.task_id, request.question_id, request.choice, request.text, request.person)
+        response.success, response.message = True, f"understood: {chosen}"
         return response
 
     def _remembered(
         self, request: RememberedAnswers.Request, response: RememberedAnswers.Response
     ) -> RememberedAnswers.Response:
         memory = self.manager.memory
-        with _refusals(response):
-            every = [entry.id for entry in memory.entries()]
-            response.forgotten = memory.forget_known(every if request.forget_all else list(request.forget))
-            response.answers = [convert.remembered_to_msg(entry) for entry in memory.entries()]
-            response.success = True
+        every = [entry.id for entry in memory.entries()]
+        response.forgotten = memory.forget_known(every if request.forget_all else list(request.forget))
+        response.answers = [convert.remembered_to_msg(entry) for entry in memory.entries()]
+        response.success = True
         return response
 
-    def _confirm(
-        self, request: ConfirmApproval.Request, response: ConfirmApproval.Response
-    ) -> ConfirmApproval.Response:
+    def _redeem(self, request: ConfirmApproval.Request, response: ConfirmApproval.Response) -> ConfirmApproval.Response:
         """Service of a body: whether an action is part of an approved plan."""
-        with _refusals(response):
-            response.approved_by = self.manager.confirm(
-                request.task_id, request.approval, convert.action_from_msg(request.action)
-            )
-            response.approved = True
+        response.approved_by = self.manager.redeem(
+            request.task_id, request.approval, convert.action_from_msg(request.action)
+        )
+        response.approved = True
         return response
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
@@ -384,65 +360,6 @@ class FeedbackNode(GuardedNode):
         response.tasks = [self._status_msg(task) for task in self.manager.tasks(request.limit)]
         response.total = len(self.manager.tasks())
         return response
-
-    def _run(self, goal: Goal) -> None:
-        """RunTask: submit; the goal is finished when the task has ended."""
-        request, result = goal.request, RunTask.Result()
-        try:
-            task = self.manager.submit(
-                request.sentence,
-                request.method,
-                convert.literals_from_msg(request.goal),
-                request.world_revision,
-                dry_run=request.dry_run,
-            )
-        except PlanweaveError as error:
-            result.message = str(error)
-            result.status = TaskStatus(
-                sentence=request.sentence,
-                method=request.method,
-                state=TaskStatus.FAILED,
-                phase="refused",
-                message=result.message,
-                code=error.code_name,
-            )
-            goal.finish(result, success=False)
-            return
-        goal.on_cancel = lambda: self._cancel_quietly(task.status.task_id)
-        if goal.cancel_asked.is_set():
-            goal.on_cancel()
-        with self._lock:
-            self._runs[task.status.task_id] = goal
-        self._changed(task)  # it may have begun before anyone was told
-        if task.ended.is_set():
-            self._finish_run(task)
-
-    def _on_end(self, task: Task) -> None:
-        self._finish_run(task)
-        self._plan_tasks.ended(task)
-
-    def _finish_run(self, task: Task) -> None:
-        with self._lock:
-            goal = self._runs.pop(task.status.task_id, None)
-        if goal is not None:
-            status = task.snapshot()
-            result = RunTask.Result(success=status.state is TaskState.SUCCEEDED, message=status.message)
-            result.status, result.record = self._status_msg(task), task.journal.to_json()
-            as_asked = status.state in (TaskState.SUCCEEDED, TaskState.ANSWERED, TaskState.PLANNED)
-            goal.finish(result, success=as_asked)
-
-    def _cancel_quietly(self, task_id: str) -> None:
-        with contextlib.suppress(PlanweaveError):  # it may end in this moment
-            self.manager.cancel(task_id)
-
-
-@contextlib.contextmanager
-def _refusals(response: Any) -> Iterator[None]:
-    """A service whose work is refused says why in its response."""
-    try:
-        yield
-    except PlanweaveError as error:
-        response.message, response.code = str(error), error.code_name
 
 
 def _read_domain(name: str) -> None:

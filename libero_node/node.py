@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +11,17 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
 
-from planweave.core.base.failure import Code
 from planweave.goals.rule_files import RULES
 from planweave.libero.bodies import TRUTH
 from planweave.libero.session import LiberoSession
+from planweave.perception.geometry import Intrinsics
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
-from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.scenes import SceneServices
-from planweave_ros.serve_body import serve_body
+from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -43,10 +41,9 @@ PARAMETERS = [
     Parameter("joint_state_rate", 10.0, "Hz of wall time", 0.5, 50.0),
     RULES,
 ]
-_SHUT_DOWN = "libero_node was shut down"
 
 
-class LiberoNode(GuardedNode):
+class LiberoNode(ServingNode):
     """One action at a time; simulated time passes only while the robot moves. Worlds are LIBERO's true state, or what
     its cameras show.
     """
@@ -95,14 +92,8 @@ class LiberoNode(GuardedNode):
             rules=values["rules"],
         )
 
-    def stop_work(self) -> None:
-        """Let a running action end early; it reports its end while the node is still spun."""
-        self._served.end(_SHUT_DOWN)
-
     def destroy_node(self) -> None:
         """Take the node down; `stop_work` comes before."""
-        if hasattr(self, "_served"):  # else a parameter was wrong
-            self._served.stop(Code.SAFETY_STOP, _SHUT_DOWN)
         super().destroy_node()
         if hasattr(self, "body"):
             self.body.close()
@@ -116,7 +107,7 @@ class LiberoNode(GuardedNode):
         finger = state.width / 2
         self._joint_states.publish(
             JointState(
-                header=self._header(state.stamp, arm.robot.base),
+                header=Header(stamp=time_to_msg(state.stamp), frame_id=arm.robot.base),
                 name=[*arm.robot.joint_names, *gripper.joints],
                 position=[*map(float, state.positions), *([finger] * len(gripper.joints))],
                 velocity=[*map(float, state.velocities), *([state.finger_speed / 2] * len(gripper.joints))],
@@ -132,11 +123,6 @@ class LiberoNode(GuardedNode):
         frame, base = self.body.observe().frame, self.body.body.arm.robot.base
         self._frame.publish((frame, base, (-x, -y, z), (-qy, qx, qw, -qz)))  # half a turn about the vertical
 
-    def _header(self, stamp: float, frame: str) -> Any:
-        header = JointState().header
-        header.stamp, header.frame_id = time_to_msg(stamp), frame
-        return header
-
     def _picture(self) -> None:
         if not any(p.get_subscription_count() for p in (self._colour, self._depth)):
             return
@@ -144,9 +130,7 @@ class LiberoNode(GuardedNode):
         seen = self.body.simulator.capture(values["camera"], values["width"], values["height"])
         header = Header(stamp=time_to_msg(self.body.body.arm.state().stamp), frame_id=seen.camera)
         height, width = seen.rgb.shape[:2]
-        focal = height / 2 / math.tan(math.radians(seen.fovy) / 2)
-        centre = (width - 1) / 2, (height - 1) / 2
-        self._info.publish(camera_info_to_msg((focal, focal), centre, (width, height), header))
+        self._info.publish(camera_info_to_msg(Intrinsics.of_view(seen.fovy, width, height), header))
         self._depth.publish(image_to_msg(seen.depth.astype(np.float32), "32FC1", header))
         self._colour.publish(image_to_msg(seen.rgb, "rgb8", header))
 

@@ -24,24 +24,24 @@ from visualization_msgs.msg import Marker, MarkerArray
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import OrientedBox
+from planweave.geometry.joints import OrientedBox, turn
+from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
 from planweave.perception.cameras.companions import KEPT, Companion, Companions
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopicsCamera, compressed_instead
-from planweave.perception.changes import ChangeDetector, Changes
+from planweave.perception.changes import ChangeDetector
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
 from planweave.perception.drawing import annotate, box_in_image
-from planweave.perception.fixture_views import as_objects
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
-from planweave.perception.markers import MarkerShape, shapes
+from planweave.perception.markers import MarkerShape, as_objects, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.robot_filter import RobotState
@@ -54,7 +54,7 @@ from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
+from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg
 from planweave_ros.qos import LATCHED
 from planweave_ros.spin import run_node
 from planweave_ros.transforms import TransformError, Transforms
@@ -161,7 +161,7 @@ class PerceptionNode(ManagedNode):
         self._transforms: Transforms | None = None
         self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
         settings = PipelineLimits(table, values["plane_offset"], math.radians(values["plane_tilt"]))
-        rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
+        rules = Rules(min_frames=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
         detector = make_detector(
             values["detector"],
             values.get(f"models.{values['detector']}", ""),
@@ -242,10 +242,10 @@ class PerceptionNode(ManagedNode):
 
     def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
         """Open the configured camera."""
-        source, silent = values["source"], values["silent_after"]
+        source, image_timeout = values["source"], values["silent_after"]
         images = self._image_qos(values)
         if source == "topics":
-            camera = RosTopicsCamera(topics, silent, time.monotonic())
+            camera = RosTopicsCamera(topics, image_timeout, time.monotonic())
             subscribe(self, camera, topics, images, self._work.set)
             return camera
         for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
@@ -254,7 +254,7 @@ class PerceptionNode(ManagedNode):
         if source == "bag":
             return open_recording(values["bag.path"], values["bag.loop"], topics, frame_id, self._work.set)
         stream = Stream(*(values[f"realsense.{key}"] for key in ("serial", "width", "height", "fps")))
-        return open_realsense(stream, frame_id, self._work.set, silent)
+        return open_realsense(stream, frame_id, self._work.set, image_timeout)
 
     def _open_further(self, values: dict[str, Any]) -> Companions:
         """The further cameras, with their subscriptions."""
@@ -331,7 +331,7 @@ class PerceptionNode(ManagedNode):
         lost = now - self._frame_at
         if _DEAF < lost < math.inf and not self._images and self.count_publishers(self._topics[COLOUR]):
             self.ends_because = (
-                f"no image came for {lost:.0f} s where some came before, though {self._topics[COLOUR]} is published: "
+                f"no images for {lost:.0f} s where some came before, though {self._topics[COLOUR]} is published: "
                 "the middleware may have lost this process when a publisher was killed or stopped"
             )
             self.finalized()
@@ -439,17 +439,18 @@ class PerceptionNode(ManagedNode):
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:
         """Publish changes, and the views for people, drawn only where they differ or have a subscriber."""
-        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=self._base_frame)
+        header = Header(stamp=convert.stamp_to_msg(frame.nanoseconds), frame_id=self._base_frame)
         changes = self._changes.update(result.objects)
         if changes:
-            self._change_publisher.publish(changes_to_msg(changes, header))
+            names = {what: list(found) for what, found in vars(changes).items()}
+            self._change_publisher.publish(SceneChanges(header=header, **names))
         objects = [*result.objects, *as_objects(result.fixtures, _FIXTURE_IDS)]
         drawn = shapes(objects)
         if drawn != self._shapes:
             self._shapes = drawn
             # All anew, so that viewers that missed a message, or knew an earlier node, keep nothing that is gone.
             clear = Marker(header=Header(frame_id=self._base_frame), action=Marker.DELETEALL)
-            markers = [shape_to_msg(shape, self._base_frame) for shape in drawn]
+            markers = [marker_to_msg(shape, self._base_frame) for shape in drawn]
             self._markers.publish(MarkerArray(markers=[clear, *markers]))
         if self._annotated.get_subscription_count():
             picture = annotate(frame.rgb, objects, result.projector)
@@ -465,17 +466,11 @@ class PerceptionNode(ManagedNode):
 
     def _publish_camera(self, frame: Frame) -> None:
         """The images of a camera in this process, on the topics that a driver would use, where someone listens."""
-        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=frame.frame_id)
-        camera = frame.intrinsics
+        header = Header(stamp=convert.stamp_to_msg(frame.nanoseconds), frame_id=frame.frame_id)
         for what, make in (
             (COLOUR, lambda: image_to_msg(frame.rgb, "rgb8", header)),
             (DEPTH, lambda: image_to_msg(frame.depth, "32FC1", header)),
-            (
-                INFO,
-                lambda: camera_info_to_msg(
-                    (camera.fx, camera.fy), (camera.cx, camera.cy), (camera.width, camera.height), header
-                ),
-            ),
+            (INFO, lambda: camera_info_to_msg(frame.intrinsics, header)),
         ):
             if self._images[what].get_subscription_count():
                 self._images[what].publish(make())
@@ -498,7 +493,7 @@ def _moves(robot: RobotState, way: Sequence[RobotState]) -> bool:
 def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
-        header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=base_frame),
+        header=Header(stamp=convert.stamp_to_msg(nanoseconds), frame_id=base_frame),
         objects=[
             *(_object_to_msg(o, result) for o in result.objects),
             *(fixture_to_msg(fixture, _FIXTURE_IDS + k) for k, fixture in enumerate(result.fixtures)),
@@ -507,22 +502,8 @@ def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> Detec
     )
 
 
-def changes_to_msg(changes: Changes, header: Header) -> SceneChanges:
-    """What is different on the table as a message."""
-    names = {what: list(getattr(changes, what)) for what in ("appeared", "moved", "disappeared")}
-    return SceneChanges(header=header, **names)
-
-
-def shape_to_msg(shape: MarkerShape, base_frame: str) -> Marker:
-    """One shape as a marker in the robot's base frame."""
-    return marker_to_msg(
-        shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, base_frame
-    )
-
-
 def _object_to_msg(tracked: NamedObject, result: Perceived) -> DetectedObject:
     thing = tracked.thing
-    orientation = (0.0, 0.0, math.sin(thing.yaw / 2), math.cos(thing.yaw / 2))
     return DetectedObject(
         id=tracked.id,
         name=tracked.name,
@@ -532,7 +513,7 @@ def _object_to_msg(tracked: NamedObject, result: Perceived) -> DetectedObject:
         confidence=thing.confidence,
         visible=tracked.visible,
         inferred=tracked.inferred,
-        pose=convert.pose_to_msg(thing.position, orientation),
+        pose=convert.pose_to_msg(thing.position, quaternion_of(thing.yaw)),
         size=convert.size_to_msg(thing.size),
         box=box_in_image(thing, result.projector) or (0, 0, 0, 0),
         parts=[_part_to_msg(corners, thing) for corners in thing.parts],
@@ -543,8 +524,7 @@ def _part_to_msg(corners: tuple[float, ...], thing: Detection) -> ObjectPart:
     """A part of a thing, in the base frame."""
     low, high = np.array(corners[:3]), np.array(corners[3:])
     (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
-    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    axes = turn(np.array([0.0, 0.0, 1.0]), thing.yaw)
     return part_to_msg(OrientedBox(np.array([x, y, z]), axes, (high - low) / 2))
 
 

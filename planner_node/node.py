@@ -26,9 +26,8 @@ from planweave.llm.clients import CLIENTS, choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.none import SET_ONE, NoClient
 from planweave.llm.embeddings import EMBEDDERS, choose_embedder
-from planweave.llm.names import EmbeddingSimilarity
 from planweave.llm.replies import sendable
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
@@ -85,14 +84,13 @@ class PlannerNode(GuardedNode):
         values = declare(self, PARAMETERS)
         self._client = client or self._choose(values)
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
-        embedder, rules = choose_embedder(values["embedding"]), RuleFile(values["rules"])
+        rules = RuleFile(values["rules"])
         self.planner = LanguagePlanner(
             self._client,
             PlannerSettings(**{f.name: values[f.name] for f in fields(PlannerSettings)}),
             budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
             prices=Prices(values["price_table"] or PRICES),
-            embedder=embedder,
-            similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
+            embedder=choose_embedder(values["embedding"]),
             load_domain=rules.load,
             on_exchange=self._publish_exchange,
         )
@@ -191,7 +189,7 @@ class PlannerNode(GuardedNode):
         self._pool.submit(work)
 
     def _answer(self, name: str, request: Any, reply: Any, canceled: threading.Event) -> Any:
-        """Ask, and fill the result or response; the answer, None where there is none."""
+        """Call the method of a question of LanguagePlanner, and fill the result or response; its answer, else None."""
         row = next(row for row in QUESTIONS if row.name == name)
         try:
             row = question_for(name, request)

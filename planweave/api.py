@@ -27,6 +27,7 @@ from planweave.core.symbolic.plan_files import read_plan
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.symbolic.written import Written, read_formula, read_goal
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.formula_goal import FormulaGoalBody, FormulaGoalError
 from planweave.core.workflow.ports import LookingBody, Outcome
 from planweave.core.workflow.task_status import TaskState, TaskStatus
@@ -35,15 +36,14 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.none import SET_ONE, NoClient
 from planweave.methods import METHODS
-from planweave.methods.options import checked_options
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.running.options import checked_options
 from planweave.tasks.given_tree import is_tree
 from planweave.tasks.task_manager import Method, Task, TaskManager
 
 #: The defaults of planner_node and feedback_node.
 _BUDGET = Budget(requests=200, tokens=1_000_000, cost=1.0)
 _ACTION_TIMEOUT = 180.0  # s
-_APPROVED_ALONE = ("hand_over", "push_aside")
 _METHOD = "tree_planner"
 _POLL = 0.05  # s
 _END = 5.0  # s that a cancelled task has to end
@@ -162,8 +162,8 @@ def run(
     where the goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
-    `planweave.methods.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per
-    action. The files in config/, which the command line's nodes read, do not apply.
+    `planweave.methods.language.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar,
+    180 s per action. The files in config/, which the command line's nodes read, do not apply.
 
     Failures of the task are part of the result. Raises PlanweaveError for wrong usage only.
     """
@@ -171,7 +171,11 @@ def run(
     made = _method_maker(chosen, fallback, options or {})
     seconds = _seconds("timeout", timeout)
     if model is not None and not isinstance(model, str):
-        _has(model, "model", ("complete", "close", "capabilities"), 'None, "none", a model\'s name, or a ChatClient')
+        missing = [name for name in ("complete", "close", "capabilities") if not hasattr(model, name)]
+        if missing:
+            raise ConfigError(
+                f'model={model!r:.200} has no {", ".join(missing)}; give None, "none", a model\'s name, or a ChatClient'
+            )
     with contextlib.ExitStack() as ends:
         if isinstance(body, str):
             body = make_body(body)
@@ -215,37 +219,26 @@ def run(
             fallback=fallback,
             action_timeout=_ACTION_TIMEOUT,
             approval_timeout=seconds if approve is not None else 0.0,
-            approved_alone=_APPROVED_ALONE,
+            approved_alone=NEAR_PEOPLE,
             on_change=lambda task: events.put(task.snapshot()),
             load_domain=load,
         )
         ends.callback(manager.close, _END)
+        asked_for: set[str] = set()  # hashes of plans
+
+        def told(status: TaskStatus) -> None:
+            if on_event is not None:
+                on_event(status)
+            waits = status.state is TaskState.AWAITING_APPROVAL and status.plan_hash not in asked_for
+            if approve is not None and waits:
+                asked_for.add(status.plan_hash)
+                approved = bool(approve(status))
+                with contextlib.suppress(GoalError):  # the task was cancelled meanwhile
+                    manager.approve(status.task_id, status.plan_hash, approved, approver="approve=")
+
         task = manager.submit(sentence, chosen if options else method, wanted)
-        _wait(task, events, _Approver(manager, approve, on_event), seconds)
+        _wait(task, events, told, seconds)
         return _result(task)
-
-
-class _Approver:
-    """Forwards events, and asks once for each plan that waits for approval."""
-
-    def __init__(
-        self,
-        manager: TaskManager,
-        approve: Callable[[TaskStatus], bool] | None,
-        on_event: Callable[[TaskStatus], None] | None,
-    ) -> None:
-        self._manager, self._approve, self._on_event = manager, approve, on_event
-        self._asked: set[str] = set()
-
-    def __call__(self, status: TaskStatus) -> None:
-        if self._on_event is not None:
-            self._on_event(status)
-        waits = status.state is TaskState.AWAITING_APPROVAL and status.plan_hash not in self._asked
-        if self._approve is not None and waits:
-            self._asked.add(status.plan_hash)
-            approved = bool(self._approve(status))
-            with contextlib.suppress(GoalError):  # the task was cancelled meanwhile
-                self._manager.approve(status.task_id, status.plan_hash, approved, approver="approve=")
 
 
 def _wait(
@@ -275,23 +268,11 @@ def _wait(
 
 def _result(task: Task) -> Result:
     status, events = task.snapshot(), tuple(task.journal.events())
-    if not status.state.ended:  # it hangs in code that looks at no flag
-        message = f"{task.canceled.reason}, and does not stop; it was {status.phase}"
-        return Result(False, TaskState.CANCELED, message, status.goal, _steps(events), status.usage, events, status)
-    return Result(
-        status.state is TaskState.SUCCEEDED,
-        status.state,
-        status.message,
-        status.goal,
-        _steps(events),
-        status.usage,
-        events,
-        status,
-    )
-
-
-def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[tuple[Action, str], ...]:
-    return tuple((Action.parse(e["action"]), str(e["code"])) for e in events if e["event"] == "action")
+    steps = tuple((Action.parse(e["action"]), str(e["code"])) for e in events if e["event"] == "action")
+    state, message = status.state, status.message
+    if not state.ended:  # it hangs in code that looks at no flag
+        state, message = TaskState.CANCELED, f"{task.canceled.reason}, and does not stop; it was {status.phase}"
+    return Result(state is TaskState.SUCCEEDED, state, message, status.goal, steps, status.usage, events, status)
 
 
 class _Asked:
@@ -365,12 +346,6 @@ def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Cal
 
 def _domain_of(domain: Domain, name: str) -> Domain:
     return domain if name == domain.name else Domain.load(name)
-
-
-def _has(part: object, option: str, names: Iterable[str], wanted: str) -> None:
-    missing = [name for name in names if not hasattr(part, name)]
-    if missing:
-        raise ConfigError(f"{option}={part!r:.200} has no {', '.join(missing)}; give {wanted}")
 
 
 def _given_goal(domain: Domain, world: World, goal: Written | Formula) -> Goal:

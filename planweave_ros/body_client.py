@@ -34,8 +34,8 @@ _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is
 class RosBody:
     """Implements planweave.core.workflow.ports.StoppableBody with ExecuteAction and WorldState, for any body.
 
-    timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
-    world; on_domain: called with the domain of the first world that is heard, and where it changes;
+    timeout: seconds for an action where the caller sets none; world_timeout: seconds to wait for a body that reports
+    its world; on_domain: called with the domain of the first world that is heard, and where it changes;
     sender: key of the feedback_node that this is part of (`planweave_ros.liveliness.show_own_presence`).
     """
 
@@ -44,14 +44,14 @@ class RosBody:
         node: Node,
         canceled: Callable[[], Cancellation],
         timeout: float,
-        silence: float,
+        world_timeout: float,
         on_domain: Callable[[str], None] = lambda name: None,
         sender: Callable[[], bytes] = lambda: b"",
     ):
         self._presence = Presence(node, BODY, self._gone, self._come)
         show_presence(node, COMMANDER)
         caller = Caller(node, canceled, self._presence)
-        self._caller, self._timeout, self._silence, self._sender = caller, timeout, silence, sender
+        self._caller, self._timeout, self._world_timeout, self._sender = caller, timeout, world_timeout, sender
         self._node, self._canceled = node, canceled
         self._topic = node.resolve_topic_name(_WORLD)  # names as they are after namespace and remapping
         self._action, self._look_name = node.resolve_service_name(_ACTION), node.resolve_service_name(_LOOK)
@@ -152,11 +152,12 @@ class RosBody:
         self._node.destroy_subscription(before)
 
     def await_ready(self, on_wait: Callable[[str], None] = lambda message: None) -> None:
-        """Wait for a body that reports its world, at most `silence` seconds; on_wait is called where there is none yet.
+        """Wait for a body that reports its world, at most `world_timeout` seconds; on_wait is called where there is
+        none yet.
 
         Raises CanceledError where the running task is cancelled meanwhile, SystemDownError after the deadline.
         """
-        deadline = time.monotonic() + self._silence
+        deadline = time.monotonic() + self._world_timeout
         told = False
         while True:
             with self._arrived:
@@ -167,7 +168,7 @@ class RosBody:
                 raise SystemDownError(self._unbelieved(problem))
             if not told:
                 told, why = True, problem or "no body reports its world yet"
-                on_wait(f"{why}; waiting up to {self._silence:g} s")
+                on_wait(f"{why}; waiting up to {self._world_timeout:g} s")
             self._canceled().check()
             time.sleep(_GRAPH_SECONDS)
 
@@ -176,8 +177,8 @@ class RosBody:
         if problem:
             return f"the world cannot be believed: {problem}"
         return (
-            f"no body reports the world (nothing on {self._topic} in {self._silence:g} s): is executor_node running, "
-            "and does perception see camera images? try: planweave doctor"
+            f"no body reports the world (nothing on {self._topic} in {self._world_timeout:g} s): is executor_node "
+            "running, and does perception see camera images? try: planweave doctor"
         )
 
     def _require(self) -> None:
@@ -190,7 +191,7 @@ class RosBody:
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.core.workflow.ports.Body."""
-        deadline = time.monotonic() + self._silence
+        deadline = time.monotonic() + self._world_timeout
         self._require()
         with self._arrived:
             while True:
@@ -206,7 +207,7 @@ class RosBody:
             raise SystemDownError(self._unbelieved(problem))
         raise SystemDownError(
             f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
-            f"{self._silence:g} s; was the body restarted? look at {self._topic} anew and send the task again"
+            f"{self._world_timeout:g} s; was the body restarted? look at {self._topic} anew and send the task again"
         )
 
     def begin(self, timeout: float) -> None:
@@ -268,10 +269,7 @@ class RosBody:
         if not self._caller.there(self._look, 5.0):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
         request = LookSrv.Request(timeout=float(seconds))
-        alive = self._caller.watched(self._look)
-        reply = self._caller.wait(self._look.call_async(request), seconds + STOP_SECONDS, what, alive)
-        if reply is None:
-            self._caller.check_canceled()
+        reply = self._caller.call(self._look, request, seconds + STOP_SECONDS, what)
         return Look(self._answered(reply.world, self._look_name), bool(reply.fresh), reply.message)
 
 
@@ -291,12 +289,5 @@ class RosEyes:
         """Set the queries and wait until an image was processed with them; "" at once where the detector has none."""
         if not names or not self._look.service_is_ready():
             return ""
-        reply = self._caller.wait(
-            self._look.call_async(LookFor.Request(names=list(names))),
-            self._timeout,
-            self._name,
-            self._look.service_is_ready,
-        )
-        if reply is None:
-            self._caller.check_canceled()
-        return str(reply.message)
+        request = LookFor.Request(names=list(names))
+        return str(self._caller.call(self._look, request, self._timeout, self._name).message)

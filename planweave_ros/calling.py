@@ -18,7 +18,7 @@ from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8
-STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
+STOP_SECONDS = 5.0  # how long a server may take to acknowledge a cancellation
 _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
 START_SECONDS = 30.0  # how long a server may take to be seen, e.g. one started again on a busy machine
 
@@ -101,9 +101,13 @@ class Caller:
         seen, before = self._presence, self._presence.departures if self._presence is not None else 0
         return lambda: self.is_ready(client) and (seen is None or seen.departures == before)
 
-    def check_canceled(self) -> None:
-        """Raise CanceledError where the running task was cancelled."""
-        self._canceled().check()
+    def call(self, client: Any, request: Any, seconds: float, what: str) -> Any:
+        """The response of a service; raises CanceledError where the task is cancelled first, else as `wait`."""
+        alive = self.watched(client)
+        reply = self.wait(client.call_async(request), seconds, what, alive)
+        if reply is None:
+            self._canceled().check()
+        return reply
 
     def run_goal(
         self,
@@ -159,7 +163,7 @@ class Caller:
         deadline = time.monotonic() + STOP_SECONDS
         while not stopped.wait(0.1) and alive():
             if time.monotonic() > deadline:
-                raise SystemDownError(f"{what} did not confirm the cancellation in {STOP_SECONDS:g} s")
+                raise SystemDownError(f"{what} did not acknowledge the cancellation in {STOP_SECONDS:g} s")
 
 
 def _cancel_late(future: Future) -> None:

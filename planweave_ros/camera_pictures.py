@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import CompressedImage, Image
 
-from planweave.perception.cameras.ros_topics import RawCompressed, RawImage, is_compressed
+from planweave.perception.cameras.ros_topics import colour_of, is_compressed
 from planweave.perception.decoding import FrameError
 
 _FIRST = 3.0  # s of wall time for the first picture of a topic
@@ -31,12 +31,11 @@ class Pictures:
 
     def __call__(self, topic: str) -> NDArray[np.uint8] | None:
         """The newest picture; waits for one that is new, and gives None where none comes or it cannot be read."""
-        raw = RawCompressed if is_compressed(topic) else RawImage
         with self._came:
             if topic not in self._wanted:
                 self._newest[topic] = 0.0, None
                 subscription = self._node.create_subscription(
-                    CompressedImage if raw is RawCompressed else Image,
+                    CompressedImage if is_compressed(topic) else Image,
                     topic,
                     lambda message: self._keep(topic, message),
                     qos_profile_sensor_data,
@@ -49,7 +48,7 @@ class Pictures:
         if time.monotonic() - at >= _FRESH:
             return None
         try:
-            return raw.of(message).colour()
+            return colour_of(message)
         except FrameError as error:
             self._node.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
             return None

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import rclpy
-from builtin_interfaces.msg import Time
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState, TimeReference
 
 from planweave.core.base.errors import ConfigError
-from planweave.launcher.namespace import namespace
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import (
     COLOUR,
     DEPTH,
     INFO,
     Message,
-    RawCompressed,
-    RawImage,
-    RawInfo,
     RosTopicsCamera,
     compressed_instead,
     is_compressed,
@@ -37,6 +29,7 @@ from planweave.perception.joint_history import JointHistory
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription
 from planweave_ros import conversions as convert
+from planweave_ros.spin import executor_of, own_node
 
 _PATIENCE = 10.0  # s without a pair of images
 _GLANCE = 0.1  # s
@@ -75,46 +68,36 @@ def subscribe(
     prefix: of the notices of a simulated one.
     """
 
-    def add(what: str, read: Callable[[Any], Message], msg: Any) -> None:
-        if camera.add(what, nanoseconds(msg.header.stamp), read(msg), time.monotonic()):
+    def add(what: str, msg: Message) -> None:
+        if camera.add(what, convert.time_from_msg(msg.header.stamp).nanoseconds, msg, time.monotonic()):
             arrived()
 
     def still(msg: TimeReference) -> None:
-        if camera.add_still(nanoseconds(msg.header.stamp), nanoseconds(msg.time_ref), time.monotonic()):
+        stamp, since = (convert.time_from_msg(at).nanoseconds for at in (msg.header.stamp, msg.time_ref))
+        if camera.add_still(stamp, since, time.monotonic()):
             arrived()
 
     for what in (COLOUR, DEPTH):
-        compressed = is_compressed(topics[what])
-        kind, read = (CompressedImage, RawCompressed.of) if compressed else (Image, RawImage.of)
-        node.create_subscription(kind, topics[what], partial(add, what, read), images)
-    node.create_subscription(CameraInfo, topics[INFO], partial(add, INFO, RawInfo.of), images)
+        kind = CompressedImage if is_compressed(topics[what]) else Image
+        node.create_subscription(kind, topics[what], partial(add, what), images)
+    node.create_subscription(CameraInfo, topics[INFO], partial(add, INFO), images)
     node.create_subscription(TimeReference, f"{prefix}/still", still, images)
-
-
-def nanoseconds(stamp: Time) -> int:
-    """A stamp as a number."""
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
 class CameraObserver:
     """A node of its own for a command that looks at a camera, and at a robot, once. Use as a context manager."""
 
     def __init__(self, name: str) -> None:
-        self._context = rclpy.Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            name, namespace=namespace() or None, context=self._context, start_parameter_services=False
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._ends = contextlib.ExitStack()
+        self._node = self._ends.enter_context(own_node(name))
+        self._executor = executor_of(self._node)
+        self._ends.callback(self._executor.shutdown)
 
     def __enter__(self) -> CameraObserver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        self._ends.close()
 
     def frames(self, topics: dict[str, str], ended: threading.Event) -> Iterator[Frame | FrameError]:
         """Frames of a camera on topics (names by COLOUR, DEPTH and INFO); raises CameraError where none comes."""
@@ -134,7 +117,7 @@ class CameraObserver:
                 yield frame
             elif time.monotonic() - heard > _PATIENCE:
                 raise CameraError(
-                    f"{camera.complaint(time.monotonic()) or 'no images come'}"
+                    f"{camera.complaint(time.monotonic()) or 'no images'}"
                     f"{compressed_instead(names, self._node.count_publishers)}"
                 )
 

@@ -4,18 +4,18 @@ interfaces.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
 from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
@@ -29,9 +29,8 @@ from planweave_interfaces.srv import (
     SubmitTask,
 )
 from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
@@ -43,17 +42,17 @@ from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
-from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import elsewhere
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
+from planweave_ros.asking import is_done
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.discovery import everybody_is_known
 from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import IMAGES, LATCHED, REQUESTS
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
-from planweave_ros.spin import spun
+from planweave_ros.spin import executor_of, own_node, spun
 from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
 
 _SETTLED = 0.5  # seconds for which everybody must have been known
@@ -88,7 +87,7 @@ REPEATABLE = {"list_tasks", "submit_task", "get_task", "cancel_task", "perceptio
 SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
-class _SilentError(SystemDownError):
+class _FeedbackLostError(SystemDownError):
     """The task server does not answer, so that the task cannot be cancelled."""
 
 
@@ -100,41 +99,29 @@ class Client(TaskCalls):
         self._born = time.monotonic()
         self._domain = domain() if domain_id is None else domain_id
         self._first = is_empty(self._domain)  # before this one joins
-        self._context = rclpy.Context()
-        rclpy.init(
-            args=[], context=self._context, domain_id=self._domain, signal_handler_options=SignalHandlerOptions.NO
-        )
-        self._node = rclpy.create_node(
-            f"planweave_console_{os.getpid()}",
-            namespace=namespace() or None,
-            context=self._context,
-            start_parameter_services=False,
-        )
+        self._ends = contextlib.ExitStack()
+        self._node = self._ends.enter_context(own_node(f"planweave_console_{os.getpid()}", self._domain))
         self._rows: dict[str, tuple[TreeRow, ...]] = {}
         self._paused = False  # whether the task that is run is paused
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None
         self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
         self._run_task = ThreadSafeActionClient(self._node, RunTask, "run_task")
+        self._ends.callback(self._run_task.destroy)
         # Made now and kept: a server does not answer a client that it has not discovered yet.
         self._services = {
             name: self._node.create_client(kind, name, qos_profile=REQUESTS) for name, kind in SERVICES.items()
         }
         self._server = Presence(self._node, TASKS)
         # An action client made on a node that is spun already may be used by the executor before it is complete.
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._spun = spun(self._executor)
-        self._thread = self._spun.__enter__()
+        self._executor = executor_of(self._node)
+        self._thread = self._ends.enter_context(spun(self._executor))
 
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._spun.__exit__(None, None, None)
-        self._run_task.destroy()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        self._ends.close()
 
     def _name(self, service: str) -> str:
         return self._node.resolve_service_name(service)
@@ -146,6 +133,25 @@ class Client(TaskCalls):
         InvalidHandle.
         """
         self._executor.create_task(self._node.destroy_subscription, subscription)
+
+    @contextlib.contextmanager
+    def _heard(
+        self, kind: Any, topic: str, qos: QoSProfile, wanted: Callable[[Any], bool] = lambda message: True
+    ) -> Iterator[tuple[list[Any], threading.Event]]:
+        """Within the block, a list of the messages on a topic that are wanted, and whether one has come."""
+        found: list[Any] = []
+        there = threading.Event()
+
+        def take(message: Any) -> None:
+            if wanted(message):
+                found.append(message)
+                there.set()
+
+        subscription = self._node.create_subscription(kind, topic, take, qos)
+        try:
+            yield found, there
+        finally:
+            self._drop(subscription)
 
     # What is there
 
@@ -226,13 +232,13 @@ class Client(TaskCalls):
         dry_run: bool = False,
         on_status: Callable[[TaskStatus], None] = lambda status: None,
         on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None,
-        on_silence: Callable[[bool, float], None] = lambda silent, heard: None,
+        on_sight: Callable[[bool, float], None] = lambda silent, heard: None,
         watch: Callable[[], None] = lambda: None,
     ) -> TaskResult:
         """Run a task to its end. It is cancelled on an interrupt or after ``timeout`` seconds.
 
         ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing,
-        disappears, or does not end the task in time. A dry run moves nothing. ``on_silence`` is called with whether the
+        disappears, or does not end the task in time. A dry run moves nothing. ``on_sight`` is called with whether the
         body's observations have stopped, and when (system time, s) the newest one arrived.
         """
         if not self.is_up(5.0):
@@ -263,8 +269,8 @@ class Client(TaskCalls):
             handle = self._result(sent, 30.0, f"feedback_node ({self._name('run_task')})")
             if not handle.accepted:
                 raise SystemDownError("feedback_node rejected the task without a reason")
-            response = self._follow(handle.get_result_async(), timeout, watch, on_silence)
-        except _SilentError:
+            response = self._follow(handle.get_result_async(), timeout, watch, on_sight)
+        except _FeedbackLostError:
             raise
         except BaseException:
             self._cancel_sent(sent)
@@ -276,11 +282,11 @@ class Client(TaskCalls):
         future: Future,
         timeout: float,
         watch: Callable[[], None],
-        on_silence: Callable[[bool, float], None],
+        on_sight: Callable[[bool, float], None],
     ) -> Any:
         """The task's result once it has ended; raises SystemDownError where it does not end in time."""
         worlds = self._node.create_subscription(
-            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), LATCHED
+            WorldState, "world_state", lambda w: on_sight(w.silent, convert.time_from_msg(w.heard)), LATCHED
         )
         try:
             response = self._wait_for_end(future, timeout, watch)
@@ -312,12 +318,12 @@ class Client(TaskCalls):
             now = time.monotonic()
             deadline, before = deadline + (now - before if self._paused else 0.0), now
             if self._server.departures != departures and not done.wait(1.0):
-                raise _SilentError("feedback_node has gone while it ran the task; its log says why")
+                raise _FeedbackLostError("feedback_node has gone while it ran the task; its log says why")
             if answer is None or answer.done():
                 seen = now
                 answer = asker.call_async(ListTasks.Request(limit=1))
             elif now - seen > VANISHED:
-                raise _SilentError(
+                raise _FeedbackLostError(
                     f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why"
                 )
             if now > deadline:
@@ -330,16 +336,14 @@ class Client(TaskCalls):
         If interrupted before the response, the task may still run, so that it is cancelled once the response arrives.
         The request is repeated, since a server that has not discovered this client loses it.
         """
-        answered, ended = threading.Event(), threading.Event()
-        sent.add_done_callback(lambda _: answered.set())
-        if not answered.wait(5.0) or sent.exception() is not None or not sent.result().accepted:
+        if not is_done(sent, 5.0) or sent.exception() is not None or not sent.result().accepted:
             return
         handle = sent.result()
-        handle.get_result_async().add_done_callback(lambda _: ended.set())
-        deadline = time.monotonic() + 5.0
-        while not ended.is_set() and time.monotonic() < deadline:
+        result = handle.get_result_async()
+        for _ in range(5):
             handle.cancel_goal_async()
-            ended.wait(1.0)
+            if is_done(result, 1.0):
+                return
 
     def _tree(self, message: ActionTree) -> None:
         rows = self._rows[message.task_id] = tree_rows(message)
@@ -411,12 +415,16 @@ class Client(TaskCalls):
             self._call("perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
 
+    def _call_parameters(self, node: str, kind: Any, service: str, request: Any) -> Any:
+        name = f"{node}/{service}"
+        if name not in self._services:
+            self._services[name] = self._node.create_client(kind, name)
+        return self._call(name, request, node)
+
     def parameter(self, node: str, name: str) -> str:
         """The value of a node's text parameter, empty where it has none of this name."""
-        service = f"{node}/get_parameters"
-        if service not in self._services:
-            self._services[service] = self._node.create_client(GetParameters, service)
-        found = self._call(service, GetParameters.Request(names=[name]), node).values
+        request = GetParameters.Request(names=[name])
+        found = self._call_parameters(node, GetParameters, "get_parameters", request).values
         return str(found[0].string_value) if found else ""
 
     def rules(self, domain: str = "") -> list[str]:
@@ -426,39 +434,23 @@ class Client(TaskCalls):
 
     def set_parameter(self, node: str, name: str, value: str) -> None:
         """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""
-        service = f"{node}/set_parameters"
-        if service not in self._services:
-            self._services[service] = self._node.create_client(SetParameters, service)
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-        answer = self._call(service, request, node).results[0]
+        answer = self._call_parameters(node, SetParameters, "set_parameters", request).results[0]
         if not answer.successful:
             raise PlanweaveError(f"{node} does not take {name}={value!r}: {answer.reason}")
 
     def world(self, patience: float = 5.0) -> World | None:
         """The world published last; None where none arrives within ``patience`` seconds."""
-        heard: list[WorldState] = []
-        there = threading.Event()
-
-        def keep(message: WorldState) -> None:
-            heard.append(message)
-            there.set()
-
-        subscription = self._node.create_subscription(WorldState, "world_state", keep, LATCHED)
-        there.wait(patience)
-        self._drop(subscription)
+        with self._heard(WorldState, "world_state", LATCHED) as (heard, there):
+            there.wait(patience)
         return convert.world_from_msg(heard[-1]) if heard else None
 
     def _await_world(self, patience: float) -> None:
         """Wait for the world published last, which the next task starts from at the earliest."""
-        heard = threading.Event()
-
-        def world(message: WorldState) -> None:
-            self._revision = int(message.revision)
-            heard.set()
-
-        subscription = self._node.create_subscription(WorldState, "world_state", world, LATCHED)
-        heard.wait(patience)
-        self._drop(subscription)
+        with self._heard(WorldState, "world_state", LATCHED) as (heard, there):
+            there.wait(patience)
+        if heard:
+            self._revision = int(heard[-1].revision)
 
     def _wait_until_seen(self, patience: float) -> None:
         """Wait until perception, after a reset, has found the objects and the world includes them.
@@ -521,19 +513,9 @@ class Client(TaskCalls):
 
     def picture(self, topic: str = "camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:
         """The next colour image, (height, width, 3) uint8 RGB."""
-        got: list[Image] = []
-        there = threading.Event()
-
-        def keep(message: Image) -> None:
-            got.append(message)
-            there.set()
-
-        subscription = self._node.create_subscription(Image, topic, keep, IMAGES)
-        try:
+        with self._heard(Image, topic, IMAGES) as (got, there):
             if not there.wait(timeout):
-                raise SystemDownError(f"no image on {topic} in {timeout:g} s")
-        finally:
-            self._drop(subscription)
+                raise SystemDownError(f"no images on {topic} for {timeout:g} s")
         return rgb_from_msg(got[0])
 
     # Waiting
@@ -550,7 +532,7 @@ class Client(TaskCalls):
         deadline, asked = time.monotonic() + timeout, list[Future]()
         while True:  # the first answers may get lost, see MUTUAL_DISCOVERY; or come only after another was asked for
             asked.append(client.call_async(request))
-            _done(asked[-1], min(1.0 * len(asked), deadline - time.monotonic()))
+            is_done(asked[-1], min(1.0 * len(asked), deadline - time.monotonic()))
             answered = next((future for future in asked if future.done()), None)
             if answered is not None:
                 return answered.result()
@@ -564,7 +546,7 @@ class Client(TaskCalls):
         time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
 
     def _result(self, future: Future, timeout: float, who: str) -> Any:
-        if not _done(future, timeout):
+        if not is_done(future, timeout):
             raise SystemDownError(f"{who} did not answer in {timeout:g} s")
         return future.result()
 
@@ -577,13 +559,6 @@ def tree_rows(message: ActionTree) -> tuple[TreeRow, ...]:
         text = str(action) if action else "[END]" if node.end else ""
         rows.append(TreeRow(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
     return tuple(rows)
-
-
-def _done(future: Future, seconds: float) -> bool:
-    """Whether a future is done, after at most `seconds`; another thread spins."""
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    return done.wait(seconds)
 
 
 def _load(record: str) -> dict[str, Any]:

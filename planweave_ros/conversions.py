@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
@@ -26,7 +28,6 @@ from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core.base.errors import WorldError
 from planweave.core.base.names import one_line
@@ -40,8 +41,11 @@ from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.geometry import spatial
+from planweave_ros.controllers import joint_trajectory
 
 _KNOWN = {k.value: k for k in Known}
+_Value = TypeVar("_Value")
+_Message = TypeVar("_Message")
 
 
 class Stamp(float):
@@ -52,10 +56,14 @@ class Stamp(float):
     nanoseconds: int
 
 
+def stamp_to_msg(nanoseconds: int) -> Time:
+    """Whole nanoseconds as a ROS time, exactly."""
+    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+
+
 def time_to_msg(seconds: float) -> Time:
     """Seconds as a ROS time, exactly that of the message where they are a Stamp."""
-    nanoseconds = seconds.nanoseconds if isinstance(seconds, Stamp) else round(seconds * 1e9)
-    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+    return stamp_to_msg(seconds.nanoseconds if isinstance(seconds, Stamp) else round(seconds * 1e9))
 
 
 def time_from_msg(msg: Time) -> Stamp:
@@ -228,46 +236,99 @@ def world_from_msg(msg: WorldMsg) -> World:
     return world
 
 
-def plan_to_msg(plan: CountedPlan) -> PlanMsg:
-    """A plan as a message."""
-    steps = [PlanStepMsg(action=action_to_msg(s.action), text=s.text, original=s.original) for s in plan.steps]
-    has_logprob = plan.logprob is not None
-    return PlanMsg(steps=steps, samples=plan.samples, has_logprob=has_logprob, logprob=float(plan.logprob or 0.0))
+class Codec(NamedTuple):
+    """How values of one type are sent and read."""
+
+    to_msg: Callable[[Any], Any]
+    from_msg: Callable[[Any], Any]
 
 
-def plan_from_msg(msg: PlanMsg) -> CountedPlan:
-    """A plan from its message."""
-    steps = tuple(PlanStep(Action(s.action.name, tuple(s.action.arguments)), s.text, s.original) for s in msg.steps)
-    return CountedPlan(steps, int(msg.samples), float(msg.logprob) if msg.has_logprob else None)
+def _each(codec: Codec, made: Callable[[Iterable[Any]], Any]) -> Codec:
+    return Codec(lambda values: [codec.to_msg(v) for v in values], lambda msgs: made(codec.from_msg(m) for m in msgs))
 
 
-def usage_to_msg(usage: Usage) -> UsageMsg:
-    """Language model use as a message."""
-    return UsageMsg(
-        requests=usage.requests,
-        prompt_tokens=usage.prompt_tokens,
-        cached_tokens=usage.cached_tokens,
-        completion_tokens=usage.completion_tokens,
-        model_seconds=float(usage.model_seconds),
-        has_cost=usage.cost is not None,
-        cost=float(usage.cost or 0.0),
-        model=usage.model,
-        endpoint=usage.endpoint,
-    )
+def _named(actions: Iterable[Action | None]) -> list[Action]:
+    return [action for action in actions if action is not None]
 
 
-def usage_from_msg(msg: UsageMsg) -> Usage:
-    """Language model use from its message."""
-    return Usage(
-        int(msg.requests),
-        int(msg.prompt_tokens),
-        int(msg.cached_tokens),
-        int(msg.completion_tokens),
-        float(msg.model_seconds),
-        float(msg.cost) if msg.has_cost else None,
-        msg.model,
-        msg.endpoint,
-    )
+_ACTION = Codec(action_to_msg, action_from_msg)
+_LITERALS = Codec(literals_to_msg, literals_from_msg)
+_STEP = Codec(lambda literals: GoalStepMsg(literals=literals_to_msg(literals)), lambda m: literals_from_msg(m.literals))
+#: By the types of fields and arguments; those of dataclasses are added below.
+CODECS: dict[Any, Codec] = {
+    str: Codec(str, str),
+    int: Codec(int, int),
+    bool: Codec(bool, bool),
+    float: Codec(float, float),
+    float | None: Codec(lambda number: float(number or 0.0), float),
+    TaskState: Codec(int, TaskState),
+    Action: Codec(action_to_msg, lambda msg: Action(msg.name, tuple(msg.arguments))),
+    Action | None: _ACTION,
+    tuple[Action, ...]: _each(_ACTION, lambda actions: tuple(_named(actions))),
+    Sequence[Action]: _each(_ACTION, _named),
+    tuple[Literal, ...]: _LITERALS,
+    Sequence[Literal]: _LITERALS,
+    tuple[tuple[Literal, ...], ...]: _each(_STEP, tuple),
+    World: Codec(world_to_msg, world_from_msg),
+}
+
+
+def codec_of(kind: Any) -> Codec:
+    """The codec of the type of a field or argument, also of a tuple or sequence."""
+    if kind not in CODECS:
+        CODECS[kind] = _each(codec_of(get_args(kind)[0]), tuple if get_origin(kind) is tuple else list)
+    return CODECS[kind]
+
+
+def _fields(
+    value: type[_Value], message: type[_Message], left_out: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Callable[[_Value], _Message], Callable[[_Message], _Value]]:
+    """Conversions in both directions of a dataclass and a message whose fields have the same names.
+
+    What may be None has a field has_NAME beside it in the message. left_out: fields that are not in the message, with
+    what they are read as.
+    """
+    kinds, hints = message.get_fields_and_field_types(), get_type_hints(value)  # type: ignore[attr-defined]
+    codecs = {f.name: codec_of(hints[f.name]) for f in fields(value) if f.name not in left_out}  # type: ignore[arg-type]
+    codecs |= {name: Codec(time_to_msg, time_from_msg) for name in codecs if kinds[name] == "builtin_interfaces/Time"}
+    optional = [name for name in codecs if f"has_{name}" in kinds]
+
+    def to_msg(given: _Value) -> _Message:
+        has = {f"has_{name}": getattr(given, name) is not None for name in optional}
+        return message(**{name: codec.to_msg(getattr(given, name)) for name, codec in codecs.items()}, **has)
+
+    def from_msg(msg: _Message) -> _Value:
+        found = {name: codec.from_msg(getattr(msg, name)) for name, codec in codecs.items()}
+        absent = {name: None for name in optional if not getattr(msg, f"has_{name}")}
+        return value(**{**found, **absent, **left_out})
+
+    CODECS[value] = Codec(to_msg, from_msg)
+    return to_msg, from_msg
+
+
+usage_to_msg, usage_from_msg = _fields(Usage, UsageMsg)
+_fields(PlanStep, PlanStepMsg)
+plan_to_msg, plan_from_msg = _fields(CountedPlan, PlanMsg)
+_fields(Candidate, CandidateMsg)
+_fields(Clarification, ClarificationMsg)
+_fields(Alternative, ChoiceMsg)
+_question_to_msg, _question_from_msg = _fields(UserQuestion, QuestionMsg)
+#: Choices, and how they looked, stay with feedback_node.
+remembered_to_msg, remembered_from_msg = _fields(Remembered, RememberedAnswer, {"choices": (), "looks": ()})
+
+
+def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
+    """A question to a person; None becomes one without choices."""
+    return QuestionMsg(at=-1) if question is None else _question_to_msg(question)
+
+
+def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
+    """A question to a person; None where there is nothing to choose from."""
+    return _question_from_msg(msg) if msg.choices else None
+
+
+CODECS[UserQuestion | None] = Codec(question_to_msg, question_from_msg)
+status_to_msg, status_from_msg = _fields(TaskStatus, TaskStatusMsg)  # without the stamp
 
 
 def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
@@ -291,217 +352,14 @@ def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
     return msg
 
 
-def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
-    """A question to a person; None becomes one without choices."""
-    if question is None:
-        return QuestionMsg(at=-1)
-    choices = [
-        ChoiceMsg(
-            label=c.label,
-            objects=list(c.objects),
-            word=c.word,
-            goal=literals_to_msg(c.goal),
-            before=[goal_step_to_msg(step) for step in c.before],
-            keep=literals_to_msg(c.keep),
-        )
-        for c in question.choices
-    ]
-    return QuestionMsg(
-        id=question.id,
-        text=question.text,
-        phrase=question.phrase,
-        at=question.at,
-        naming=question.naming,
-        source=question.source,
-        choices=choices,
-        deadline=time_to_msg(question.deadline),
-    )
-
-
-def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
-    """A question to a person; None where there is nothing to choose from."""
-    choices = tuple(
-        Alternative(
-            c.label,
-            tuple(c.objects),
-            c.word,
-            literals_from_msg(c.goal),
-            tuple(literals_from_msg(step.literals) for step in c.before),
-            literals_from_msg(c.keep),
-        )
-        for c in msg.choices
-    )
-    if not choices:
-        return None
-    return UserQuestion(
-        msg.text, choices, msg.phrase, int(msg.at), msg.source, msg.naming, msg.id, time_from_msg(msg.deadline)
-    )
-
-
-def remembered_to_msg(entry: Remembered) -> RememberedAnswer:
-    """What a person has said, as a message."""
-    return RememberedAnswer(
-        id=entry.id,
-        kind=entry.kind,
-        sentence=entry.sentence,
-        phrase=entry.phrase,
-        question=entry.question,
-        choice=entry.choice,
-        person=entry.person,
-        at=time_to_msg(entry.at),
-    )
-
-
-def remembered_from_msg(msg: RememberedAnswer) -> Remembered:
-    """What a person has said; without the choices and how they looked, which stay with feedback_node."""
-    at = time_from_msg(msg.at)
-    told = msg.sentence, msg.question, msg.choice
-    return Remembered(int(msg.id), *told, (), (), msg.person, at, msg.kind, msg.phrase)
-
-
-def clarification_to_msg(given: Clarification) -> ClarificationMsg:
-    """What a person said that words mean, as a message."""
-    return ClarificationMsg(text=given.text, at=given.at, meant=list(given.meant))
-
-
-def clarification_from_msg(msg: ClarificationMsg) -> Clarification:
-    """What a person said that words mean, from its message."""
-    return Clarification(msg.text, int(msg.at), tuple(msg.meant))
-
-
-def goal_step_to_msg(literals: Iterable[Literal]) -> GoalStepMsg:
-    """A state to be reached before others, as a message."""
-    return GoalStepMsg(literals=literals_to_msg(literals))
-
-
-def goal_step_from_msg(msg: GoalStepMsg) -> tuple[Literal, ...]:
-    """A state to be reached before others, from its message."""
-    return literals_from_msg(msg.literals)
-
-
-def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
-    """A task's state as a message (without the stamp)."""
-    return TaskStatusMsg(
-        task_id=status.task_id,
-        sentence=status.sentence,
-        method=status.method,
-        state=int(status.state),
-        phase=status.phase,
-        goal=literals_to_msg(status.goal),
-        before=[goal_step_to_msg(step) for step in status.before],
-        reached=status.reached,
-        keep=literals_to_msg(status.keep),
-        goal_source=status.goal_source,
-        understood=status.understood,
-        answer=status.answer,
-        dry_run=status.dry_run,
-        question=question_to_msg(status.question),
-        unmet=literals_to_msg(status.unmet),
-        plan=[action_to_msg(a) for a in status.plan],
-        plan_words=list(status.plan_words),
-        plan_check=status.plan_check,
-        plan_hash=status.plan_hash,
-        plan_changes=list(status.plan_changes),
-        approved_by=status.approved_by,
-        action=action_to_msg(status.action),
-        pushed=list(status.pushed),
-        steps=status.steps,
-        executed=status.executed,
-        corrections=status.corrections,
-        questions=status.questions,
-        fallback=status.fallback,
-        message=status.message,
-        code=status.code,
-        elapsed=float(status.elapsed),
-        usage=usage_to_msg(status.usage),
-    )
-
-
-def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
-    """A task's state from its message."""
-    return TaskStatus(
-        task_id=msg.task_id,
-        sentence=msg.sentence,
-        method=msg.method,
-        state=TaskState(msg.state),
-        phase=msg.phase,
-        goal=literals_from_msg(msg.goal),
-        before=tuple(map(goal_step_from_msg, msg.before)),
-        reached=int(msg.reached),
-        keep=literals_from_msg(msg.keep),
-        goal_source=msg.goal_source,
-        understood=msg.understood,
-        answer=msg.answer,
-        unmet=literals_from_msg(msg.unmet),
-        plan=tuple(a for a in map(action_from_msg, msg.plan) if a),
-        plan_words=tuple(msg.plan_words),
-        plan_check=msg.plan_check,
-        plan_hash=msg.plan_hash,
-        plan_changes=tuple(msg.plan_changes),
-        approved_by=msg.approved_by,
-        action=action_from_msg(msg.action),
-        pushed=tuple(msg.pushed),
-        steps=int(msg.steps),
-        executed=int(msg.executed),
-        corrections=int(msg.corrections),
-        questions=int(msg.questions),
-        fallback=bool(msg.fallback),
-        message=msg.message,
-        code=msg.code,
-        elapsed=float(msg.elapsed),
-        usage=usage_from_msg(msg.usage),
-        dry_run=bool(msg.dry_run),
-        question=question_from_msg(msg.question),
-    )
-
-
-def candidate_to_msg(candidate: Candidate) -> CandidateMsg:
-    """A proposed step as a message."""
-    return CandidateMsg(
-        text=candidate.text,
-        action=action_to_msg(candidate.action),
-        match=float(candidate.match),
-        object_match=float(candidate.object_match),
-        has_logprob=candidate.logprob is not None,
-        logprob=float(candidate.logprob or 0.0),
-        relatedness=float(candidate.relatedness),
-    )
-
-
-def candidate_from_msg(msg: CandidateMsg) -> Candidate:
-    """A proposed step from its message."""
-    return Candidate(
-        msg.text,
-        action_from_msg(msg.action),
-        float(msg.match),
-        float(msg.object_match),
-        float(msg.logprob) if msg.has_logprob else None,
-        float(msg.relatedness),
-    )
+_PLANNED = {"joint_names": (), "times": (), "positions": (), "held": None}
+_motion_to_msg, _motion_from_msg = _fields(StepMotion, StepMotionMsg, _PLANNED)
 
 
 def motion_to_msg(motion: StepMotion) -> StepMotionMsg:
     """The motion of a step as a message."""
-    nanoseconds = [round(t * 1e9) for t in motion.times]
-    msg = StepMotionMsg(
-        action=action_to_msg(motion.action),
-        words=motion.words,
-        known=motion.known,
-        message=motion.message,
-        path=JointTrajectory(
-            joint_names=list(motion.joint_names),
-            points=[
-                JointTrajectoryPoint(
-                    positions=list(row), time_from_start=Duration(sec=t // 1_000_000_000, nanosec=t % 1_000_000_000)
-                )
-                for t, row in zip(nanoseconds, motion.positions)
-            ],
-        ),
-        length=motion.length,
-        duration=motion.duration,
-        clearance=motion.clearance,
-        nearest=motion.nearest,
-    )
+    msg = _motion_to_msg(motion)
+    msg.path = joint_trajectory(motion.joint_names, motion.times, motion.positions, [()] * len(motion.times))
     if motion.held is not None:
         msg.held, msg.held_from, msg.held_until = motion.held.name, motion.held.since, motion.held.until
         msg.held_pose = pose_to_msg(motion.held.position, motion.held.orientation)
@@ -510,30 +368,13 @@ def motion_to_msg(motion: StepMotion) -> StepMotionMsg:
 
 def motion_from_msg(msg: StepMotionMsg) -> StepMotion:
     """The motion of a step from its message."""
-    held = (
-        Carried(
-            msg.held,
-            position_from_msg(msg.held_pose),
-            orientation_from_msg(msg.held_pose),
-            msg.held_from,
-            msg.held_until,
-        )
-        if msg.held
-        else None
-    )
-    return StepMotion(
-        action_from_msg(msg.action) or Action(""),
-        msg.known,
-        msg.message,
-        msg.words,
-        tuple(msg.path.joint_names),
-        tuple(p.time_from_start.sec + p.time_from_start.nanosec * 1e-9 for p in msg.path.points),
-        tuple(tuple(p.positions) for p in msg.path.points),
-        msg.length,
-        msg.duration,
-        msg.clearance,
-        msg.nearest,
-        held,
+    place = position_from_msg(msg.held_pose), orientation_from_msg(msg.held_pose)
+    return replace(
+        _motion_from_msg(msg),
+        joint_names=tuple(msg.path.joint_names),
+        times=tuple(float(time_from_msg(point.time_from_start)) for point in msg.path.points),
+        positions=tuple(tuple(point.positions) for point in msg.path.points),
+        held=Carried(msg.held, *place, msg.held_from, msg.held_until) if msg.held else None,
     )
 
 

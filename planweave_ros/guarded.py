@@ -25,7 +25,8 @@ MISMATCHES = 2.0
 
 class GuardedNode(Node):
     """Logs exceptions of topic, service and timer callbacks as errors; a service also returns the message, where its
-    response has the field. rclpy itself would end the process.
+    response has the field. rclpy itself would end the process. A PlanweaveError of a service, a refusal, is its answer
+    (message and code) alone.
 
     Its subscriptions and publishers have no QoS event handlers unless some are given. rclpy's default ones, which tell
     of incompatible QoS, keep a node awake: with rmw_fastrtps the handler of a subscription wakes the executor again and
@@ -84,14 +85,15 @@ class GuardedNode(Node):
             try:
                 return callback(request, response)
             except Exception as error:
-                log_fault(self, what, error)
                 failed = type(response)()  # the other may be half filled
+                if isinstance(error, PlanweaveError) and hasattr(failed, "message"):
+                    failed.message = str(error)
+                    if hasattr(failed, "code"):
+                        failed.code = error.code_name
+                    return failed
+                log_fault(self, what, error)
                 if hasattr(failed, "message"):
-                    failed.message = (
-                        str(error)
-                        if isinstance(error, PlanweaveError)
-                        else f"{self.get_name()} could not answer ({_shown(error)}); see its log"
-                    )
+                    failed.message = f"{self.get_name()} could not answer ({_shown(error)}); see its log"
                 return failed
 
         service = super().create_service(srv_type, srv_name, answer, *args, **kwargs)

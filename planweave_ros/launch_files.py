@@ -25,7 +25,7 @@ COMMON: dict[str, tuple[str | None, str, Sequence[str]]] = {
 """Arguments of every launch file: default, description, choices."""
 RESPAWN_DELAY = 2.0
 """Seconds before a node that ended is started again."""
-_held = contextlib.ExitStack()  # of systems that this process launches
+_reserved = contextlib.ExitStack()  # of systems that this process launches
 
 
 def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
@@ -76,7 +76,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
             )
         )
         condition = IfCondition(LaunchConfiguration("nodes"))
-    nodes: list[Any] = [OpaqueFunction(function=partial(_hold, name), condition=condition)]
+    nodes: list[Any] = [OpaqueFunction(function=partial(_reserve, name), condition=condition)]
     for spec in system.nodes:
         options: dict[str, Any] = {
             option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
@@ -102,11 +102,11 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     return LaunchDescription([*closed, *common, *around, *own, *nodes])
 
 
-def _hold(name: str, context: Any) -> None:
-    """Hold the domain and the launch argument's namespace until this process ends."""
+def _reserve(name: str, context: Any) -> None:
+    """Reserve the domain and the launch argument's namespace until this process ends."""
     from launch.substitutions import LaunchConfiguration
 
-    _held.enter_context(only_system(name, inside=context.perform_substitution(LaunchConfiguration("namespace"))))
+    _reserved.enter_context(only_system(name, inside=context.perform_substitution(LaunchConfiguration("namespace"))))
 
 
 def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:

@@ -29,17 +29,18 @@ _STAYS = 3.0  # s for which another body must be seen: one that has just ended m
 _PRECEDENCE = 8.0  # s for another body that started at the same time to discover this one and to leave
 _TRIES = 10
 _APART = 0.2  # s: pause at most before a publisher is made anew
+_WORLD = "world_state"
 _ACTION_SERVER = "execute_action/_action/send_goal"
 NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 """Names of nodes of which only an endpoint is discovered yet."""
 
 
-def second_body(node: Node, topic: str = "world_state") -> str:
+def second_body(node: Node) -> str:
     """Error message where another node than this one publishes the world; empty where none does.
 
     The node's own publisher must exist already.
     """
-    topic = node.resolve_topic_name(topic)
+    topic = node.resolve_topic_name(_WORLD)
     others = [_full_name(info) for info in node.get_publishers_info_by_topic(topic) if info.node_name not in NAMELESS]
     if len(others) < 2:
         return ""
@@ -50,7 +51,7 @@ def second_body(node: Node, topic: str = "world_state") -> str:
     )
 
 
-def refuse_a_second_body(node: Node, since: float, own: bytes = b"", topic: str = "world_state") -> None:
+def refuse_a_second_body(node: Node, since: float, own: bytes = b"") -> None:
     """Raise ConfigError where there is a second body. since: time.monotonic() when the node was made.
 
     Of bodies that start at the same time, and so serve no actions yet, the one with the lowest key stays, where it
@@ -58,10 +59,8 @@ def refuse_a_second_body(node: Node, since: float, own: bytes = b"", topic: str 
     """
     served = node.resolve_service_name(_ACTION_SERVER)
     while True:
-        now, problem = time.monotonic(), second_body(node, topic)
-        if problem and not (
-            _precedes(node, own, topic) and not node.count_services(served) and now < since + _PRECEDENCE
-        ):
+        now, problem = time.monotonic(), second_body(node)
+        if problem and not (_precedes(node, own) and not node.count_services(served) and now < since + _PRECEDENCE):
             raise ConfigError(problem)
         left = since + DISCOVERY - now
         if not problem and left <= 0:
@@ -69,7 +68,7 @@ def refuse_a_second_body(node: Node, since: float, own: bytes = b"", topic: str 
         time.sleep(min(0.05, left) if left > 0 else 0.05)
 
 
-def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"", topic: str = "world_state") -> None:
+def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"") -> None:
     """End the node in its first seconds where another body is discovered late, and stays.
 
     Who started first is not known: the one with the lowest key leaves later, and stays where the other has left.
@@ -78,9 +77,9 @@ def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"", top
     seen = [math.inf]  # when the other body was seen first, without a gap since
 
     def look() -> None:
-        now, problem = time.monotonic(), second_body(node, topic)
+        now, problem = time.monotonic(), second_body(node)
         seen[0] = min(seen[0], now) if problem else math.inf
-        if now - seen[0] > (_PRECEDENCE if _precedes(node, own, topic) else _STAYS):
+        if now - seen[0] > (_PRECEDENCE if _precedes(node, own) else _STAYS):
             node.refused = problem
             node.finalized()
         if node.refused or (now > since + NEWCOMER and not problem):
@@ -89,7 +88,7 @@ def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"", top
     timer = node.create_timer(_LOOK, look, callback_group=MutuallyExclusiveCallbackGroup())
 
 
-def own_publisher(node: Node, make: Callable[[], Publisher], topic: str = "world_state") -> tuple[Publisher, bytes]:
+def own_publisher(node: Node, make: Callable[[], Publisher], topic: str = _WORLD) -> tuple[Publisher, bytes]:
     """Make a publisher of a topic; also its key as in `publishers`.
 
     It is made anew where another appeared in the same moment, so that its key cannot be told; empty where that does
@@ -107,9 +106,9 @@ def own_publisher(node: Node, make: Callable[[], Publisher], topic: str = "world
     return make(), b""
 
 
-def _precedes(node: Node, own: bytes, topic: str) -> bool:
+def _precedes(node: Node, own: bytes) -> bool:
     """Whether this body's key is known and the lowest: all bodies that see one another agree on which one's is."""
-    return bool(own) and own == min(publishers(node, node.resolve_topic_name(topic)))
+    return bool(own) and own == min(publishers(node, node.resolve_topic_name(_WORLD)))
 
 
 def publisher_of(info: Mapping[str, Any]) -> bytes:

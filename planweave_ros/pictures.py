@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Vector3
 from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
 from planweave.core.base.errors import PlanweaveError
+from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.decoding import FrameError, decode_colour
 from planweave_ros.conversions import pose_to_msg
 
+if TYPE_CHECKING:
+    from planweave.perception.geometry import Intrinsics
+    from planweave.perception.markers import MarkerShape
+
 _MARKERS = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "text": Marker.TEXT_VIEW_FACING}
-
-
-def stamp_to_msg(nanoseconds: int) -> Time:
-    """Whole nanoseconds as a ROS time, exactly."""
-    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
 def image_to_msg(pixels: np.ndarray, encoding: str, header: Header) -> Image:
@@ -46,15 +44,13 @@ def rgb_from_msg(message: Image) -> np.ndarray:
         raise PlanweaveError(str(error)) from None
 
 
-def camera_info_to_msg(
-    focal: Sequence[float], centre: Sequence[float], size: Sequence[int], header: Header
-) -> CameraInfo:
-    """A pinhole camera without distortion: focal lengths, principal point and (width, height), all in pixels."""
-    fx, fy, cx, cy = map(float, (*focal, *centre))
+def camera_info_to_msg(camera: Intrinsics, header: Header) -> CameraInfo:
+    """A pinhole camera without distortion."""
+    fx, fy, cx, cy = map(float, (camera.fx, camera.fy, camera.cx, camera.cy))
     return CameraInfo(
         header=header,
-        width=int(size[0]),
-        height=int(size[1]),
+        width=camera.width,
+        height=camera.height,
         distortion_model="plumb_bob",
         d=[0.0] * 5,
         k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
@@ -63,28 +59,16 @@ def camera_info_to_msg(
     )
 
 
-def marker_to_msg(
-    kind: str,
-    id: int,
-    position: tuple[float, float, float],
-    yaw: float,
-    size: tuple[float, float, float],
-    colour: tuple[float, float, float, float],
-    text: str,
-    frame: str,
-) -> Marker:
-    """A "box", "cylinder" or "text" at a place: metres, rad about z, red, green, blue and alpha from 0 to 1.
-
-    Its stamp is 0, which viewers take as "with the newest transforms".
-    """
+def marker_to_msg(shape: MarkerShape, frame: str) -> Marker:
+    """A shape as a marker; its stamp is 0, which viewers take as "with the newest transforms"."""
     return Marker(
         header=Header(frame_id=frame),
-        ns="labels" if kind == "text" else "objects",
-        id=id,
-        type=_MARKERS[kind],
+        ns="labels" if shape.kind == "text" else "objects",
+        id=shape.id,
+        type=_MARKERS[shape.kind],
         action=Marker.ADD,
-        pose=pose_to_msg(position, (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2))),
-        scale=Vector3(x=float(size[0]), y=float(size[1]), z=float(size[2])),
-        color=ColorRGBA(**dict(zip("rgba", map(float, colour)))),
-        text=text,
+        pose=pose_to_msg(shape.position, quaternion_of(shape.yaw)),
+        scale=Vector3(**dict(zip("xyz", map(float, shape.size)))),
+        color=ColorRGBA(**dict(zip("rgba", map(float, shape.colour)))),
+        text=shape.text,
     )

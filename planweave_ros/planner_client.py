@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from rclpy.node import Node
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import SystemDownError
+from planweave.core.workflow.ports import (
+    Choice,
+    ConditionCheck,
+    Grounding,
+    Proposals,
+    SampledPlans,
+    Written,
+)
+from planweave.core.workflow.reading import Reading
 from planweave_ros.calling import START_SECONDS, Caller
 from planweave_ros.liveliness import PLANNER, Presence
-from planweave_ros.questions import QUESTIONS, PlannerQuestion
+from planweave_ros.questions import QUESTIONS
 
 
 class RosPlanner:
-    """Keeps planweave.core.workflow.ports.Planner: a method for each row of QUESTIONS. timeout: of each call, s."""
+    """Keeps planweave.core.workflow.ports.Planner. A call goes over the action or service of its row in QUESTIONS to
+    planner_node (`_answer`), where LanguagePlanner (planweave/methods/language/planner.py) has a method of that name.
+
+    timeout: of each call, s.
+    """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = Caller(node, canceled, Presence(node, PLANNER)), timeout
@@ -24,23 +36,46 @@ class RosPlanner:
             row.name: (self._caller.action_client if row.is_action else self._caller.client)(row.interface, row.name)
             for row in {row.name: row for row in QUESTIONS}.values()
         }
-        self._questions = {row.method: partial(self._ask, row, clients[row.name]) for row in QUESTIONS}
+        self._questions = {row.method: (row, clients[row.name]) for row in QUESTIONS}
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        questions: dict[str, Callable[..., Any]] = self.__dict__.get("_questions", {})
-        if name not in questions:
-            raise AttributeError(f"RosPlanner has no question {name!r}; it has {', '.join(questions)}", name=name)
-        return questions[name]
+    def generate_plans(self, *args: Any, **kwargs: Any) -> SampledPlans:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(SampledPlans, self._ask("generate_plans", args, kwargs))
 
-    def _ask(self, row: PlannerQuestion, client: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def choose_action(self, *args: Any, **kwargs: Any) -> Choice:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Choice, self._ask("choose_action", args, kwargs))
+
+    def select_action(self, *args: Any, **kwargs: Any) -> Choice:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Choice, self._ask("select_action", args, kwargs))
+
+    def propose_steps(self, *args: Any, **kwargs: Any) -> Proposals:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Proposals, self._ask("propose_steps", args, kwargs))
+
+    def write(self, *args: Any, **kwargs: Any) -> Written:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Written, self._ask("write", args, kwargs))
+
+    def interpret_goal(self, *args: Any, **kwargs: Any) -> Reading:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Reading, self._ask("interpret_goal", args, kwargs))
+
+    def ground_step(self, *args: Any, **kwargs: Any) -> Grounding:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(Grounding, self._ask("ground_step", args, kwargs))
+
+    def check_condition(self, *args: Any, **kwargs: Any) -> ConditionCheck:
+        """See planweave.core.workflow.ports.Planner."""
+        return cast(ConditionCheck, self._ask("check_condition", args, kwargs))
+
+    def _ask(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer; raises what the Planner port says."""
+        row, client = self._questions[method]
         request, what = row.request(*args, **kwargs), f"planner_node ({row.name})"
         if row.is_action:
             return row.answer(self._caller.run_goal(client, request, self._timeout, what))
         if not self._caller.there(client, START_SECONDS):
             raise SystemDownError(f"{what} is not running; start it: planweave up tabletop")
-        alive = self._caller.watched(client)
-        reply = self._caller.wait(client.call_async(request), self._timeout, what, alive)
-        if reply is None:
-            self._caller.check_canceled()
-        return row.answer(reply)
+        return row.answer(self._caller.call(client, request, self._timeout, what))

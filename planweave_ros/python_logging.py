@@ -8,17 +8,9 @@ from contextlib import contextmanager
 
 from rclpy.node import Node
 
-OURS = (
-    "planweave",
-    "planweave_ros",
-    "planner_node",
-    "feedback_node",
-    "perception_node",
-    "executor_node",
-    "simulation_node",
-    "virtualhome_node",
-    "body_node",
-)
+from planweave.launcher.parameter_files import NODES
+
+OURS = ("planweave", "planweave_ros", *NODES)
 """Packages whose records count from INFO on; those of all others from WARNING on."""
 
 

@@ -8,9 +8,9 @@ file.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, get_type_hints
 
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
@@ -25,28 +25,15 @@ from planweave.core.base.errors import (
     UnknownNameError,
     refused,
 )
-from planweave.core.base.usage import Usage
-from planweave.core.symbolic.plan import CountedPlan
-from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.workflow.ports import Candidate, Planner
-from planweave.core.workflow.question import AmbiguityError, Clarification
+from planweave.core.workflow.ports import Planner
+from planweave.core.workflow.question import AmbiguityError
 from planweave.llm.clients.none import NoClient
 from planweave.methods import questions
 from planweave_ros import conversions as convert
+from planweave_ros.conversions import Codec
 
 BY_VOTE = ("tree_planner", "tree_planner_paper")
 """The methods of choices by vote; the first is that of a ChooseAction goal without one."""
-
-
-class Codec(NamedTuple):
-    """How values of one type are sent and read."""
-
-    to_msg: Callable[[Any], Any]
-    from_msg: Callable[[Any], Any]
-
-
-def _actions(msgs: Iterable[Any]) -> list[Action]:
-    return [action for msg in msgs if (action := convert.action_from_msg(msg)) is not None]
 
 
 def _option_texts(options: Mapping[str, int] | None) -> list[str]:
@@ -67,35 +54,11 @@ def _options(texts: Iterable[str]) -> dict[str, int]:
     return options
 
 
-def _each(codec: Codec, made: Callable[[Iterable[Any]], Any] = tuple) -> Codec:
-    return Codec(lambda values: [codec.to_msg(v) for v in values], lambda msgs: made(codec.from_msg(m) for m in msgs))
+_OPTIONS = Mapping[str, int] | None
 
 
-_TEXT, _WHOLE = Codec(str, str), Codec(int, int)
-_ACTION = Codec(convert.action_to_msg, convert.action_from_msg)
-_LITERALS = Codec(convert.literals_to_msg, convert.literals_from_msg)
-#: By the types that the signatures of `Planner` and the fields of its answers have.
-CODECS: Mapping[Any, Codec] = {
-    str: _TEXT,
-    int: _WHOLE,
-    float: Codec(float, float),
-    bool: Codec(bool, bool),
-    World: Codec(convert.world_to_msg, convert.world_from_msg),
-    Usage: Codec(convert.usage_to_msg, convert.usage_from_msg),
-    Action | None: _ACTION,
-    Sequence[Action]: Codec(lambda actions: [convert.action_to_msg(a) for a in actions], _actions),
-    Sequence[Action | None]: _each(_ACTION, list),
-    Sequence[Literal]: _LITERALS,
-    Sequence[str]: _each(_TEXT, list),
-    Sequence[Clarification]: _each(Codec(convert.clarification_to_msg, convert.clarification_from_msg)),
-    Mapping[str, int] | None: Codec(_option_texts, _options),
-    tuple[Literal, ...]: _LITERALS,
-    tuple[tuple[Literal, ...], ...]: _each(Codec(convert.goal_step_to_msg, convert.goal_step_from_msg)),
-    tuple[str, ...]: _each(_TEXT),
-    tuple[int, ...]: _each(_WHOLE),
-    tuple[CountedPlan, ...]: _each(Codec(convert.plan_to_msg, convert.plan_from_msg)),
-    tuple[Candidate, ...]: _each(Codec(convert.candidate_to_msg, convert.candidate_from_msg)),
-}
+def _codec_of(kind: Any) -> Codec:
+    return Codec(_option_texts, _options) if kind == _OPTIONS else convert.codec_of(kind)
 
 
 @dataclass(frozen=True)
@@ -130,12 +93,12 @@ class PlannerQuestion:
     def _codecs(self) -> dict[str, Codec]:
         """Of the arguments, by their names."""
         hints = get_type_hints(getattr(Planner, self.method))
-        return {name: CODECS[hints[name]] for name in self._signature.parameters}
+        return {name: _codec_of(hints[name]) for name in self._signature.parameters}
 
     def _answer_codecs(self) -> tuple[type, dict[str, Codec]]:
         """What the question returns, and the codecs of its fields."""
         made = get_type_hints(getattr(Planner, self.method))["return"]
-        return made, {name: CODECS[hint] for name, hint in get_type_hints(made).items()}
+        return made, {name: _codec_of(hint) for name, hint in get_type_hints(made).items()}
 
     def request(self, *args: Any, **kwargs: Any) -> Any:
         """The goal or request for a call of the method."""
@@ -162,7 +125,7 @@ class PlannerQuestion:
 
     def fill_error(self, reply: Any, error: PlanweaveError) -> None:
         """Put a failure into the result or response: what was wrong, and what was asked of the model until then."""
-        reply.message, reply.code = str(error), error.code_name
+        reply.message, reply.code = str(error), error.code
         if isinstance(error, NoModelError):
             reply.usage.endpoint = NoClient.endpoint
         elif error.usage is not None:

@@ -16,17 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from mcap.writer import Writer
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.paths import config_dir
-from planweave.launcher.namespace import namespace
 from planweave_ros.calling import MUTUAL_DISCOVERY
-from planweave_ros.spin import spun
+from planweave_ros.spin import executor_of, own_node, spun
 
 ABSOLUTE = ("/diagnostics", "/rosout")  # the same for all namespaces
 _LOOK = 0.3  # s between two looks for new topics
@@ -52,33 +48,21 @@ class Recording:
         self._writer = Writer(self._stream)
         self._writer.start("ros2", "planweave")
         self.fault = ""  # why it ended early
-        self._context = rclpy.Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            f"planweave_recording_{os.getpid()}",
-            namespace=namespace() or None,
-            context=self._context,
-            start_parameter_services=False,
-            enable_rosout=False,
-        )
+        self._ends = contextlib.ExitStack()
+        self._node = self._ends.enter_context(own_node(f"planweave_recording_{os.getpid()}", enable_rosout=False))
         self._wanted = {self._node.resolve_topic_name(name) for name in recorded_topics()}
         self._schemas: dict[str, int] = {}
         self._received: Counter[str] = Counter()
         self._node.create_timer(_LOOK, self._look)
-        executor = SingleThreadedExecutor(context=self._context)
-        executor.add_node(self._node)
-        self._spun = spun(executor)
 
     def __enter__(self) -> Recording:
-        self._spun.__enter__()
+        self._ends.enter_context(spun(executor_of(self._node)))
         time.sleep(MUTUAL_DISCOVERY)  # what is sent at once would be missing
         return self
 
     def __exit__(self, *_: object) -> None:
         time.sleep(_LAST)
-        self._spun.__exit__(None, None, None)
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        self._ends.close()
         with contextlib.suppress(OSError):  # it is in `fault`
             self._writer.finish()
             self._stream.close()

@@ -18,6 +18,7 @@ from rclpy.node import Node
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros.action_port import ActionPort
+from planweave_ros.asking import ask
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 
 HARDWARE = "FrankaHardwareInterface"
@@ -135,12 +136,8 @@ class Recovery:
         if not client.service_is_ready():
             who = "franka_ros2" if client is self._contact else "ros2_control's controller_manager"
             return f"nobody offers {client.srv_name}: is {who} running?"
-        ended = threading.Event()
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: ended.set())
-        if not ended.wait(_PATIENCE):
-            return f"{client.srv_name} did not answer within {_PATIENCE:g} s"
-        return future.result()
+        answer = ask(client, request, _PATIENCE)
+        return f"{client.srv_name} did not answer within {_PATIENCE:g} s" if answer is None else answer
 
 
 DRIVERS = {"franka_ros2": Recovery}

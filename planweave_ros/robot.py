@@ -6,27 +6,20 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, SystemDownError
 from planweave.core.base.failure import Code
-from planweave.core.symbolic.world import Action, World
-from planweave.core.workflow.ports import Look, Outcome
+from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.launcher.environment import ros_environment
-from planweave.launcher.namespace import namespace
 from planweave.launcher.one_system import join
 from planweave.launcher.ros_distribution import refuse_old_ros
-
-if TYPE_CHECKING:
-    from planweave_ros.body_client import RosBody
 
 _ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
 
 
-class Robot:
+class Robot(WrappedBody):
     """Executes actions by /execute_action of the only body in a ROS namespace; a `StoppableBody` (core.workflow.ports).
 
     patience: seconds of wall time to wait for a body that reports its world. The namespace is that of
@@ -36,36 +29,22 @@ class Robot:
 
     def __init__(self, patience: float = 10.0) -> None:
         _prepare()
-        import rclpy
-        from rclpy.executors import MultiThreadedExecutor
-        from rclpy.signals import SignalHandlerOptions
-
         from planweave_ros.body_client import RosBody
         from planweave_ros.calling import MUTUAL_DISCOVERY
         from planweave_ros.running_tasks import RunningTasks
-        from planweave_ros.spin import spun
+        from planweave_ros.spin import executor_of, own_node, spun
 
         born = time.monotonic()
         self._flag = Cancellation()
         self._ends = contextlib.ExitStack()
         with contextlib.ExitStack() as ends:
-            context = rclpy.Context()
-            rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-            ends.callback(context.try_shutdown)
-            node = rclpy.create_node(
-                f"planweave_robot_{os.getpid()}",
-                namespace=namespace() or None,
-                context=context,
-                start_parameter_services=False,
-            )
-            ends.callback(node.destroy_node)
-            self._body: RosBody = RosBody(node, lambda: self._flag, _ACTION_TIMEOUT, patience)
-            ends.callback(self._body.destroy)
+            node = ends.enter_context(own_node(f"planweave_robot_{os.getpid()}"))
+            body = RosBody(node, lambda: self._flag, _ACTION_TIMEOUT, patience)
+            super().__init__(body)
+            ends.callback(body.destroy)
             tasks = RunningTasks(node)
-            executor = MultiThreadedExecutor(num_threads=4, context=context)
-            executor.add_node(node)
-            ends.enter_context(spun(executor))
-            self._body.await_ready()
+            ends.enter_context(spun(executor_of(node, threads=4)))
+            body.await_ready()
             time.sleep(max(0.0, born + MUTUAL_DISCOVERY - time.monotonic()))
             if problem := tasks.problem():
                 raise SystemDownError(f"the body is in use: {problem}")
@@ -75,10 +54,6 @@ class Robot:
         """Leave the ROS graph."""
         self._ends.close()
 
-    def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
-        return self._body.observe(revision)
-
     def begin(self, timeout: float) -> None:
         """See planweave.core.workflow.ports.StoppableBody."""
         self._flag = Cancellation()
@@ -86,22 +61,6 @@ class Robot:
     def stop(self, code: Code, message: str) -> None:
         """Cancel the action; `execute` then raises CanceledError once the body has stopped."""
         self._flag.cancel(message)
-
-    def execute(
-        self,
-        action: Action,
-        *,
-        task_id: str = "",
-        timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None,
-        approval: str = "",
-    ) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
-        return self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase, approval=approval)
-
-    def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
-        return self._body.look(seconds)
 
 
 def _prepare() -> None:

@@ -51,7 +51,7 @@ class SceneServices:
         if problem := self._tasks.problem():
             response.success, response.message = False, f"{self._name()} stays: {problem}"
             return response
-        with self._served().holding(what) as busy:
+        with self._served().reserved(what) as busy:
             if busy:
                 response.success, response.message = False, f"not now: busy with {busy}; cancel it first"
                 return response

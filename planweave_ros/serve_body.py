@@ -73,12 +73,12 @@ class BodyServer:
         timeout: float,
         why_idle: Callable[[], str],
         problem: Callable[[], str],
-        before: Callable[[], None],
+        before_action: Callable[[], None],
         since: float | None,
         domain: Domain,
     ) -> None:
         self._node, self.body, self._name, self._timeout = node, body, name, timeout
-        self._why_idle, self._problem, self._before, self._domain = why_idle, problem, before, domain
+        self._why_idle, self._problem, self._before_action, self._domain = why_idle, problem, before_action, domain
         self._publishes = worlds is None
         self._worlds = worlds or WorldPublisher(node)
         if since is not None:
@@ -100,7 +100,7 @@ class BodyServer:
 
     @property
     def busy(self) -> bool:
-        """Whether an action runs or the body is held; takes no lock."""
+        """Whether an action runs or the body is reserved; takes no lock."""
         return bool(self._text)
 
     @property
@@ -110,8 +110,8 @@ class BodyServer:
             return self._text
 
     @contextlib.contextmanager
-    def holding(self, what: str) -> Iterator[str]:
-        """Hold the body so that no action begins; gives what it is busy with, where it is, and then holds nothing."""
+    def reserved(self, what: str) -> Iterator[str]:
+        """Reserve the body so that no action begins; where it is busy, gives with what, and reserves nothing."""
         with self.lock:
             busy = self._text
             if not busy:
@@ -186,7 +186,19 @@ class BodyServer:
 
     def _execute(self, goal: Goal) -> None:
         try:
-            self._finish(goal, self._outcome(goal))
+            action, timeout = convert.action_from_msg(goal.request.action), float(goal.request.timeout)
+            timeout = self._timeout if timeout == 0 else min(timeout, LONGEST)
+            outcome = self._refusal(goal, action, timeout)
+            if outcome is None:
+                try:
+                    goal.begin()
+                    outcome = self._carry_out(goal, action, timeout)
+                finally:
+                    with self.lock:
+                        self._current, self._text = None, ""
+                if self._publishes:
+                    self._worlds.publish(outcome.world)
+            self._finish(goal, outcome)
         except Exception as error:  # else nobody would hear of the goal's end
             self._node.get_logger().error(f"execute_action: {error!r}")
             goal.finish(ExecuteAction.Result(code=int(Code.CONTROL_FAILED), message=f"an error: {error!r}"), False)
@@ -216,44 +228,31 @@ class BodyServer:
                 if goal.cancel_asked.is_set():
                     self._stop(Code.CANCELED, "the action was cancelled before it started")
                 if self._why_ending:
-                    self._stop(Code.SAFETY_STOP, self._why_ending)
+                    self._stop(Code.NOT_STARTED, self._why_ending)
                 return None
         if idle:
-            return self._refused(Code.SAFETY_STOP, f"nothing was moved: {idle}")
+            return self._refused(Code.NOT_STARTED, f"nothing was moved: {idle}")
         return self._refused(
             Code.CONTROL_FAILED,
             f"{self._name} is busy with {busy}; send the action again when that is done, or cancel it first",
         )
 
-    def _outcome(self, goal: Goal) -> Outcome:
-        """The outcome of a goal: of its action, or of a refusal."""
-        action, timeout = convert.action_from_msg(goal.request.action), float(goal.request.timeout)
+    def _refusal(self, goal: Goal, action: Action | None, timeout: float) -> Outcome | None:
+        """The outcome of a goal that is refused; None: its action is the current one."""
         if not timeout >= 0:  # nor NaN
             return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
-        timeout = min(timeout, LONGEST) if timeout > 0 else self._timeout
         if problem := self._binding.problem(goal.request.sender, lambda: self._is_over(goal)):
-            return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
-        self._before()
-        refused = self._begin(goal, action, timeout)
-        if refused is not None:
-            return refused
-        try:
-            goal.begin()
-            outcome = self._carry_out(goal, action, timeout)
-        finally:
-            with self.lock:
-                self._current, self._text = None, ""
-        if self._publishes:
-            self._worlds.publish(outcome.world)
-        return outcome
+            return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
+        self._before_action()
+        return self._begin(goal, action, timeout)
 
     def _carry_out(self, goal: Goal, action: Action | None, timeout: float) -> Outcome:
         if action is None:
             return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
         if problem := self._problem():
-            return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
+            return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
         if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(goal)):
-            return self._refused(Code.SAFETY_STOP if self._why_ending else Code.CANCELED, why)
+            return self._refused(Code.NOT_STARTED if self._why_ending else Code.CANCELED, why)
         if refused := self._against_rules(action):
             return refused
         feedback = ExecuteAction.Feedback()
@@ -315,6 +314,22 @@ class BodyServer:
         goal.finish(result, outcome.ok)
 
 
+class ServingNode(GuardedNode):
+    """A node whose `_served`, from `serve_body`, stops the running action before the node ends."""
+
+    _served: BodyServer
+
+    def stop_work(self) -> None:
+        """Let a running action end early; it reports its end while the node is still spun."""
+        self._served.end(f"{self.get_name()} was shut down")
+
+    def destroy_node(self) -> None:
+        """Take the node down; `stop_work` comes before."""
+        if hasattr(self, "_served"):  # else a parameter was wrong
+            self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was shut down")
+        super().destroy_node()
+
+
 def serve_body(
     node: Node,
     body: LookingBody,
@@ -324,7 +339,7 @@ def serve_body(
     worlds: WorldPublisher | None = None,
     why_idle: Callable[[], str] = lambda: "",
     problem: Callable[[], str] | None = None,
-    before: Callable[[], None] = lambda: None,
+    before_action: Callable[[], None] = lambda: None,
     since: float | None = None,
     part: str = "body",
     reports: Mapping[str, Callable[[], Report]] | None = None,
@@ -338,9 +353,9 @@ def serve_body(
     action is cancelled, where who sent it has gone, and by `BodyServer.stop`. name: the body in messages. timeout: s
     for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
     it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
-    carried out (default: another body is there); both "" where nothing is in the way. before: called before an action
-    begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where another
-    body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
+    carried out (default: another body is there); both "" where nothing is in the way. before_action: called before
+    one begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where
+    another body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
 
     rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
     whether the body itself keeps the height that rules allow. Raises ConfigError for rules that are wrong, or that the
@@ -352,7 +367,16 @@ def serve_body(
             f"a rule limits how high things are lifted, and {name} measures no heights; leave that rule out"
         )
     server = BodyServer(
-        node, body, worlds, name, timeout, why_idle, problem or (lambda: second_body(node)), before, since, domain
+        node,
+        body,
+        worlds,
+        name,
+        timeout,
+        why_idle,
+        problem or (lambda: second_body(node)),
+        before_action,
+        since,
+        domain,
     )
     show_presence(node, BODY)
     publish_diagnostics(node, {part: server.report, **(reports or {})}, hardware=hardware)

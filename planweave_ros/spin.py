@@ -9,17 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import rclpy
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.memory import give_back_memory, use_one_heap
+from planweave.launcher.namespace import namespace
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import GuardedNode, log_fault
 from planweave_ros.python_logging import logging_of
@@ -75,6 +76,33 @@ class _Signals:
     def wake(self) -> None:
         """End the wait."""
         os.write(self._in, b"\0")
+
+
+@contextlib.contextmanager
+def own_node(name: str, domain_id: int | None = None, **options: Any) -> Iterator[Node]:
+    """A node of a program that is no node itself: in a context of its own, which leaves signals alone, and in this
+    process's namespace. domain_id: the ROS domain, by default that of this process; options: of `rclpy.create_node`.
+    """
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        inside = namespace() or None
+        node = rclpy.create_node(name, namespace=inside, context=context, start_parameter_services=False, **options)
+        try:
+            yield node
+        finally:
+            node.destroy_node()
+    finally:
+        context.try_shutdown()
+
+
+def executor_of(node: Node, threads: int = 1) -> Executor:
+    """An executor of one node."""
+    executor: Executor = SingleThreadedExecutor(context=node.context)
+    if threads > 1:
+        executor = MultiThreadedExecutor(num_threads=threads, context=node.context)
+    executor.add_node(node)
+    return executor
 
 
 @contextlib.contextmanager

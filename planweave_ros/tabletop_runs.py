@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from geometry_msgs.msg import PoseArray
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.bench.tabletop_tasks import TabletopTask, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
+from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.failure import Code
@@ -32,13 +30,13 @@ from planweave.launcher.one_system import own_domain
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave.methods import METHODS
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 from planweave.simulation.scene import Scene, load_scene
 from planweave_ros.body_client import RosBody
 from planweave_ros.client import Client
-from planweave_ros.conversions import time_from_msg
-from planweave_ros.spin import spun
+from planweave_ros.conversions import orientation_from_msg, position_from_msg, time_from_msg
+from planweave_ros.spin import executor_of, own_node, spun
 
 NODES = ("simulation_node", "perception_node", "executor_node")
 SEEN = 15.0  # wall seconds until the camera has seen a new scene
@@ -66,18 +64,11 @@ def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, R
 @contextmanager
 def _body() -> Iterator[tuple[RosBody, Node]]:
     """The body as feedback_node sees it, on a node spun in a thread."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node("planweave_bench")
     nobody = Cancellation()
-    body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    try:
-        with spun(executor):
+    with own_node("planweave_bench") as node:
+        body = RosBody(node, lambda: nobody, timeout=60.0, world_timeout=20.0)
+        with spun(executor_of(node)):
             yield body, node
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 class Truth:
@@ -100,13 +91,7 @@ class Truth:
             if not self._condition.wait_for(lambda: self._stamp > before, seconds):
                 raise PlanweaveError(f"no true poses on /simulation/object_poses for {seconds:g} s")
             assert self._newest is not None
-            poses = [
-                (
-                    (p.position.x, p.position.y, p.position.z),
-                    (p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w),
-                )
-                for p in self._newest.poses
-            ]
+            poses = [(position_from_msg(pose), orientation_from_msg(pose)) for pose in self._newest.poses]
         return scene_bodies(scene, poses, held)
 
     @property
@@ -185,7 +170,7 @@ class RunningStage:
                 for name, body in wanted.items()
             )
 
-        if not _until(seen, SEEN):
+        if not until(seen, SEEN, 0.02):
             known = self.body.observe().by_name
             raise PlanweaveError(
                 f"{task.id}: the camera has not seen {', '.join(n for n in wanted if n not in known) or 'all'} "
@@ -236,12 +221,3 @@ class _NoPlanner:
 
     def __getattr__(self, name: str) -> Any:
         raise PlanweaveError(f"the classical method asked a language model ({name})")
-
-
-def _until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

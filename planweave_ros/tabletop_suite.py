@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from planweave.bench.tabletop_tasks import TabletopTask
 
 
-_HELD = contextlib.ExitStack()
+_OPENED = contextlib.ExitStack()
 
 
 class TabletopSuite:
@@ -35,7 +35,7 @@ class TabletopSuite:
 
     def close(self) -> None:
         """Stop the nodes that this process started, if any, in order."""
-        _HELD.close()
+        _OPENED.close()
         _system.cache_clear()
 
     def cases(self) -> Mapping[str, Case]:
@@ -121,7 +121,7 @@ def _system() -> Any:
 
     from planweave_ros.tabletop_runs import RunningStage, Truth, running_parts
 
-    held = _HELD
+    held = _OPENED
     client, body, node = held.enter_context(running_parts(Console(stderr=True, quiet=True)))
     folder = held.enter_context(tempfile.TemporaryDirectory())
     return RunningStage(client, body, Truth(node), Path(folder))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
@@ -18,6 +19,7 @@ from planweave_interfaces.srv import (
     RememberedAnswers,
     ResumeTask,
 )
+from rclpy.qos import QoSProfile
 
 from planweave.core.base.errors import GoalError, PlanweaveError, refused
 from planweave.core.symbolic.world import Action
@@ -50,7 +52,9 @@ class TaskCalls:
     def _call(self, name: str, request: Any, who: str, timeout: float = 30.0) -> Any:
         raise NotImplementedError
 
-    def _drop(self, subscription: Any) -> None:
+    def _heard(
+        self, kind: Any, topic: str, qos: QoSProfile, wanted: Callable[[Any], bool] = lambda message: True
+    ) -> AbstractContextManager[tuple[list[Any], threading.Event]]:
         raise NotImplementedError
 
     def _told(
@@ -107,18 +111,13 @@ class TaskCalls:
 
     def preview(self, task_id: str, plan_hash: str, patience: float = 5.0) -> PlanPreview | None:
         """The motions of a plan that waits (of a dry run's, without a hash); None where none come within seconds."""
-        found: list[PlanPreviewMsg] = []
-        there = threading.Event()
 
-        def take(msg: PlanPreviewMsg) -> None:
-            if (msg.task_id, msg.plan_hash) == (task_id, plan_hash):
-                found.append(msg)
-                there.set()
+        def wanted(msg: PlanPreviewMsg) -> bool:
+            return bool((msg.task_id, msg.plan_hash) == (task_id, plan_hash))
 
-        subscription = self._node.create_subscription(PlanPreviewMsg, "plan_preview", take, LATCHED)
-        if not there.wait(min(_DISCOVERY, patience)) and self._node.count_publishers("plan_preview"):
-            there.wait(max(patience - _DISCOVERY, 0.0))
-        self._drop(subscription)
+        with self._heard(PlanPreviewMsg, "plan_preview", LATCHED, wanted) as (found, there):
+            if not there.wait(min(_DISCOVERY, patience)) and self._node.count_publishers("plan_preview"):
+                there.wait(max(patience - _DISCOVERY, 0.0))
         return convert.preview_from_msg(found[-1]) if found else None
 
 

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, TimeReference
 from std_msgs.msg import Header
 
+from planweave.perception.geometry import Intrinsics
 from planweave.simulation.camera import CameraConfig, RgbdFrame
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
@@ -36,10 +37,8 @@ class CameraTopics:
         ]
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = node.create_publisher(TimeReference, f"{prefix}/still", IMAGES)
-        fx, fy, cx, cy = camera.intrinsics
-        self._info = camera_info_to_msg(
-            (fx, fy), (cx, cy), (camera.width, camera.height), Header(frame_id=camera.frame_id)
-        )
+        intrinsics = Intrinsics(*camera.intrinsics, camera.width, camera.height)
+        self._info = camera_info_to_msg(intrinsics, Header(frame_id=camera.frame_id))
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
         self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
         self._listeners = 0, 0

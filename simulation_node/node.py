@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from geometry_msgs.msg import Point as PointMsg
-from geometry_msgs.msg import Pose, PoseArray, Quaternion
+from geometry_msgs.msg import Pose, PoseArray
 from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile
@@ -34,7 +33,7 @@ from planweave.simulation.runner import Runner
 from planweave.simulation.scene import load_scene
 from planweave.simulation.simulator import Simulator
 from planweave_ros.camera_topics import topic_prefixes
-from planweave_ros.conversions import time_to_msg
+from planweave_ros.conversions import pose_to_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
@@ -291,12 +290,9 @@ class SimulationNode(GuardedNode):
             self._request_image()
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            self._refuse_under_a_task()
-            self._runner.call(self._do_reset)
-            response.success, response.message = True, "the scene is as it was at the beginning"
-        except PlanweaveError as error:
-            response.message = str(error)
+        self._refuse_under_a_task()
+        self._runner.call(self._do_reset)
+        response.success, response.message = True, "the scene is as it was at the beginning"
         return response
 
     def _refuse_under_a_task(self) -> None:
@@ -333,22 +329,18 @@ class SimulationNode(GuardedNode):
 
     def _intervene(self, request: Intervene.Request, response: Intervene.Response) -> Intervene.Response:
         """Execute an intervention, for tests of faults."""
-        try:
-            scene = self._runner.call(lambda s: s.scene)
-            what = read_intervention(
-                scene,
-                request.when,
-                request.watch,
-                list(request.objects),
-                [(p.x, p.y, p.z) for p in request.places],
-                list(request.camera),
-                list(request.joints),
-                list(request.values),
-            )
-            before = self._runner.call(lambda s: s.intervene(what, self._switch_camera))
-        except PlanweaveError as error:
-            response.message = str(error)
-            return response
+        scene = self._runner.call(lambda s: s.scene)
+        what = read_intervention(
+            scene,
+            request.when,
+            request.watch,
+            list(request.objects),
+            [(p.x, p.y, p.z) for p in request.places],
+            list(request.camera),
+            list(request.joints),
+            list(request.values),
+        )
+        before = self._runner.call(lambda s: s.intervene(what, self._switch_camera))
         response.success = True
         response.message = (
             "done" if what.when is InterventionMoment.NOW else f"waits for {what.when.value} of object {what.watch}"
@@ -361,28 +353,25 @@ class SimulationNode(GuardedNode):
         self._camera_on = on
 
     def _record(self, request: RecordVideo.Request, response: RecordVideo.Response) -> RecordVideo.Response:
-        try:
-            if request.start:
-                self._recorder.start(request.frames_per_second)
-                self._runner.call(lambda s: self._recorder.offer(s.model, s.snapshot()))
-                response.message = "recording"
-            else:
-                last = self._runner.call(lambda s: (s.model, s.snapshot()))
-                done = self._recorder.stop(request.path, last, self._tasks.newest_sentence())
-                response.frames = done.frames
-                response.message = (
-                    f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"
-                )
-            response.success = True
-        except PlanweaveError as error:
-            response.message = str(error)
+        if request.start:
+            self._recorder.start(request.frames_per_second)
+            self._runner.call(lambda s: self._recorder.offer(s.model, s.snapshot()))
+            response.message = "recording"
+        else:
+            last = self._runner.call(lambda s: (s.model, s.snapshot()))
+            done = self._recorder.stop(request.path, last, self._tasks.newest_sentence())
+            response.frames = done.frames
+            response.message = (
+                f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"
+            )
+        response.success = True
         return response
 
 
 def _pose(simulator: Simulator, index: int) -> Pose:
     """Of the middle of an object's bottom."""
     (x, y, z), (qw, qx, qy, qz) = (values.tolist() for values in simulator.object_pose(index))
-    return Pose(position=PointMsg(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+    return pose_to_msg((x, y, z), (qx, qy, qz, qw))
 
 
 def main() -> int:

@@ -42,7 +42,7 @@ unseen. What to do on a Franka: [franka.md](franka.md#messages).
 """
 _LONGEST = 160
 _FEW = 3  # words that a part has at most that is left out
-_WHY = ("problem", "fault", "why", "whereabouts", "conflict", "refus", "silence")
+_WHY = ("problem", "fault", "why", "whereabouts", "conflict", "refus", "no_detections", "no_fresh_look")
 
 
 class Message(NamedTuple):

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from planweave.methods import METHODS
-from planweave.methods.options import options_of
+from planweave.methods.running.options import options_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "methods.md"
 HEADING = "## Options\n"

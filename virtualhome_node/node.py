@@ -10,17 +10,14 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CompressedImage
 
-from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
-from planweave.core.base.failure import Code
 from planweave.goals.rule_files import RULES
-from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.qos import LATCHED
 from planweave_ros.scenes import SceneServices
-from planweave_ros.serve_body import serve_body
+from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -47,10 +44,9 @@ PARAMETERS = [
     Parameter("unity.environment", 0, "number of Unity's environment", 0, 1000),
     Parameter("unity.animate", True, "show the movements; without, the graph changes at once"),
 ]
-_SHUT_DOWN = "virtualhome_node was shut down"
 
 
-class VirtualHomeNode(GuardedNode):
+class VirtualHomeNode(ServingNode):
     """Executes one action at a time; publishes the world after each, and whenever the home was changed otherwise."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -64,14 +60,14 @@ class VirtualHomeNode(GuardedNode):
             home = UnityHome(client, values["unity.environment"], values["unity.animate"])
         else:
             home = SimulatedHome(values["scene"], values["action_seconds"])
-        self.body = HomeSession(home, values["observe"] == "partial", values["names"], self._now)
+        self.body = HomePort(home, values["observe"] == "partial", values["names"], self._now)
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
         self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", LATCHED)
         SceneServices(self, "virtualhome", lambda: "the home", lambda: self._served, self._reset, self._load_scene)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
         self._served = serve_body(
             self,
-            HomePort(self.body),
+            self.body,
             name="the person",
             timeout=values["action_timeout"],
             since=begun,
@@ -82,16 +78,6 @@ class VirtualHomeNode(GuardedNode):
             f"ready: {values['backend']}, {len(world.objects)} things told, the person is in "
             f"{next((f.args[0] for f in world.facts if f.predicate == 'agent_in'), 'no room')}"
         )
-
-    def stop_work(self) -> None:
-        """Let a running action end early; it reports its end while the node is still spun."""
-        self._served.end(_SHUT_DOWN)
-
-    def destroy_node(self) -> None:
-        """Let a running action end early."""
-        if hasattr(self, "_served"):  # else a parameter was wrong
-            self._served.stop(Code.SAFETY_STOP, _SHUT_DOWN)
-        super().destroy_node()
 
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)

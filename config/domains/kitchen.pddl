@@ -31,6 +31,7 @@
     (moved_right ?i - item)
     (moved_to_front ?i - item)          ; nearer to who gives the orders than it was
     (moved_to_back ?i - item)
+    (handed_over ?i - item)             ; a person has taken it out of the gripper
     (nearer ?i - item ?t - thing)       ; nearer to it than it was
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
     (holds_things ?x - thing)           ; has an inside
@@ -55,13 +56,15 @@
 
   (:action place_on
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (bears_things ?t) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (holding ?i) (bears_things ?t) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (on ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
       (forall (?o - item) (when (= ?o ?t) (not (clear ?o))))))
 
   (:action place_in
     :parameters (?i - item ?c - thing)
-    :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (reachable ?c) (not (= ?i ?c)))
+    :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (reachable ?c) (not (= ?i ?c))
+      (forall (?o - thing) (or (not (in ?c ?o)) (not (can_open ?o)) (opened ?o))))
     :effect (and (in ?i ?c) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_at
@@ -123,6 +126,11 @@
     :parameters (?x - thing)
     :precondition (and (hand_empty) (can_turn ?x) (turned_on ?x) (reachable ?x))
     :effect (and (turned_off ?x) (not (turned_on ?x)) (not (at_base))))
+
+  (:action hand_over
+    :parameters (?i - item)
+    :precondition (holding ?i)
+    :effect (and (handed_over ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action return_to_base
     :parameters ()

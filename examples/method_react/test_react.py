@@ -10,9 +10,9 @@ from planweave.core.base.errors import ParseError, UnknownNameError
 from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 
 
 class Scripted:

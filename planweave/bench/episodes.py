@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 from planweave.bench.expert import Expert
@@ -35,15 +35,15 @@ from planweave.core.workflow.ports import LookingBody
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.embeddings import choose_embedder
-from planweave.llm.names import EmbeddingSimilarity
 from planweave.methods import METHODS
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.method_run import run_method
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
+from planweave.methods.running.method_run import run_method
 
 _TASK = "episode"  # the planner's ledger counts per task
 _LOOK = 5.0  # s of wall time for the look at the end
+_prices = cache(Prices)
 
 
 @dataclass(frozen=True)
@@ -172,14 +172,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         groups=list(case.groups),
         goal=[str(g) for g in case.goal],
         gold=[str(a) for a in case.gold],
-        fault=None
-        if case.fault is None
-        else {
-            "kind": case.fault.kind,
-            "action": case.fault.action,
-            "times": case.fault.times,
-            "changes": [*map(str, case.fault.changes)],
-        },
+        fault=case.fault and {**vars(case.fault), "changes": [*map(str, case.fault.changes)]},
         objects=[o.name for o in world.objects],
         facts=facts,
     )
@@ -204,12 +197,10 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
 
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
-    embedder = choose_embedder(planning["embedding"])
     planner = LanguagePlanner(
         paced,
         planner_settings(planning),
-        embedder=embedder,
-        similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
+        embedder=choose_embedder(planning["embedding"]),
         on_exchange=asked.take,
         prices=_prices(),
         budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost),
@@ -268,7 +259,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         kind=ended.kind,
         message=episode.message,
         questions=episode.questions,
-        measures=measures.as_dict(),
+        measures=asdict(measures),
         **claims,
         **({"failed": failed} if (failed := _lasting_failure(tried, journal.messages)) else {}),
         **({"details": dict(details)} if details else {}),
@@ -321,11 +312,6 @@ class _Exchanges:
         if "reply" in exchange:
             self.usage = self.usage + Usage(**exchange["reply"]["usage"])
         self._recorder.add("exchange", **{k: v for k, v in exchange.items() if k not in ("task_id", "stamp")})
-
-
-@lru_cache(maxsize=1)
-def _prices() -> Prices:
-    return Prices()
 
 
 def _is_void(error: PlanweaveError | None, model: str) -> bool:

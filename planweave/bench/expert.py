@@ -8,7 +8,7 @@ from planweave.bench.suites.case import Case, Stage
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.state import State
-from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.transition import Transition, facts_of
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.llm.clients.base import About
 
@@ -74,14 +74,9 @@ class Expert:
                 self._transition.undo(state, change)
 
     def _planned_anew(self, world: World, state: State) -> tuple[Action, ...]:
-        facts = frozenset(Literal(f[0], f[1:]) for f in state.facts)
+        now = World(world.domain, world.objects, facts_of(state), frame=world.frame)
         try:
-            return solve(
-                self.domain,
-                World(world.domain, world.objects, facts, frame=world.frame),
-                self._case.goal,
-                self._seconds,
-            )
+            return solve(self.domain, now, self._case.goal, self._seconds)
         except PlanweaveError:
             return ()
 

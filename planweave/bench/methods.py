@@ -11,7 +11,7 @@ from typing import Any
 from planweave.bench.parameters import PLANNER, all_values, read_value
 from planweave.core.base.errors import ConfigError
 from planweave.methods import METHODS
-from planweave.methods.options import options_of
+from planweave.methods.running.options import options_of
 
 NOTHING: Mapping[str, Any] = {}
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -110,15 +110,6 @@ class Measures:
     def tokens(self) -> int:
         """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Measures:
-        """Inverse of `as_dict`; raises TypeError for other data."""
-        return cls(**data)
 
 
 def measure(

@@ -1,8 +1,8 @@
 """Parameters of the planner and of the methods in a run: the defaults that hold, and `--set PART.NAME=VALUE`.
 
-In rising order: the default in the code (`planweave.methods.settings.PlannerSettings`, the method's dataclass), what
-the papers demand (`AS_IN_PAPERS`), config/planner.yaml and config/feedback.yaml, which planner_node and feedback_node
-read, too, `--set`, and what stands with a method (``iterative:replan=global,planner.step_temperature=0.5``).
+In rising order: the default in the code (`PlannerSettings`, the dataclass of the method), what the
+papers demand (`AS_IN_PAPERS`), config/planner.yaml and config/feedback.yaml, which planner_node and feedback_node read,
+too, `--set`, and what stands with a method (``iterative:replan=global,planner.step_temperature=0.5``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from planweave.core.base.paths import config_dir
 from planweave.launcher.parameter_files import merged
 from planweave.llm.embeddings import EMBEDDERS
 from planweave.methods import METHODS
-from planweave.methods.options import option_of, options_of
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.settings import PlannerSettings
+from planweave.methods.running.options import option_of, options_of
 
 PLANNER = "planner"
 #: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much

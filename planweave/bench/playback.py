@@ -15,18 +15,10 @@ from planweave.bench.task_files import cases_of
 from planweave.core.base.errors import ConfigError, ModelError, UnknownNameError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
+_SPEC = ("suite", "case", "method", "model", "repetition", "seed", "timeout", "settings", "row")  # of the first event
 _TIMES = frozenset(
-    {
-        "at",
-        "wall_seconds",
-        "motion_seconds",
-        "planning_seconds",
-        "model_seconds",
-        "body_seconds",
-        "our_seconds",
-        "processor_seconds",
-    }
-)
+    f"{what}_seconds" for what in ("wall", "motion", "planning", "model", "body", "our", "processor")
+) | {"at"}
 
 
 class Difference(BaseException):
@@ -105,18 +97,7 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
     if head["case"] not in cases:
         raise UnknownNameError("task", head["case"], cases)
     try:
-        spec = Spec(
-            head["suite"],
-            head["case"],
-            head["method"],
-            head["model"],
-            head["repetition"],
-            head["seed"],
-            head["timeout"],
-            settings=head["settings"],
-            row=head["row"],
-            options=head.get("options", {}),
-        )
+        spec = Spec(**{name: head[name] for name in _SPEC}, options=head.get("options", {}))
     except KeyError as error:
         raise ConfigError(f"the record lacks {error} in its first event") from None
     case = cases[spec.case]

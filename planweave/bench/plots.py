@@ -10,16 +10,8 @@ from typing import Any
 from planweave.bench.results import Results
 
 _COLOURS = (
-    "#1b6ca8",
-    "#d1495b",
-    "#2e933c",
-    "#edae49",
-    "#7d4e9c",
-    "#00798c",
-    "#8d6e63",
-    "#ec7505",
-    "#5c6b73",
-    "#b5179e",
+    *("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#7d4e9c"),
+    *("#00798c", "#8d6e63", "#ec7505", "#5c6b73", "#b5179e"),
 )
 
 
@@ -38,14 +30,7 @@ def plots(results: Results, model: str) -> dict[str, str]:
     found = {"Success against tokens": _tokens(results, model, methods)} if model != "none" else {}
     lengths = [g for g in results.groups() if g.startswith("plan of ")]
     if len(lengths) > 1:
-        found["Success by length of the gold plan"] = _lines(
-            results,
-            model,
-            methods,
-            lengths,
-            [g.removeprefix("plan of ").removesuffix(" steps") for g in lengths],
-            "steps of the gold plan",
-        )
+        found["Success by length of the gold plan"] = _lines(results, model, methods, lengths)
     faults = [g for g in results.groups() if g.startswith("fault ")]
     if faults:
         found["Recovery by fault"] = _bars(results, model, methods, faults)
@@ -64,7 +49,13 @@ def _figure(width: float = 6.4) -> tuple[Any, Any]:
     return figure, axes
 
 
+def _style(index: int, method: str) -> dict[str, str]:
+    return {"color": _COLOURS[index % len(_COLOURS)], "label": method}
+
+
 def _svg(figure: Any) -> str:
+    """With the methods' names in a legend."""
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
@@ -80,47 +71,27 @@ def _tokens(results: Results, model: str, methods: Sequence[str]) -> str:
         sr, prompt, written = (row.estimates[k] for k in ("sr", "prompt", "completion"))
         if sr is None or prompt is None or written is None:
             continue
-        tokens = prompt.mean + written.mean
-        error = (
-            None if sr.low is None or sr.high is None else [[max(0.0, sr.mean - sr.low)], [max(0.0, sr.high - sr.mean)]]
-        )
-        axes.errorbar(
-            [max(tokens, 1)],
-            [sr.mean],
-            yerr=error,
-            fmt="o",
-            ms=7,
-            capsize=3,
-            color=_COLOURS[index % len(_COLOURS)],
-            label=method,
-        )
+        error = None
+        if sr.low is not None and sr.high is not None:
+            error = [[max(0.0, sr.mean - sr.low)], [max(0.0, sr.high - sr.mean)]]
+        tokens, style = max(prompt.mean + written.mean, 1), _style(index, method)
+        axes.errorbar([tokens], [sr.mean], yerr=error, fmt="o", ms=7, capsize=3, **style)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("tokens of a task, read and written (mean)")
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return _svg(figure)
 
 
-def _lines(
-    results: Results, model: str, methods: Sequence[str], groups: Sequence[str], names: Sequence[str], label: str
-) -> str:
+def _lines(results: Results, model: str, methods: Sequence[str], groups: Sequence[str]) -> str:
     figure, axes = _figure(7.4)
     for index, method in enumerate(methods):
         found = [results.row(method, model, g).estimates["sr"] for g in groups]
-        points = [(i, e.mean) for i, e in enumerate(found) if e is not None]
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            marker="o",
-            ms=5,
-            color=_COLOURS[index % len(_COLOURS)],
-            label=method,
-        )
-    axes.set_xticks(range(len(names)), names)
-    axes.set_xlabel(label)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+        points = {i: e.mean for i, e in enumerate(found) if e is not None}
+        axes.plot(list(points), list(points.values()), marker="o", ms=5, **_style(index, method))
+    axes.set_xticks(range(len(groups)), [g.removeprefix("plan of ").removesuffix(" steps") for g in groups])
+    axes.set_xlabel("steps of the gold plan")
     return _svg(figure)
 
 
@@ -136,13 +107,7 @@ def _bars(results: Results, model: str, methods: Sequence[str], groups: Sequence
     width = 0.8 / len(methods)
     for index, method in enumerate(methods):
         found = [results.row(method, model, g).estimates["sr"] for g in groups]
-        axes.bar(
-            [i + (index + 0.5) * width - 0.4 for i in range(len(groups))],
-            [e.mean if e else 0.0 for e in found],
-            width,
-            color=_COLOURS[index % len(_COLOURS)],
-            label=method,
-        )
+        places = [i + (index + 0.5) * width - 0.4 for i in range(len(groups))]
+        axes.bar(places, [e.mean if e else 0.0 for e in found], width, **_style(index, method))
     axes.set_xticks(range(len(groups)), [_wrapped(g.removeprefix("fault ")) for g in groups])
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return _svg(figure)

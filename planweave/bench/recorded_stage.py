@@ -10,10 +10,12 @@ from planweave.bench.records import Recorder
 from planweave.bench.suites.case import Case
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.transition import Transition, facts_of
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.workflow.ports import Look, LookingBody, Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
+
+_OBJECT = ("name", "type", "class_name", "attributes", "position", "orientation", "size")
 
 
 class WorldTeller(WrappedBody):
@@ -124,7 +126,7 @@ def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset
     for action in plan:
         if transition.applicable(state, action):
             transition.apply(state, action)
-    return frozenset(Literal(f[0], f[1:]) for f in state.facts)
+    return facts_of(state)
 
 
 def world_as_dict(world: World) -> dict[str, Any]:
@@ -134,43 +136,19 @@ def world_as_dict(world: World) -> dict[str, Any]:
         "frame": world.frame,
         "stamp": world.stamp,
         "revision": world.revision,
-        "objects": [
-            {
-                "name": o.name,
-                "type": o.type,
-                "class_name": o.class_name,
-                "attributes": dict(o.attributes),
-                "position": o.position,
-                "orientation": o.orientation,
-                "size": o.size,
-            }
-            for o in world.objects
-        ],
+        "objects": [{name: getattr(o, name) for name in _OBJECT} for o in world.objects],
         "facts": [str(f) for f in sorted(world.facts)],
     }
 
 
 def world_from_dict(data: Mapping[str, Any]) -> World:
     """Inverse of `world_as_dict`."""
-
-    def point(value: Any) -> Any:
-        return None if value is None else tuple(value)
-
-    objects = tuple(
-        WorldObject(
-            o["name"],
-            o["type"],
-            o["class_name"],
-            dict(o["attributes"]),
-            point(o["position"]),
-            point(o["orientation"]),
-            point(o["size"]),
-        )
-        for o in data["objects"]
-    )
+    rows: list[dict[str, Any]] = [
+        {name: tuple(v) if isinstance(v := o[name], list) else v for name in _OBJECT} for o in data["objects"]
+    ]
     return World(
         data["domain"],
-        objects,
+        tuple(WorldObject(**row) for row in rows),
         frozenset(map(Literal.parse, data["facts"])),
         data["stamp"],
         data["frame"],

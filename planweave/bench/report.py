@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,30 +19,15 @@ from planweave.bench.results import MEANINGS, MEASURES, ResultRow, Results, as_j
 from planweave.bench.runner import missing_in_words
 from planweave.bench.statistics import Estimate, has_scipy
 from planweave.bench.suites import SUITES
-from planweave.bench.tables import Table, as_csv, key_of, latex, markdown
+from planweave.bench.tables import Table, as_csv, grid, key_of, latex, markdown
 
 TEMPLATES = Path(__file__).with_name("templates")
 _SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
 _WITH_RANGE = _SHARES | {"corrections", "prompt"}
 _BESIDE = ("sr", "exec", "gcr", "lcs", "graph", "corrections", "cost")
-_IN_MARKDOWN = (
-    "sr",
-    "gcr",
-    "exec",
-    "lcs",
-    "graph",
-    "corrections",
-    "requests",
-    "prompt",
-    "cached",
-    "completion",
-    "cost",
-    "model_s",
-    "ours_s",
-)
-
-
 _IN_LATEX = ("sr", "gcr", "exec", "lcs", "graph", "corrections", "requests", "prompt", "completion", "cost")
+_NOT_IN_MARKDOWN = ("plan_sr", "gcr_changed", "exec_first", "lcs_words", "actions", "body_s")
+_IN_MARKDOWN = tuple(name for name in MEASURES if name not in _NOT_IN_MARKDOWN)
 
 
 def write_report(
@@ -124,11 +109,10 @@ def _csv(results: Results) -> str:
 
 def _latex_table(section: Mapping[str, Any]) -> Table:
     """The columns that the papers have, of one model."""
-    keys = list(MEASURES)
-    rows = []
-    for row in section["rows"]:
-        numbers = [row["numbers"][keys.index(k)] for k in _IN_LATEX]
-        rows.append([row["method"], str(row["episodes"]), *(n["text"] or "–" for n in numbers)])
+    rows = [
+        [row["method"], str(row["episodes"]), *(row["numbers"][k]["text"] or "–" for k in _IN_LATEX)]
+        for row in section["rows"]
+    ]
     notes = ["Simulated, no language model: these numbers compare the methods' loops."] if section["simulated"] else []
     header = ["method", "n", *(MEASURES[k][0] for k in _IN_LATEX)]
     return Table(section["title"], header, rows, notes, key=key_of(section["title"]))
@@ -163,7 +147,7 @@ def _section(results: Results, model: str) -> dict[str, Any]:
                 "wanted": r.wanted,
                 "lacking": len(r.episodes) < r.wanted,
                 "link": _link(r),
-                "numbers": [number_of(k, r.estimates[k]) for k in MEASURES],
+                "numbers": {k: number_of(k, r.estimates[k]) for k in MEASURES},
             }
             for r in rows
         ],
@@ -330,102 +314,69 @@ def _markdown(common: Mapping[str, Any]) -> str:
             *(f"- {line}" for line in common["reasons"]),
             "",
         ]
-    lines += [
-        "Means ± standard deviation of repetitions"
-        + (
-            " [95 % bootstrap interval over tasks]."
-            if common["intervals"]
-            else "; intervals need `pip install 'planweave[bench]'`."
-        ),
-        "",
-    ]
+    intervals = " [95 % bootstrap interval over tasks]."
+    without = "; intervals need `pip install 'planweave[bench]'`."
+    lines += [f"Means ± standard deviation of repetitions{intervals if common['intervals'] else without}", ""]
     lines += [markdown(common["tables"])] if common["tables"] else []
     for section in common["sections"]:
-        lines += section_markdown(section)
-    if common["official"]:
-        lines += [
-            "## What EAI's own scorer says",
-            "",
-            "| method | model | task success, % | execution success, % | plans |",
-            "|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| {o['method']} | {o['model']} | {o['task_success']} | {o['execution_success']} | {o['plans']} |"
-            for o in common["official"]
-        ]
+        lines += _section_markdown(section)
+    if official := common["official"]:
+        keys = ("method", "model", "task_success", "execution_success", "plans")
+        header = ("method", "model", "task success, %", "execution success, %", "plans")
+        lines += ["## What EAI's own scorer says", "", *grid(header, [[str(o[key]) for key in keys] for o in official])]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def section_markdown(section: Mapping[str, Any]) -> list[str]:
+def _section_markdown(section: Mapping[str, Any]) -> Iterator[str]:
     """The tables of one model."""
-    keys = list(MEASURES)
-    lines = [f"## {section['title']}", ""]
+    yield from (f"## {section['title']}", "")
     if section["simulated"]:
-        lines += [
+        yield (
             "**Simulated: no language model.** It knows a right plan and errs at this rate; these numbers "
-            "compare the methods' loops and say nothing about any language model.",
-            "",
-        ]
-    lines += [
-        "| method | episodes | " + " | ".join(MEASURES[k][0] for k in _IN_MARKDOWN) + " |",
-        "|---" * (len(_IN_MARKDOWN) + 2) + "|",
+            "compare the methods' loops and say nothing about any language model.\n"
+        )
+    yield from grid(["method", "episodes", *(MEASURES[k][0] for k in _IN_MARKDOWN)], map(_cells, section["rows"]))
+    papers = [
+        row
+        for entry in section["papers"]
+        for row in (
+            [f"**{entry['name']}**", *(_linked(n, entry["link"]) for n in entry["numbers"])],
+            *([q["label"], *(text or "–" for text in q["texts"])] for q in entry["theirs"]),
+        )
     ]
-    for row in section["rows"]:
-        numbers = [row["numbers"][keys.index(k)] for k in _IN_MARKDOWN]
-        episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
-        cells = [
-            f"[{n['text']}]({row['link']})" + (f" {n['range']}" if n["range"] and k in _SHARES else "")
-            if n["text"]
-            else "–"
-            for k, n in zip(_IN_MARKDOWN, numbers)
-        ]
-        lines.append(f"| {row['method']} | [{episodes}]({row['link']}) | " + " | ".join(cells) + " |")
-    lines.append("")
-    if section["papers"]:
-        lines += [
+    groups = [[row["method"], *(_linked(c["number"], c["link"]) for c in row["cells"])] for row in section["groups"]]
+    failures = [[row["method"], *row["texts"]] for row in section["failures"]] if section["codes"] else []
+    compared = [
+        [c["one"], c["two"], f"[{c['difference']}]({c['link']}) {c['range']}", c["p"], str(c["tasks"])]
+        for c in section["comparisons"]
+    ]
+    for words, header, rows in (
+        (
             "Beside the papers, whose tasks, homes and models are others:",
-            "",
-            "| | SR | Exec | GCR | LCS | graph | NO.EC | cost |",
-            "|---|---|---|---|---|---|---|---|",
-        ]
-        for entry in section["papers"]:
-            numbers = [f"[{n['text']}]({entry['link']})" if n["text"] else "–" for n in entry["numbers"]]
-            lines.append(f"| **{entry['name']}** | " + " | ".join(numbers) + " |")
-            lines += [f"| {q['label']} | " + " | ".join(t or "–" for t in q["texts"]) + " |" for q in entry["theirs"]]
-        lines.append("")
-    if section["groups"]:
-        lines += [
-            "Success rate by group of tasks:",
-            "",
-            "| method | " + " | ".join(section["group_names"]) + " |",
-            "|---" * (len(section["group_names"]) + 1) + "|",
-        ]
-        lines += [
-            f"| {row['method']} | "
-            + " | ".join(f"[{c['number']['text']}]({c['link']})" if c["number"]["text"] else "–" for c in row["cells"])
-            + " |"
-            for row in section["groups"]
-        ]
-        lines.append("")
-    if section["codes"]:
-        lines += [
-            "Failed actions per 100 tried, by code:",
-            "",
-            "| method | " + " | ".join([*section["codes"], "ended by an error"]) + " |",
-            "|---" * (len(section["codes"]) + 2) + "|",
-        ]
-        lines += [f"| {row['method']} | " + " | ".join(row["texts"]) + " |" for row in section["failures"]]
-        lines.append("")
-    if section["comparisons"]:
-        lines += [
+            ["", *(MEASURES[k][0] for k in _BESIDE[:-1]), "cost"],
+            papers,
+        ),
+        ("Success rate by group of tasks:", ["method", *section["group_names"]], groups),
+        ("Failed actions per 100 tried, by code:", ["method", *section["codes"], "ended by an error"], failures),
+        (
             "Paired comparison of success rates (first minus second; p adjusted after Benjamini and Hochberg):",
-            "",
-            "| first | second | difference | p | tasks |",
-            "|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| {c['one']} | {c['two']} | [{c['difference']}]({c['link']}) {c['range']} | {c['p']} | {c['tasks']} |"
-            for c in section["comparisons"]
-        ]
-        lines.append("")
-    return lines
+            ["first", "second", "difference", "p", "tasks"],
+            compared,
+        ),
+    ):
+        if rows:
+            yield from ("", words, "", *grid(header, rows))
+    yield ""
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """A method's row of the first table."""
+    episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
+    numbers = {k: row["numbers"][k] for k in _IN_MARKDOWN}
+    ranges = {k: f" {n['range']}" if n["text"] and n["range"] and k in _SHARES else "" for k, n in numbers.items()}
+    cells = [_linked(n, row["link"]) + ranges[k] for k, n in numbers.items()]
+    return [row["method"], f"[{episodes}]({row['link']})", *cells]
+
+
+def _linked(number: Mapping[str, str], link: str) -> str:
+    return f"[{number['text']}]({link})" if number["text"] else "–"

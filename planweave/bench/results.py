@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +92,12 @@ class ResultRow:
     @property
     def failures(self) -> Counter[str]:
         """Failed actions by their code."""
-        found: Counter[str] = Counter()
-        for e in self.episodes:
-            found.update(e.measures.failures)
-        return found
+        return sum((Counter(e.measures.failures) for e in self.episodes), Counter())
 
     @property
     def error_types(self) -> Counter[str]:
         """Failed actions by the types of `planweave.core.checks.error_types`."""
-        found: Counter[str] = Counter()
-        for e in self.episodes:
-            found.update(e.measures.error_types)
-        return found
+        return sum((Counter(e.measures.error_types) for e in self.episodes), Counter())
 
     @property
     def episode_errors(self) -> Counter[str]:
@@ -126,7 +121,7 @@ class Results:
                 continue
             end = read_end(path)
             try:
-                measures = Measures.from_dict(end["measures"])
+                measures = Measures(**end["measures"])
             except (KeyError, TypeError) as error:
                 raise ConfigError(f"{path}: its measures cannot be read ({error!r})") from None
             self.played.append(Played(spec, cases[spec.case], measures, end.get("error", ""), path, end))
@@ -147,20 +142,10 @@ class Results:
     def row(self, method: str, model: str, group: str = "") -> ResultRow:
         """The results of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
-        cases = self.cases
-        wanted = sum(
-            1
-            for s in self.wanted
-            if (s.method, s.model) == (method, model) and (not group or group in groups_of(cases[s.case]))
-        )
-        return ResultRow(
-            method,
-            model,
-            group,
-            {k: estimate(values_of(episodes, measured(k))) for k in MEASURES},
-            episodes,
-            wanted,
-        )
+        asked = [self.cases[s.case] for s in self.wanted if (s.method, s.model) == (method, model)]
+        wanted = sum(not group or group in groups_of(case) for case in asked)
+        estimates = {k: estimate(values_of(episodes, measured(k))) for k in MEASURES}
+        return ResultRow(method, model, group, estimates, episodes, wanted)
 
     def groups(self) -> list[str]:
         """Groups of the cases of this run: papers, length of the gold plan, faults."""
@@ -170,14 +155,12 @@ class Results:
 
     def comparisons(self, model: str) -> list[tuple[str, str, Comparison, float | None]]:
         """Every two methods with a model: difference of SR, and p adjusted for their number."""
-        methods = self.methods(model)
-        values = {m: values_of(self._by[m, model], measured("sr")) for m in methods}
-        found = []
-        for i, one in enumerate(methods):
-            for two in methods[i + 1 :]:
-                comparison = compare(values[one], values[two])
-                if comparison is not None:
-                    found.append((one, two, comparison))
+        values = {m: values_of(self._by[m, model], measured("sr")) for m in self.methods(model)}
+        found = [
+            (one, two, comparison)
+            for one, two in combinations(values, 2)
+            if (comparison := compare(values[one], values[two])) is not None
+        ]
         p_values = adjusted([c.p for *_, c in found])
         return [(one, two, c, p) for (one, two, c), p in zip(found, p_values)]
 
@@ -211,27 +194,22 @@ def values_of(episodes: Sequence[Played], read: Callable[[Played], float | None]
 
 def as_json(results: Results) -> dict[str, Any]:
     """All rows as plain values, without seconds where they do not measure the method."""
-    rows = []
-    for model in results.models:
-        for method in results.methods(model):
-            for group in ("", *results.groups()):
-                row = results.row(method, model, group)
-                if row.wanted:
-                    rows.append(
-                        {
-                            "method": method,
-                            "model": model,
-                            "simulated": is_simulated(model),
-                            "group": group,
-                            "episodes": len(row.episodes),
-                            "wanted": row.wanted,
-                            "failures": dict(row.failures),
-                            "error_types": dict(row.error_types),
-                            "episode_errors": dict(row.episode_errors),
-                            **{
-                                k: None if e is None else {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high}
-                                for k, e in row.estimates.items()
-                            },
-                        }
-                    )
+    rows = [
+        {
+            "method": method,
+            "model": model,
+            "simulated": is_simulated(model),
+            "group": group,
+            "episodes": len(row.episodes),
+            "wanted": row.wanted,
+            "failures": dict(row.failures),
+            "error_types": dict(row.error_types),
+            "episode_errors": dict(row.episode_errors),
+            **{k: e and {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high} for k, e in row.estimates.items()},
+        }
+        for model in results.models
+        for method in results.methods(model)
+        for group in ("", *results.groups())
+        if (row := results.row(method, model, group)).wanted
+    ]
     return {"suite": results.config.suite, "rows": rows, "missing": [s.name for s in results.missing]}

@@ -49,27 +49,19 @@ class Config:
 
     def specs(self) -> list[Spec]:
         """All episodes, ordered so that an unfinished run covers everything in part."""
-        found = []
-        for repetition in range(self.repeat):
-            for case in self.cases:
-                for method in self.methods:
-                    alone = not asks_model(parse_method(method)[0])
-                    for model in ("none",) if alone else self.models:
-                        found.append(
-                            Spec(
-                                self.suite,
-                                case,
-                                method,
-                                model,
-                                repetition,
-                                self.seed,
-                                self.timeout,
-                                settings=self.settings,
-                                row=self.rows.get(case),
-                                options=self.options,
-                            )
-                        )
-        return found
+        shared: dict[str, Any] = {
+            "seed": self.seed,
+            "timeout": self.timeout,
+            "settings": self.settings,
+            "options": self.options,
+        }
+        return [
+            Spec(self.suite, case, method, model, repetition, row=self.rows.get(case), **shared)
+            for repetition in range(self.repeat)
+            for case in self.cases
+            for method in self.methods
+            for model in (self.models if asks_model(parse_method(method)[0]) else ("none",))
+        ]
 
 
 @dataclass(frozen=True)
@@ -229,19 +221,14 @@ class Run:
         limits, jobs = self._limits, self._engine.jobs
         if spec.model == "none":
             return spec
+        running, idle = self._running.values(), max(1, jobs - len(self._running))
         tokens, cost = 0, 0.0
         if limits.tokens:
-            tokens = (limits.tokens - self._tokens - sum(s.budget_tokens for s in self._running.values())) // max(
-                1, jobs - len(self._running)
-            )
-            if tokens <= 0:
-                return None
+            tokens = (limits.tokens - self._tokens - sum(s.budget_tokens for s in running)) // idle
         if limits.cost:
-            cost = (limits.cost - self._cost - sum(s.budget_cost for s in self._running.values())) / max(
-                1, jobs - len(self._running)
-            )
-            if cost <= 1e-9:
-                return None
+            cost = (limits.cost - self._cost - sum(s.budget_cost for s in running)) / idle
+        if (limits.tokens and tokens <= 0) or (limits.cost and cost <= 1e-9):
+            return None
         return replace(spec, budget_tokens=tokens, budget_cost=cost, per_minute=limits.per_minute / jobs)
 
     def _take(self, spec: Spec, future: Future[tuple[Ended, str]]) -> None:

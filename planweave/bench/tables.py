@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _LATEX = {
@@ -50,14 +50,17 @@ def markdown(tables: Sequence[Table]) -> str:
     for table in tables:
         width = len(table.header)
         lines += [f"## {table.title}", "", *(line for note in table.notes for line in (note, ""))]
-        lines += [_bar(table.header), "|---" * width + "|"]
-        lines += [_bar([f"**{row[0]}**", *[""] * (width - 1)] if len(row) == 1 else row) for row in table.rows]
-        lines += ["", *(line for remark in table.remarks for line in (remark, ""))]
+        rows = ([f"**{row[0]}**", *[""] * (width - 1)] if len(row) == 1 else row for row in table.rows)
+        lines += [*grid(table.header, rows), "", *(line for remark in table.remarks for line in (remark, ""))]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _bar(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table in Markdown."""
+    for texts in (header, *rows):
+        yield "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+        if texts is header:
+            yield "|---" * len(header) + "|"
 
 
 def as_html(tables: Sequence[Table], title: str = "planweave bench") -> str:

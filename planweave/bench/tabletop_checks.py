@@ -251,19 +251,8 @@ def handed(situation: Situation, objects: Sequence[str]) -> Iterator[str]:
 
 
 Condition = Callable[..., Iterator[str]]
-CONDITIONS: dict[str, Condition] = {
-    "inside": inside,
-    "on_surface": on_surface,
-    "region": region,
-    "count": count,
-    "assigned": assigned,
-    "line": line,
-    "shape": shape,
-    "triangle": triangle,
-    "stack": stack,
-    "still": still,
-    "handed": handed,
-}
+_ALL = (inside, on_surface, region, count, assigned, line, shape, triangle, stack, still, handed)
+CONDITIONS: dict[str, Condition] = {condition.__name__: condition for condition in _ALL}
 
 
 def _bodies(situation: Situation, names: Sequence[str]) -> Iterator[ObjectPose]:

@@ -55,15 +55,8 @@ TASKS = (*PAPERS, *OWN)
 _NEEDED = ("sentence", "source", "scene", "goal", "checker", "reference")
 _KNOWN = (*_NEEDED, "workspace", "distractors", "unreachable")
 
-#: Height of a kind of the given size, m (its footprint is in KINDS)
-_HEIGHTS = {
-    "cube": lambda s: s[0],
-    "banana": lambda s: 0.23 * s[0],
-    "pear": lambda s: 0.64 * s[0],
-    "apple": lambda s: 0.86 * s[0],
-    "orange": lambda s: 0.94 * s[0],
-    "strawberry": lambda s: 0.75 * s[0],
-}
+#: Height of a kind as a share of its first size (its footprint is in KINDS); that of the others is their last size
+_HEIGHTS = {"cube": 1.0, "banana": 0.23, "pear": 0.64, "apple": 0.86, "orange": 0.94, "strawberry": 0.75}
 
 
 @dataclass(frozen=True)
@@ -181,7 +174,7 @@ def scene_names(scene: Scene) -> list[str]:
 
 def extent(entry: SceneObject) -> tuple[float, float, float]:
     """Size of an object along its own axes as placed in the scene, m."""
-    height = _HEIGHTS.get(entry.kind, lambda s: s[-1])(entry.size)
+    height = _HEIGHTS[entry.kind] * entry.size[0] if entry.kind in _HEIGHTS else entry.size[-1]
     return (*KINDS[entry.kind].footprint(entry.size), height)
 
 
@@ -198,7 +191,7 @@ def scene_bodies(
             continue
         (x, y, z), (qx, qy, qz, qw) = poses[index]
         up = 2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy)
-        yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz))
+        yaw = _yaw(qx, qy, qz, qw)
         centre = tuple(p + u * size[2] / 2 for p, u in zip((x, y, z), up))
         rise = 2 * (qx * qz - qw * qy), 2 * (qy * qz + qw * qx), up[2]
         bodies.append(ObjectPose(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, rise, name == held))
@@ -211,8 +204,11 @@ def world_bodies(world: World) -> list[ObjectPose]:
     for thing in world.objects:
         if thing.position is None or thing.size is None or thing.type == "location":
             continue
-        x, y, z, w = thing.orientation or (0.0, 0.0, 0.0, 1.0)
-        yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        yaw = _yaw(*(thing.orientation or (0.0, 0.0, 0.0, 1.0)))
         held = Literal("holding", (thing.name,)) in world.facts
         bodies.append(ObjectPose(thing.name, thing.class_name, thing.position, thing.size, yaw, held=held))
     return bodies
+
+
+def _yaw(x: float, y: float, z: float, w: float) -> float:
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

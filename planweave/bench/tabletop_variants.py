@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -70,13 +70,14 @@ def _shuffled(scene: Scene, objects: Sequence[SceneObject], rng: random.Random) 
     reach, turn = scene.jitter.position, scene.jitter.yaw
     for _ in range(1000):
         moved = [
-            SceneObject(
-                o.kind,
-                o.colour,
-                (o.position[0] + rng.uniform(-reach, reach), o.position[1] + rng.uniform(-reach, reach), o.position[2]),
-                o.size,
-                math.remainder(o.yaw + rng.uniform(-turn, turn), 2 * math.pi),
-                o.line,
+            replace(
+                o,
+                position=(
+                    o.position[0] + rng.uniform(-reach, reach),
+                    o.position[1] + rng.uniform(-reach, reach),
+                    o.position[2],
+                ),
+                yaw=math.remainder(o.yaw + rng.uniform(-turn, turn), 2 * math.pi),
             )
             for o in objects
         ]

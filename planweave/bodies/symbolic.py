@@ -57,15 +57,12 @@ class SymbolicBody:
 
     @property
     def world(self) -> World:
-        """The current world."""
         return self._world
 
     def observe(self, revision: int = 0) -> World:
-        """The current world."""
         return self._world
 
     def look(self, seconds: float) -> Look:
-        """A fresh look at the whole world."""
         with self._lock:
             self._world = replace(self._world, stamp=self._world.stamp + _STEP)
             return Look(self._world)
@@ -104,5 +101,4 @@ class SymbolicBody:
             return Outcome(Code.SUCCESS, "done", self._world)
 
     def _left(self, code: Code, message: str) -> Outcome:
-        """An outcome without effects."""
         return Outcome(code, message, self._world)

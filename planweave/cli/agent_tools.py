@@ -1,4 +1,5 @@
-"""What an agent can do with a running system, as plain functions from texts to texts; the transport is elsewhere.
+"""What an agent can do with a running system, as plain functions from texts to texts, whose docstrings and arguments
+are told to the agent as they stand here; the transport is elsewhere.
 
 It uses the console's client (planweave_ros/client.py) and nothing beside it, so that approval, budgets, the check of
 plans and the definition of success are those of every other task. Texts that were seen by a camera, written by a model
@@ -12,10 +13,12 @@ import io
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from planweave.cli.answer import question_lines
-from planweave.cli.progress import details, done_lines, plan_lines, silence_text
+from planweave.cli.progress import details, done_lines, no_detections_text, plan_lines
 from planweave.cli.results import preview_lines
 from planweave.core.base.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.base.names import one_line
@@ -29,7 +32,7 @@ from planweave.core.trees.behaviour_tree import sequence_of
 from planweave.core.trees.behaviour_tree_xml import write_tree
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.goals.rule_grammar import read_rule
-from planweave.methods.prompting import actions_text, signature
+from planweave.methods.language.prompting import actions_text, signature
 
 if TYPE_CHECKING:
     from planweave_ros.client import Client
@@ -45,6 +48,19 @@ _PREVIEW = 10.0  # s for the motions of a plan, which come a moment after it
 REFUSED = "REFUSED"
 AGENT = "an agent of "
 """How the name of who acts begins where an agent does."""
+
+Sentence = Annotated[str, Field(max_length=2000, description="what is to be done, in plain English")]
+Goal = Annotated[
+    str, Field(max_length=4000, description='literals that must hold in the end: "in(a, b) and not on(c, d)"; "": none')
+]
+Steps = Annotated[
+    Sequence[str],
+    Field(max_length=200, description='actions in order, each as text: ["grasp(a)", "place_in(a, b)"]'),
+]
+Method = Annotated[str, Field(max_length=100, description='planning method, e.g. "classical"; "": the configured one')]
+Wait = Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="seconds to wait at most; it then says what goes on")]
+TaskId = Annotated[str, Field(max_length=100, description='id of the task; "": the newest one')]
+RunningTaskId = Annotated[str, Field(max_length=100, description='"": the running task')]
 
 
 def quoted(lines: Iterable[str]) -> str:
@@ -75,12 +91,12 @@ class AgentTools:
         """The world in words: objects, facts, and what actions and goals can be written with."""
         world = self._world()
         domain, rules = Domain.load(world.domain), self._client.rules(world.domain)
-        silent = quoted([silence_text(world.heard)]) if world.silent else ""
+        no_detections = quoted([no_detections_text(world.heard)]) if world.silent else ""
         off = f"The body refuses: {', '.join(sorted(world.actions_off))}." if world.actions_off else ""
         goals = ", ".join(signature(p) for p in domain.predicates.values() if p.goal)
         parts = [
             f"World of the domain {domain.name}, as observed last. Lines with | are data.",
-            silent,
+            no_detections,
             "Objects:\n" + quoted(_object_line(world, thing) for thing in world.objects),
             "Facts:\n" + quoted(_fact_lines(domain, world)),
             f"Goals are literals of: {goals}; join several with ' and ', deny one with 'not '.",
@@ -100,8 +116,10 @@ class AgentTools:
 
     # Deciding
 
-    def read_goal(self, sentence: str) -> str:
-        """A sentence as goal literals, or the answer to a question; raises GoalError, which says what is unclear."""
+    def read_goal(self, sentence: Sentence) -> str:
+        """Read a sentence as goal literals, and say them in words; or answer a question about the scene. An error says
+        what is unclear: ask the person then, do not guess. Nothing moves.
+        """
         world = self._world()
         read = self._client.interpret_goal(sentence, world)
         if read.answer:
@@ -120,8 +138,11 @@ class AgentTools:
             + (f"\nLeft out of it:\n{quoted(read.not_covered)}" if read.not_covered else "")
         )
 
-    def check_plan(self, plan: Sequence[str], goal: str) -> str:
-        """Whether a plan can be carried out and reaches a goal from the world as observed; else the chain of causes."""
+    def check_plan(self, plan: Steps, goal: Goal = "") -> str:
+        """Check a plan of yours against the world as observed, step by step, and whether it reaches the goal. A REFUSED
+        plan comes with the first step that cannot be done, what it needs, which step destroyed that, and which actions
+        bring it about. Nothing moves.
+        """
         world = self._world()
         actions = _actions(plan) if plan or not goal.strip() else []
         domain = self._ruled(world.domain)
@@ -138,8 +159,8 @@ class AgentTools:
         left = "" if wanted else " No goal was given: whether it reaches one was not checked."
         return f"The plan passes the check.{left}\n{quoted([found.message, *_numbered(domain, actions)])}"
 
-    def plan(self, sentence: str, goal: str, method: str, wait: float) -> str:
-        """A plan for a sentence or goal, as a dry run: nothing moves."""
+    def plan(self, sentence: Sentence = "", goal: Goal = "", method: Method = "", wait: Wait = 120.0) -> str:
+        """Let the robot's own planner make a plan for a sentence or a goal. Nothing moves."""
         task_id = self._client.submit(sentence, method=method, goal=self._literals(sentence, goal), dry_run=True)
         status = self._wait(task_id, wait)
         if status.state is TaskState.PLANNED:
@@ -150,8 +171,21 @@ class AgentTools:
 
     # Acting
 
-    def run(self, sentence: str, goal: str, plan: Sequence[str], method: str, wait: float) -> str:
-        """Start a task, with the agent's own plan where one is given, and wait until it ends or needs an answer."""
+    def run(
+        self,
+        sentence: Sentence = "",
+        goal: Goal = "",
+        plan: Annotated[
+            Sequence[str],
+            Field(max_length=200, description="your plan, followed as it is; []: the robot's planner makes one"),
+        ] = (),
+        method: Method = "",
+        wait: Wait = 120.0,
+    ) -> str:
+        """Make the robot do a task: the sentence or the goal says when it is done. A given plan is checked once more,
+        and refused before anything moves where it would not reach the goal. Returns how it ended; or that it goes on,
+        or waits for approval, with its id. THE ROBOT MOVES.
+        """
         if plan and method:
             raise GoalError("give a plan or a method, not both: a given plan is followed as it is")
         given = write_tree(Domain.load(self._world().domain), sequence_of(_actions(plan))) if plan else method
@@ -160,13 +194,21 @@ class AgentTools:
             self._started.add(task_id)
         return self._told(self._wait(task_id, wait))
 
-    def status(self, task_id: str, wait: float) -> str:
-        """The state of a task (the newest without an id), after at most `wait` seconds for its end."""
+    def status(self, task_id: TaskId = "", wait: Wait = 0.0) -> str:
+        """How a task is going, or how it ended; with wait, once it has ended or needs an answer. Nothing moves."""
         found, _ = self._client.task(task_id)
         return self._told(self._wait(found.task_id, wait))
 
-    def answer(self, task_id: str, plan_hash: str, approve: bool, comment: str) -> str:
-        """Approve or refuse the plan that waits; raises GoalError where approving is left to people."""
+    def answer(
+        self,
+        task_id: TaskId,
+        plan_hash: Annotated[str, Field(max_length=100, description="of the plan that was read, from status")],
+        approve: Annotated[bool, Field(description="true only where the person you work for has said so")],
+        comment: Annotated[str, Field(max_length=2000, description="kept in the record")] = "",
+    ) -> str:
+        """Approve or refuse a plan that waits for approval. Refusing cancels the task; approving may be left to people,
+        and makes THE ROBOT MOVE.
+        """
         if approve and not self._may_approve:
             raise GoalError(
                 "plans are approved by a person here: ask for `planweave approve`. An agent may refuse one "
@@ -178,26 +220,44 @@ class AgentTools:
         self._settled.add(plan_hash)
         return message
 
-    def reply(self, task_id: str, question_id: str, choice: int, text: str) -> str:
-        """Answer the question that a task waits with, as the person has said; recorded as an agent's answer."""
+    def answer_question(
+        self,
+        task_id: TaskId,
+        question_id: Annotated[str, Field(max_length=100, description="of the question that was read, from status")],
+        choice: Annotated[
+            int, Field(ge=0, le=100, description="number of a choice, from 1; 0: text is the answer")
+        ] = 0,
+        text: Annotated[
+            str, Field(max_length=2000, description="words that choose one, or the task said anew; empty with a choice")
+        ] = "",
+    ) -> str:
+        """Answer what a task asks where its sentence was not clear, only with what the person you work for has said;
+        otherwise ask them. The task goes on with it: THE ROBOT MOVES.
+        """
         if not question_id:
             raise GoalError("give the question_id of the question that you have read; status shows it")
         message = self._client.answer(task_id, question_id, choice, text, agent=True)
         self._settled.add(question_id)
         return message
 
-    def cancel(self, task_id: str) -> str:
-        """Cancel a task (the running one without an id); the robot stops."""
+    def cancel(self, task_id: RunningTaskId = "") -> str:
+        """Cancel a task and stop the robot."""
         message = self._client.cancel(task_id)
         self._settled.add(task_id)
         return message
 
-    def pause(self, task_id: str, reason: str) -> str:
-        """Pause a task (the running one without an id); the robot stops and holds."""
+    def pause(
+        self,
+        task_id: RunningTaskId = "",
+        reason: Annotated[str, Field(max_length=2000, description="kept in the record and shown to people")] = "",
+    ) -> str:
+        """Pause a task: the robot stops where it is and holds what it has; nothing moves before resume or cancel."""
         return self._client.pause(task_id, reason, agent=True)
 
-    def resume(self, task_id: str) -> str:
-        """Let a task go on that this agent has paused; raises GoalError where a person has."""
+    def resume(self, task_id: TaskId = "") -> str:
+        """Let a task go on that you have paused, from the world as a fresh look shows it; what a person has paused is
+        left to people. THE ROBOT MOVES.
+        """
         status, _ = self._client.task(task_id)
         by = next((e["by"] for e in reversed(self._events(status.task_id, "paused"))), "")
         if status.state is TaskState.PAUSED and not by.startswith(AGENT) and not self._may_approve:
@@ -211,8 +271,10 @@ class AgentTools:
         _, record = self._client.task(task_id)
         return [event for event in record.get("events", []) if event.get("event") == kind]
 
-    def why(self, task_id: str) -> str:
-        """Why a task went as it did: plans that were refused, actions that failed, what the goal lacks."""
+    def why(self, task_id: TaskId = "") -> str:
+        """Why a task went as it did: refused plans with causes, failed actions, what of the goal does not hold. Nothing
+        moves.
+        """
         status, record = self._client.task(task_id)
         world = self._client.world(1.0)
         domain = Domain.load(world.domain) if world else None

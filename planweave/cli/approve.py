@@ -21,7 +21,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from planweave.cli.plan_edit import add_edit_arguments, edited_plan
-from planweave.cli.results import preview_json, preview_lines
+from planweave.cli.results import preview_json, preview_lines, status_json
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave.core.workflow.task_status import TaskState, TaskStatus
@@ -62,33 +62,20 @@ def main(options: argparse.Namespace) -> int:
             said = client.edit_plan(status.task_id, options.hash or status.plan_hash, plan)
             print(said, file=sys.stderr if options.json else sys.stdout)
             status = waiting_task(client, status.task_id)
-        answered = options.yes or options.no
-        preview = client.preview(status.task_id, status.plan_hash, _PREVIEW) if not answered else None
+        decided = options.yes or options.no
+        preview = client.preview(status.task_id, status.plan_hash, _PREVIEW) if not decided else None
         if not options.json:
             show(Console(), status, preview)
-        decided = options.yes or options.no
         if not decided and not options.json and sys.stdin.isatty():
             options.yes = input("approve? [y/N] ").strip().lower() in ("y", "yes")
             decided = True
         if not decided:
             if options.json:
-                print(
-                    json.dumps(
-                        {
-                            "success": False,
-                            "task_id": status.task_id,
-                            "understood": status.understood,
-                            "goal": [str(g) for g in status.goal],
-                            "plan": [str(a) for a in status.plan],
-                            "plan_words": list(status.plan_words),
-                            "plan_check": status.plan_check,
-                            "hash": status.plan_hash,
-                            "changes": list(status.plan_changes),
-                            "message": status.message,
-                            "preview": preview_json(preview),
-                        }
-                    )
-                )
+                told = status_json(status)
+                kept = ("task_id", "understood", "goal", "plan", "plan_words", "plan_check")
+                named = {"hash": status.plan_hash, "changes": told["plan_changes"], "message": status.message}
+                waiting = {"success": False, **{key: told[key] for key in kept}, **named}
+                print(json.dumps({**waiting, "preview": preview_json(preview)}))
             else:
                 print("not answered: there is no terminal to ask on; give --yes or --no", file=sys.stderr)
             return 1

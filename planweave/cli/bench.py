@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
 _LIBERO = ("suites", "view", "inits", "steps", "video")
 NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepares it
 
@@ -33,9 +34,7 @@ NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepare
 def add_shared_arguments(parser: argparse.ArgumentParser, tasks: str, repetitions: str, metavar: str = "ID") -> None:
     """Arguments that `python -m benchmarks` has, too. tasks, repetitions: help of --task and --repeat."""
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar=metavar, help=tasks
-    )
+    parser.add_argument("--task", "--tasks", dest="tasks", **_SEVERAL, metavar=metavar, help=tasks)
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help=f"{repetitions} (default: 1)")
     parser.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
@@ -72,18 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeatable (default: as for the nodes, config/planner.yaml and config/feedback.yaml)",
     )
     parser.add_argument(
-        "--method",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="M",
-        help="methods, e.g. tree_planner iterative:replan=global (default: all)",
+        "--method", **_SEVERAL, metavar="M", help="methods, e.g. tree_planner iterative:replan=global (default: all)"
     )
     parser.add_argument(
         "--model",
-        nargs="+",
-        action="extend",
-        default=[],
+        **_SEVERAL,
         metavar="NAME",
         help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
         "simulated:RATE[,correlation=RHO] (no model: follows a correct plan with errors at this rate; with probability "
@@ -93,9 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
     parser.add_argument("--resume", action="store_true", help="continue a run (default: the newest of the same kind)")
-    parser.add_argument(
-        "--table", nargs="+", action="extend", default=[], metavar="T", help="with paper: only these, e.g. 1 figure5"
-    )
+    parser.add_argument("--table", **_SEVERAL, metavar="T", help="with paper: only these, e.g. 1 figure5")
     parser.add_argument(
         "--records",
         default="",

@@ -142,7 +142,7 @@ def check_plugins() -> list[Finding]:
     from planweave.perception.detectors import DETECTORS
     from planweave.robots import ROBOTS, broken_robots
 
-    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS, ROBOTS, SKILLS)
+    registries = (METHODS, SUITES, DOMAINS, BODIES, DETECTORS, CLIENTS, ROBOTS, SKILLS)
     broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
     if problems := broken_robots():
         broken[ROBOTS.group] = [*broken.get(ROBOTS.group, []), *problems]
@@ -331,7 +331,7 @@ def methods_for(found: dict[str, Any] | None) -> dict[str, Verdict]:
 
 def _verdict(name: str, found: dict[str, Any]) -> Verdict:
     from planweave.methods import METHODS
-    from planweave.methods.options import options_of
+    from planweave.methods.running.options import options_of
 
     can, own = found["capabilities"], [row for row in found["questions"] if row["method"] == name]
     if can["only_steps"] and any(row["state"] == "right" for row in own):

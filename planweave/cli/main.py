@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except PlanweaveError as error:
         place = {"line": error.line, "column": error.column} if isinstance(error, PddlError) else {}
-        _report(options, type(error).__name__, f"error: {error}", {"code": error.code_name, **place})
+        _report(options, type(error).__name__, f"error: {error}", {"code": error.code, **place})
         return USAGE_ERROR if isinstance(error, (ConfigError, UnknownNameError)) else FAILURE
 
 

@@ -25,10 +25,10 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
-from planweave.methods.interpret import Said
-from planweave.methods.known_readers import record_reader
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.interpret import Said
+from planweave.methods.language.known_readers import record_reader
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.settings import PlannerSettings
 
 SECONDS = 30.0  # of one question, where planner_node's file has no timeout
 TOTAL_SECONDS = 240.0  # after which no further question is asked

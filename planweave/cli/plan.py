@@ -51,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
     except NoPlanError as error:
         if not options.json:
             raise
-        found |= {"error": "NoPlanError", "message": str(error), "proved": error.proved}
+        found |= {"error": "NoPlanError", "code": error.code, "message": str(error), "proved": error.proved}
     else:
         cost = cost_of(problem.domain, problem.world, plan)
         found |= {"success": True, "plan": list(map(written, plan)), "steps": len(plan), "cost": cost}

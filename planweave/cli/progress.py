@@ -92,12 +92,13 @@ def _some(literals: Sequence[Literal]) -> str:
     return " and ".join(map(str, literals[:MAX_LITERALS])) + (f" and {left_out} more" if left_out > 0 else "")
 
 
-def silence_text(heard: float) -> str:
-    """Message that the camera has stopped publishing, and for how long.
+def no_detections_text(heard: float) -> str:
+    """Message that detections have stopped, and for how long.
 
-    heard: time of its last message, s of system time.
+    heard: time of the last ones, s of system time.
     """
-    return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so the world state may be outdated"
+    since = max(0.0, time.time() - heard)
+    return f"no detections for {since:.0f} s (camera, perception_node), so the world state may be outdated"
 
 
 class Progress:
@@ -109,7 +110,7 @@ class Progress:
         self._rows: tuple[TreeRow, ...] = ()
         self._said: set[str] = set()
         self._last = ""
-        self._heard: float | None = None  # when the camera was heard last (system time), where it is silent
+        self._heard: float | None = None  # time of the last detections (system time), where they have stopped
         self._lock = threading.Lock()
         self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
 
@@ -143,14 +144,14 @@ class Progress:
             else:
                 self._lines(status)
 
-    def silence(self, silent: bool, heard: float) -> None:
-        """Display whether the body's camera is silent. heard: time of its last message, s of system time."""
+    def sight(self, silent: bool, heard: float) -> None:
+        """Display whether the body gets no detections. heard: time of the last ones, s of system time."""
         with self._lock:
             was_silent, self._heard = self._heard is not None, heard if silent else None
             if self._live and self._status:
                 self._live.update(self._view())
             elif silent != was_silent:
-                text = silence_text(heard) if silent else "camera: heard again"
+                text = no_detections_text(heard) if silent else "detections come again"
                 self._console.print(f"  {text}", highlight=False, markup=False)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
@@ -195,7 +196,7 @@ class Progress:
             ("step", f"{status.steps}: {status.action}" if status.action else ""),
             ("corrected", f"{status.corrections} times" if status.corrections else ""),
             ("model", usage_text(status.usage)),
-            ("sight", silence_text(self._heard) if self._heard is not None else ""),
+            ("sight", no_detections_text(self._heard) if self._heard is not None else ""),
             ("note", status.message),
         ]
         for name, value in rows:
@@ -216,6 +217,8 @@ def summary(console: Console, status: TaskStatus, message: str = "") -> None:
     console.print(line)
     for detail in details(status):
         console.print(Text(f"  {detail}"))
+    if status.code:
+        console.print(Text(f"  code   {status.code}"))
 
 
 def details(status: TaskStatus) -> list[str]:

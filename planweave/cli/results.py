@@ -34,45 +34,10 @@ def read_goal(texts: list[str]) -> tuple[Literal, ...]:
 
 def status_json(status: TaskStatus) -> dict[str, Any]:
     """A status as plain JSON values; literals and actions as texts."""
-    values = {
-        name: getattr(status, name)
-        for name in (
-            "task_id",
-            "sentence",
-            "method",
-            "phase",
-            "goal_source",
-            "understood",
-            "answer",
-            "dry_run",
-            "steps",
-            "executed",
-            "corrections",
-            "questions",
-            "fallback",
-            "message",
-            "code",
-        )
-    }
-    return {
-        **values,
-        "state": status.state.name.lower(),
-        "question": question_json(status.question) if status.question else None,
-        "goal": [str(literal) for literal in status.goal],
-        "before": [[str(literal) for literal in step] for step in status.before],
-        "reached": status.reached,
-        "keep": [str(literal) for literal in status.keep],
-        "unmet": [str(literal) for literal in status.unmet],
-        "plan": [str(action) for action in status.plan],
-        "plan_words": list(status.plan_words),
-        "plan_check": status.plan_check,
-        "plan_hash": status.plan_hash,
-        "plan_changes": list(status.plan_changes),
-        "approved_by": status.approved_by,
-        "action": str(status.action) if status.action else None,
-        "elapsed": round(status.elapsed, 3),
-        "usage": asdict(status.usage),
-    }
+    values = status.plain()
+    del values["pushed"]
+    question = question_json(status.question) if status.question else None
+    return {**values, "state": status.state.name.lower(), "question": question, "elapsed": round(status.elapsed, 3)}
 
 
 def preview_json(preview: PlanPreview | None) -> dict[str, Any] | None:

@@ -131,7 +131,7 @@ def main(options: argparse.Namespace) -> int:
             dry_run=options.dry,
             on_status=status,
             on_tree=progress.tree,
-            on_silence=progress.silence,
+            on_sight=progress.sight,
             watch=watch,
         )
         result = questions.told(ended)
@@ -275,12 +275,9 @@ def started(
         logs = log_folder(name)
         if any(node.name == "feedback_node" for node in system.nodes):  # one that is started again knows its tasks
             overrides.setdefault("feedback_node", {}).setdefault("tasks_file", str(logs / "tasks.sqlite"))
+        say = partial(console.print, highlight=False, markup=False)
         with RunningSystem(system, logs, overrides) as running:
-            console.print(
-                f"starting {name} ({system.description}) in ROS domain {domain()}; logs: {logs}",
-                highlight=False,
-                markup=False,
-            )
+            say(f"starting {name} ({system.description}) in ROS domain {domain()}; logs: {logs}")
             with console.status("waiting for the nodes") as waiting:
                 ready: list[str] = []
 
@@ -288,7 +285,7 @@ def started(
                     ready.append(node)
                     waiting.update(f"ready: {', '.join(ready)}")
 
-                running.wait_ready(client, timeout, one_more, partial(console.print, highlight=False, markup=False))
+                running.wait_ready(client, timeout, one_more, say)
             yield client, running
 
 

@@ -1,4 +1,4 @@
-"""Tasks of the running system, the rules in force, and whether its camera is silent; or one task with its record.
+"""Tasks of the running system, the rules in force, and whether detections come; or one task with its record.
 
 examples:
   planweave status                 # the newest 20; --all for all available ones
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from planweave.cli.answer import question_lines
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 WIDE = 2500  # columns of what is no terminal
 MAX_LITERALS = 6
 NEWEST = 20
-STYLES = {
-    TaskState.SUCCEEDED: "green",
-    TaskState.FAILED: "red",
-    TaskState.CANCELED: "yellow",
-    TaskState.RUNNING: "bold cyan",
-    TaskState.AWAITING_APPROVAL: "bold magenta",
-    TaskState.PAUSED: "bold yellow",
-    TaskState.AWAITING_ANSWER: "bold magenta",
-    TaskState.ANSWERED: "cyan",
-    TaskState.PLANNED: "cyan",
-    TaskState.NOT_CONFIRMED: "yellow",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +35,7 @@ def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     from rich.console import Console
 
-    from planweave.cli.progress import done_lines, silence_text, summary
+    from planweave.cli.progress import done_lines, no_detections_text, summary
     from planweave.cli.results import status_json
     from planweave_ros.client import Client
 
@@ -90,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
     if world is None:
         console.print("[yellow]no body reports a world")
     elif world.silent:
-        console.print(silence_text(world.heard), style="bold red", highlight=False)
+        console.print(no_detections_text(world.heard), style="bold red", highlight=False)
     for rule in rules:
         console.print(f"rule in force: {rule}", highlight=False, markup=False)
     if total > len(tasks):
@@ -115,6 +103,8 @@ def _table(tasks: Sequence[TaskStatus]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from planweave.cli.progress import WORD_STYLES
+
     table = Table(box=None)
     for name, whole in (
         ("task", True),
@@ -132,9 +122,10 @@ def _table(tasks: Sequence[TaskStatus]) -> Table:
             justify="right" if name in ("steps", "tokens", "seconds") else "left",
         )
     for task in tasks:
+        style = WORD_STYLES[task.state].removeprefix("bold " if task.state.ended else "")
         table.add_row(
             task.task_id,
-            Text(task.state.name.lower(), STYLES.get(task.state, "dim")),
+            Text(task.state.name.lower(), style),
             Text(task.sentence or " and ".join(map(str, task.goal[:MAX_LITERALS]))),
             task.method,
             str(task.steps),

@@ -20,6 +20,7 @@ import argparse
 import contextlib
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
@@ -73,25 +74,22 @@ def main(options: argparse.Namespace) -> int:
 
     check_record(options.record)
     console = Console(soft_wrap=not sys.stdout.isatty())
+    say = partial(console.print, highlight=False, markup=False)
     values, page, named = _values(options), not options.no_web, is_named()
     system = started(options.system, values, console, options.timeout, options.params, page, lasting=True)
     with system as (client, running), recorded(options.record):
         if page:
-            console.print(f"page: {client.parameter(PAGE, 'address')}", highlight=False, markup=False)
+            say(f"page: {client.parameter(PAGE, 'address')}")
         if domain() and not named:
-            console.print(
-                f"for rviz2 and ros2 in another shell: export ROS_DOMAIN_ID={domain()}", highlight=False, markup=False
-            )
+            say(f"for rviz2 and ros2 in another shell: export ROS_DOMAIN_ID={domain()}")
         example = _example(client.world(EXAMPLE_WAIT))
-        console.print(
-            f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False
-        )
+        say(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)')
         try:
             while True:
-                running.revive(lambda line: console.print(line, highlight=False, markup=False))
+                running.revive(say)
                 time.sleep(0.1)
         except KeyboardInterrupt:
-            console.print("ending", highlight=False)
+            say("ending")
     return 0
 
 

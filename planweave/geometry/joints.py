@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 
-def turn(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rotation (3, 3) about a unit axis (Rodrigues)."""
+def turn(axis: np.ndarray, angle: float | np.ndarray) -> np.ndarray:
+    """Rotation (3, 3) about a unit axis (Rodrigues); (n, 3, 3) of angles (n, 1, 1)."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * (cross @ cross))
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross))
+
+
+def frame(rotation: np.ndarray, point: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The pose (4, 4) of axes (3, 3) at a point (3,)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = rotation, point
+    return pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +45,8 @@ class SeenJoint:
     value grows; anchor: a point on a hinge's axis, or on a drawer's front; value, most: now and at its end, m or rad.
 
     panel, handle: of the part as it is now; handle None where it is not seen. box: floor and then sides of an open
-    drawer, as far as it is out. visible: seen in the newest look, else remembered.
+    drawer, as far as it is out; room: what is free behind an open door, which does not move, along the axes of the
+    furniture; None where nobody has seen its floor. visible: seen in the newest look, else remembered.
     """
 
     name: str
@@ -51,6 +59,7 @@ class SeenJoint:
     handle: OrientedBox | None
     visible: bool = True
     box: tuple[OrientedBox, ...] = ()
+    room: OrientedBox | None = None
 
     @property
     def boxes(self) -> tuple[OrientedBox, ...]:
@@ -77,9 +86,15 @@ class SeenFixture:
 
     def shifted(self, by: np.ndarray) -> SeenFixture:
         """The same in a frame whose origin lies elsewhere: by (3,) m is added to all places."""
-        way = np.eye(4)
-        way[:3, 3] = by
-        joints = tuple(replace(joint.moved(way), anchor=joint.anchor + by) for joint in self.joints)
+        way = frame(np.eye(3), by)
+        joints = tuple(
+            replace(
+                joint.moved(way),
+                anchor=joint.anchor + by,
+                room=None if joint.room is None else joint.room.moved(way),
+            )
+            for joint in self.joints
+        )
         return replace(self, bodies=tuple(body.moved(way) for body in self.bodies), joints=joints)
 
     @property

@@ -91,7 +91,6 @@ class UprightSolid(Upright):
 
     @property
     def is_round(self) -> bool:
-        """Whether its outline seen from above is a circle."""
         return self.round
 
 

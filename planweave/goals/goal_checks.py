@@ -43,7 +43,7 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
             and Literal(str(notes.get("room_for_one", "")), one.args[1:]) in world.facts
         ):
             raise _contradiction(domain, one, two, f"{one.args[1]} has room for one")
-    for group in notes.get("never_together", ()):
+    for group in domain.never_together:
         for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
             if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
                 raise _contradiction(domain, found[0], found[1])

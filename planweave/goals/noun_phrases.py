@@ -185,7 +185,8 @@ class NounPhrases(Descriptions):
             could = f"{phrase.text!r} could mean {', '.join(map(spoken, called))} only, or all that are such"
             raise self.unclear(f"{could}; name them", phrase, [called, found])
         place = self.world.by_name[found[0]].type == "location" and noun != found[0] and len(found) == 1
-        if place and self.features[found[0]] & {*english()["which_side"]} - {*words}:
+        sides = [of for of in english()["which_side"].values() if self.features[found[0]].intersection(of)]
+        if place and not all({*of} & {*words} for of in sides):
             could = f"{phrase.text!r}: known of that kind is only the {spoken(found[0])}; say so if it is meant"
             raise self.unclear(could, phrase, [[n] for n in found if not why(n)])
 

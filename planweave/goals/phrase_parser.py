@@ -9,7 +9,7 @@ from typing import Any
 from planweave.core.base.errors import PlanweaveError
 from planweave.goals.lexicon import Lexicon
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
-from planweave.goals.sentence_words import Words, longest, phrases
+from planweave.goals.sentence_words import Words, english_phrases, longest
 
 MOST_STEPS = 3000  # noun phrases that are looked for
 Found = list[tuple[Any, int]]
@@ -30,7 +30,7 @@ class PhraseParser:
     def __init__(self, words: Words, lexicon: Lexicon, nouns: dict[str, bool], heads: frozenset[str]) -> None:
         english = lexicon.english
         self._words, self._lexicon, self._nouns, self._heads = words, lexicon, nouns, heads
-        self._en = {key: phrases(value) for key, value in english.items() if isinstance(value, list)}
+        self._en = english_phrases()
         self._numbers = {tuple(k.split()): v for k, v in english["numbers"].items()}
         self._sides = {tuple(k.split()): v for k, v in english["sides"].items() if v not in heads}
         # Before a noun, "left" and "middle" choose where they are no part of a name, as in "the left tray".

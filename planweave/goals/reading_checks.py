@@ -134,6 +134,7 @@ class _Coverage:
         also |= {"politeness": True, "left out": not {*_LEFT_OUT}.isdisjoint(self._words)}
         offered = [g for _, of in self._written.any_of for g in of]  # those that were not taken, too
         objects = {*self._objects, *(a for g in offered for a in g.args)}
+        objects |= {f.args[1] for f in self._world.by_predicate.get(self._lexicon.parts, ()) if f.args[0] in objects}
         predicates = self._predicates | {g.predicate for g in offered}
         for said, meant in self._written.words:
             named = meant.split("(")[0].removeprefix("not ").strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 from planweave.core.base.errors import GoalError, PlanweaveError, UnknownNameError
 from planweave.core.checks.validation import achievers
@@ -43,8 +43,8 @@ _GRAMMAR["stays"] = phrases(
 )
 _GRAMMAR["may"] |= {()}
 _WORDS = {w for rows in _GRAMMAR.values() for phrase in rows for w in phrase}
-_SIDES = {*english()["which_side"], "middle", "rear"}
-_SPOTS = ("side", "middle", "edge", "spot", "corner", "location")  # on a table
+_SIDES = {"middle", *chain(*english()["which_side"].values())}
+_SPOTS = (*english()["spots"], "location")  # on a table
 _TOPS = ("table", "counter", "floor")
 _ROOMS = ("kitchen", "bedroom", "bathroom", "livingroom", "room", "office", "hall")
 _NO_CLAUSE = Clause(ClauseKind.WISH, "")
@@ -237,7 +237,7 @@ class _Reader:
             once = self._goals.get("once", ()) if each.predicate in self._goals.get("once", ()) else ()
             yield from (replace(each, predicate=name) for name in once)
             return
-        for pair in self._goals.get("never_together", ()):
+        for pair in self._domain.never_together:
             if len(pair) == 2 and each.predicate in pair:
                 other = self._domain.predicates.get(next(name for name in pair if name != each.predicate))
                 if other is not None and len(other.parameters) == len(each.things):

@@ -76,7 +76,7 @@ def answer(domain: Domain, world: World, words: Words, clarifications: Sequence[
         except NotCoveredError:
             continue
         if said:
-            silent = "no camera image comes now; as last seen: " if world.silent else ""
+            silent = "no detections come now; as last seen: " if world.silent else ""
             return silent + said[0].upper() + said[1:]
     raise GoalError(
         'that is a question, and nothing is done for it; answered are questions such as "what do you see?", '

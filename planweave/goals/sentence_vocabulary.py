@@ -12,10 +12,21 @@ from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import lexicon
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.sentence_tree import NounPhrase
-from planweave.goals.sentence_words import Mended, Words, longest, mended, phrases
+from planweave.goals.sentence_words import Mended, Words, english_phrases, longest, mended
+from planweave.goals.word_descriptions import Descriptions
 
 _ON_WHOLE = ("on", "from", "off")
-_PARTS = ("side", "middle", "edge", "spot")  # of a table
+
+
+_NEWEST: dict[str, Descriptions] = {}  # by domain, of the world that was asked for last
+
+
+def _described(domain: Domain, world: World) -> Descriptions:
+    """The words of a world, found once for the many sentences that are tried in it."""
+    newest = _NEWEST.get(domain.name)
+    if newest is None or newest.domain is not domain or newest.world is not world:
+        newest = _NEWEST[domain.name] = Descriptions(domain, world, lexicon(domain))
+    return newest
 
 
 class SentenceVocabulary:
@@ -25,9 +36,10 @@ class SentenceVocabulary:
         """clarifications: what a person said that phrases mean."""
         self.domain, self.world, self.lexicon = domain, world, lexicon(domain)
         self._clarified = {(c.at, c.text): c.meant for c in clarifications}
-        self._names = NounPhrases(domain, world, self.lexicon)
+        self._described = _described(domain, world)
         given = [word for at, name in self._clarified if at < 0 for word in name.split()]
-        self._names.words.update({word: False for word in given if word not in self._names.words})
+        #: Words of descriptions, and whether they are plurals.
+        self.nouns = dict.fromkeys(given, False) | self._described.words
         # Names that end in a letter or number of their own: "location a", "red cube 2".
         self._joined = {
             tuple(spoken(n).lower().split()): n for n in world.by_name if "_" in n and len(n.rsplit("_", 1)[-1]) <= 3
@@ -37,20 +49,16 @@ class SentenceVocabulary:
 
     def english(self, key: str) -> frozenset[Words]:
         """Phrases of english.yaml."""
-        return phrases(self.lexicon.english[key])
+        return english_phrases()[key]
 
     def names(self) -> NounPhrases:
         """A resolver without context; results about words are shared."""
         fresh = NounPhrases(self.domain, self.world, self.lexicon)
-        for key in ("features", "heads", "known_nouns", "words", "all_features"):
-            fresh.__dict__[key] = getattr(self._names, key)
+        for key in ("features", "heads", "known_nouns", "all_features"):
+            fresh.__dict__[key] = getattr(self._described, key)
+        fresh.__dict__["words"] = self.nouns
         fresh.clarified = self._clarified
         return fresh
-
-    @property
-    def nouns(self) -> dict[str, bool]:
-        """Words of descriptions, and whether they are plurals."""
-        return self._names.words
 
     def mended(self, words: Words) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
         """Words with names joined and typing errors corrected; see sentence_words.mended."""
@@ -80,7 +88,7 @@ class SentenceVocabulary:
         for at in range(len(words) - 3, -1, -1):
             one, joint, two, noun = words[at : at + 4] if at + 4 <= len(words) else ("",) * 4
             colourful = joint == "and" and one in colours and two in colours and self.nouns.get(noun) is False
-            if colourful and any({one, two, noun} <= features for features in self._names.features.values()):
+            if colourful and any({one, two, noun} <= features for features in self._described.features.values()):
                 del found[at + 1]
         return tuple(found)
 
@@ -89,7 +97,7 @@ class SentenceVocabulary:
         at = 0
         whole = {tuple(p.split()) for p in (self.domain.extra.get("goals") or {}).get("whole", ())}
         while at < len(words):
-            if at and words[at - 1] in _PARTS and (length := longest(words, at, whole)):
+            if at and words[at - 1] in self.lexicon.english["spots"] and (length := longest(words, at, whole)):
                 at += length  # "the left side of the table" is the left side
                 continue
             if length := self._on_whole(words, at, whole):
@@ -105,7 +113,7 @@ class SentenceVocabulary:
         """Length of "on the table" where that is no object here; not of "on the table center"."""
         length = longest(words, at + 1, {w[1:] for w in whole}) if words[at] in _ON_WHOLE else 0
         end = at + 1 + length
-        if not length or any(words[end - 1] in heads for heads in self._names.heads.values()):
+        if not length or any(words[end - 1] in heads for heads in self._described.heads.values()):
             return 0
         return 0 if {*words[end : end + 1]} & {*self.nouns} else 1 + length
 
@@ -114,7 +122,7 @@ class SentenceVocabulary:
         nouns = self.nouns
         if unknown:
             nouns = {**nouns, **{w: w.endswith("s") and not w.endswith("ss") for w in unknown}}
-        return Parser(words, self.lexicon, nouns, self._names.known_nouns)
+        return Parser(words, self.lexicon, nouns, self._described.known_nouns)
 
     def phrase(self, text: str) -> NounPhrase:
         """Parse a noun phrase of a domain's file, "the microwave"; raises GoalError."""

@@ -80,8 +80,8 @@ def without_politeness(words: Words) -> Words:
     kept: list[str] = []
     index = 0
     while index < len(words):
-        length = longest(words, index, _phrases("nothing_said"))
-        ending = longest(words, index, _phrases("at_ends"))
+        length = longest(words, index, english_phrases()["nothing_said"])
+        ending = longest(words, index, english_phrases()["at_ends"])
         if ending and not _begins(kept) and not _ends(words, index + ending):
             ending = 0
         if ending and words[index] in ("would", "will", "could", "can") and not _ends(words, index + ending):
@@ -90,17 +90,17 @@ def without_politeness(words: Words) -> Words:
             index += max(length, ending)
             continue
         at_start = not kept or kept[-1] in (".",)
-        doing = longest(words, index, _phrases("at_first_doing")) if at_start else 0
+        doing = longest(words, index, english_phrases()["at_first_doing"]) if at_start else 0
         if doing and (verb := _verb_of(words[index + doing : index + doing + 1])):
             kept.append(verb)
             index += doing + 1
             continue
-        wanted = longest(words, index, _phrases("wanted")) if at_start else 0
+        wanted = longest(words, index, english_phrases()["wanted"]) if at_start else 0
         if wanted:
             kept += english()["wanted"][" ".join(words[index : index + wanted])].split()
             index += wanted
             continue
-        length = longest(words, index, _phrases("at_first")) if at_start else 0
+        length = longest(words, index, english_phrases()["at_first"]) if at_start else 0
         if length and not (_asks_ability(words, index, length)):
             index += length
             continue
@@ -139,7 +139,7 @@ def _begins(before: Sequence[str]) -> bool:
 def _ends(words: Words, index: int) -> bool:
     """Whether a clause ends before a word, or only fillers follow."""
     while index < len(words):
-        length = longest(words, index, _phrases("nothing_said") | _phrases("at_ends"))
+        length = longest(words, index, english_phrases()["nothing_said"] | english_phrases()["at_ends"])
         if not length:
             return words[index] in (".", ",", "and", "then", "but")
         index += length
@@ -156,9 +156,10 @@ def _asks_ability(words: Words, index: int, length: int) -> bool:
     )
 
 
-@lru_cache(maxsize=64)
-def _phrases(key: str) -> frozenset[Words]:
-    return phrases(english()[key])
+@lru_cache(maxsize=1)
+def english_phrases() -> Mapping[str, frozenset[Words]]:
+    """The phrases of english.yaml, of tables what they explain."""
+    return {key: phrases(of) for key, of in english().items()}
 
 
 def phrases(of: Iterable[str]) -> frozenset[Words]:

@@ -84,11 +84,11 @@ def _with_verbs(domain: Domain, world: World, lexicon: Lexicon, words: Words, th
         predicate = domain.predicates.get(head.strip())
         if predicate is None or rest.strip() not in ("{x})", "{x}") or (name, head) in told:
             continue
+        told.add((name, head))  # in other words it would be the same
         literal = Literal(head.strip(), (name,))
         if len(predicate.parameters) != 1 or not domain.is_a(world.by_name[name].type, predicate.parameters[0].types):
             continue
         if not misfit(domain, world, literal) and not world.holds(literal):
-            told.add((name, head))
             yield " ".join(f"the {_said(world, name)}" if part == "{x}" else part for part in pattern.parts)
 
 

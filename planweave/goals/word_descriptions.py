@@ -39,6 +39,8 @@ class Descriptions:
         here = {h for heads in self.heads.values() for h in heads}
         classes = {*self.domain.classes, *self.domain.categories, *self.lexicon.nouns}
         classes |= {c for of in self.domain.categories.values() for c in of}
+        if "location" in self.domain.types:  # whether or not a place has one; "in the middle" may say which of three
+            classes |= {*english()["spots"]} - {*english()["superlatives"]}
         return frozenset({c for c in here | {c.rsplit("_", 1)[-1] for c in classes} if c.replace("_", "").isalnum()})
 
     @cached_property
@@ -87,6 +89,7 @@ class Descriptions:
         told |= {p for p in name.split("_") if p.isdigit()}
         for key, value in thing.attributes.items():
             told |= {*str(value).lower().replace("_", " ").split()} if key not in UNSAID else set()
+        told |= _other_sides(thing)
         rest = [w for w in words if w not in told]
         return not rest or "_".join(rest) in self._rooms(thing)
 
@@ -119,9 +122,17 @@ class Descriptions:
         return pure or found
 
     def _features(self, thing: WorldObject) -> set[str]:
-        return features_of(self.domain, thing) | {w for room in self._rooms(thing) for w in room.split("_") if w}
+        rooms = {w for room in self._rooms(thing) for w in room.split("_") if w}
+        return features_of(self.domain, thing) | rooms | _other_sides(thing)
 
     def _rooms(self, thing: WorldObject) -> list[str]:
         """Classes of the rooms that a thing is in."""
         inside = (f.args[1] for f in self.world.by_predicate.get("in_room", ()) if f.args[0] == thing.name)
         return [self.world.by_name[n].class_name for n in inside if n in self.world.by_name]
+
+
+def _other_sides(thing: WorldObject) -> set[str]:
+    """Other words for the side or level that a name says: a far edge is the back one, a top drawer the upper one."""
+    groups = english()["which_side" if thing.type == "location" else "which_level"].values()
+    said = {*thing.name.split("_")[:-1]}
+    return {word for of in groups if said.intersection(of) for word in of}

@@ -11,7 +11,7 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
-from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
@@ -39,7 +39,7 @@ _SETTINGS = SkillSettings(
     observe=(),
     left=-1.0,
     pushes=0,
-    retries=read_policies(
+    retries=read_retries(
         ("NO_GRASP 2 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 look_again", "COLLISION 1 look_again")
     ),
 )
@@ -69,18 +69,17 @@ class LiberoBody(ArmBody):
         ground = self._view.ground
         scene = PlanningScene(table_height=ground, robot=robot, pools=_POOLS[view])
         self._kinematics = Kinematics(scene.model, robot)
-        self._known: LookedWorld | None = None
+        safety = Safety(self._kinematics, JointLimits.of(robot), *_WORKSPACE)
         world = LookedWorld(
             self._observe,
             lambda: arm.state().positions,
+            domain,
             self._kinematics,
-            robot.gripper,
+            safety,
             self._view.places,
             ground,
         )
-        self._known = world
         planner = MotionPlanner(scene, self._kinematics)
-        safety = Safety(self._kinematics, JointLimits.of(robot), *_WORKSPACE)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)
         settings = replace(_SETTINGS, domain=domain)
         super().__init__(domain, world, arm, Skills(arm, scene, reaching, safety, world, settings))
@@ -119,15 +118,13 @@ class LiberoBody(ArmBody):
     def _see(self) -> None:
         self.world.wait_for_detections(-math.inf, 0.0)
 
-    def _observe(self) -> Observation:
+    def _observe(self, world: LookedWorld) -> Observation:
         """What is seen now."""
-        held = self._known.held if self._known is not None else None
-        put = {t.name: t for t in self._known.things() if not t.visible} if self._known is not None else {}
-        tcp_to_base = self._kinematics.forward(self.arm.state().positions)
-        found, still = self._view.observe(held, tcp_to_base, put)
-        if self._known is not None and held is not None:
+        held, put = world.held, {t.name: t for t in world.things() if not t.visible}
+        found, still = self._view.observe(held, self._kinematics.forward(self.arm.state().positions), put)
+        if held is not None:
             if still is None:
-                self._known.released(None)
+                world.released(None)
             else:
-                self._known.grasped(still)
+                world.grasped(still)
         return found

@@ -6,7 +6,6 @@ the simulator's state but the robot's own joints. The frame is that of `planweav
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -16,8 +15,7 @@ import numpy as np
 from planweave.core.symbolic.domain import Domain
 from planweave.libero.arm import ROBOT
 from planweave.libero.client import LiberoSimulator, Picture
-from planweave.libero.seen_furniture import SeenFurniture
-from planweave.libero.seen_world import TURNED, Seen, seen_world
+from planweave.libero.seen_world import TURNED, Seen
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.robot_filter import RobotState, robot_mask
@@ -58,7 +56,19 @@ class CameraView:
 
         robot: its `joints` (rad), `gripper` (m, two fingers) and `base` (m; turned as LIBERO's frame).
         """
-        return see(self._domain, self.pictures(), sentence, robot, self._namer, stamp)
+        base = np.asarray(robot["base"], float)[:3]
+        views = self.views(robot)
+        segmentation = cut(views, base)
+        shown = list(shown_segments(segmentation.segments))
+        marked = [marked_segment(segment, views) for segment, _ in shown]
+        answers = self._namer.names([view.rgb for view in views], marked, sentence, CHANGING)
+        things = resting(named_things(segmentation, shown, answers), segmentation.ground)
+        seen = Seen(self._domain, things, segmentation.ground, base, stamp)
+        for _ in range(2):  # once is by chance
+            seen.furniture.look(views, things)
+        seen.find_compartments()
+        seen.settle()
+        return seen
 
     def states(self, views: Sequence[DepthView], things: Sequence[SeenThing], sentence: str) -> list[str]:
         """What the namer says now of the states of things, "" where it says nothing; raises ModelError."""
@@ -67,42 +77,13 @@ class CameraView:
 
     def views(self, robot: Mapping[str, Sequence[float]]) -> list[DepthView]:
         """Pictures of now with their depth, without names."""
-        return [depth_view(picture, robot) for picture in self.pictures()]
-
-    def pictures(self) -> list[Picture]:
-        """Of all cameras, taken now."""
-        return [self._simulator.capture(camera, WIDTH, HEIGHT) for camera in self._cameras]
-
-
-def see(
-    domain: Domain,
-    pictures: Sequence[Picture],
-    sentence: str,
-    robot: Mapping[str, Sequence[float]],
-    namer: Namer,
-    stamp: float = 0.0,
-) -> Seen:
-    """The scene in pictures that were taken at one time; see CameraView.look."""
-    base = np.asarray(robot["base"], float)[:3]
-    views = [depth_view(picture, robot) for picture in pictures]
-    segmentation = cut(views, base)
-    shown = list(shown_segments(segmentation.segments))
-    marked = [marked_segment(segment, views) for segment, _ in shown]
-    answers = namer.names([view.rgb for view in views], marked, sentence, CHANGING)
-    things = resting(named_things(segmentation, shown, answers), segmentation.ground)
-    furniture = SeenFurniture(domain, base, segmentation.ground)
-    for _ in range(2):  # once is by chance
-        furniture.look(views, things)
-    furniture.find_contents(things)
-    world = seen_world(domain, things, stamp, furniture=furniture)
-    return Seen(world, things, segmentation.ground, base, furniture)
+        return [depth_view(self._simulator.capture(camera, WIDTH, HEIGHT), robot) for camera in self._cameras]
 
 
 def depth_view(picture: Picture, robot: Mapping[str, Sequence[float]]) -> DepthView:
     """A picture in the person's frame, without the robot's pixels."""
     height, width = picture.depth.shape
-    focal = height / 2 / math.tan(math.radians(picture.fovy) / 2)
-    intrinsics = Intrinsics(focal, focal, (width - 1) / 2, (height - 1) / 2, width, height)
+    intrinsics = Intrinsics.of_view(picture.fovy, width, height)
     turn = picture.rotation @ np.diag([1.0, -1.0, -1.0])  # optical: y down, z along the view
     in_base = Pose(turn, picture.position - np.asarray(robot["base"], float)[:3])
     state = RobotState(tuple(robot["joints"]), sum(map(abs, robot["gripper"])), 0.0, load_robot(ROBOT))

@@ -10,37 +10,30 @@ import numpy as np
 from planweave.bodies.arm.scene_object import Region, Thing, room
 from planweave.bodies.arm.shape_places import pockets_of
 from planweave.core.symbolic.world import Known, Literal, WorldObject
-from planweave.libero.seen_world import TURNED
+from planweave.perception.geometry import Pose
 
 _ASIDE = 0.25  # share of the caddy's width from its middle on which a compartment is at its left or right
 
 
 @dataclass(frozen=True)
 class Compartment:
-    """side: left, right, front or back, as a person who faces the robot calls it; region: in the robot's base frame."""
+    """room: as an object around the arm, in the robot's base frame; of: the caddy; side: left, right, front or back, as
+    a person who faces the robot calls it.
+    """
 
-    name: str
+    room: Thing
     of: str
     side: str
-    region: Region
 
-    def room(self) -> Thing:
-        """As an object around the arm."""
-        return room(self.name, "part", "compartment", self.region)
-
-    def in_world(self, base: np.ndarray, stamp: float) -> WorldObject:
-        """As an object of the world, whose frame is the person's. base: place of the robot's base, m."""
-        x, y, z = (TURNED @ (np.array(self.region.centre) + base)).tolist()
-        of = self.name, "part", "compartment", {"side": self.side}
-        return WorldObject(*of, (x, y, z), None, self.region.size, Known.SEEN, stamp)
+    def in_world(self, from_base: Pose, stamp: float) -> WorldObject:
+        """As an object of the world, to whose frame `from_base` brings."""
+        x, y, z = from_base.apply(np.array(self.room.position)).tolist()
+        of = self.room.name, "part", "compartment", {"side": self.side}
+        return WorldObject(*of, (x, y, z), None, self.room.size, Known.SEEN, stamp)
 
     def facts(self) -> set[Literal]:
         """What is always so of it."""
-        return {Literal("part_of", (self.name, self.of)), Literal("holds_things", (self.name,))}
-
-    def covers(self, x: float, y: float, margin: float) -> bool:
-        """Whether a place in the base frame is in it, and so far from its walls, m."""
-        return all(abs(v - c) < s / 2 - margin for v, c, s in zip((x, y), self.region.centre, self.region.size))
+        return {Literal("part_of", (self.room.name, self.of)), Literal("holds_things", (self.room.name,))}
 
 
 def compartments_of(thing: Thing) -> Iterator[Compartment]:
@@ -53,4 +46,5 @@ def compartments_of(thing: Thing) -> Iterator[Compartment]:
         found.setdefault(side, []).append(region)
     for side, regions in found.items():
         if len(regions) == 1 and len(found) > 1:
-            yield Compartment(f"{thing.name}_{side}_compartment", thing.name, side, regions[0])
+            name = f"{thing.name}_{side}_compartment"
+            yield Compartment(room(name, "part", "compartment", regions[0]), thing.name, side)

@@ -15,6 +15,7 @@ from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.solids import Part, solid_of_geoms
 from planweave.libero.client import LiberoTask
 from planweave.libero.truth import Names
+from planweave.perception.geometry import rotation_from_quaternion
 
 Array = NDArray[np.float64]
 
@@ -44,17 +45,12 @@ class Geometry:
         """state: by default the one in which the task was loaded."""
         self._found = task.geometry
         self._state = task.state if state is None else state
-        self.base_to_world = pose(self._state["base"])
-        self._world_to_base = np.asarray(np.linalg.inv(self.base_to_world), dtype=np.float64)
+        self._world_to_base = np.asarray(np.linalg.inv(pose(self._state["base"])), dtype=np.float64)
 
     def to_base(self, in_world: Array) -> Array:
         """A 4x4 pose in LIBERO's world as one in the robot's base frame."""
         found: Array = self._world_to_base @ in_world
         return found
-
-    def body(self, name: str) -> Array:
-        """Pose of a body."""
-        return self.to_base(pose(self._state["bodies"][name]))
 
     def geoms(self) -> list[Geom]:
         """All collision geometry but the robot's."""
@@ -64,7 +60,7 @@ class Geometry:
             body, mesh = row["body"], row.get("mesh")
             points = np.array(self._found["meshes"][mesh]) if mesh else None
             thing = self._found["bodies"][body]["thing"]
-            at = self.body(body) @ pose([*row["pos"], *row["quat"]])
+            at = self.to_base(pose(self._state["bodies"][body])) @ pose([*row["pos"], *row["quat"]])
             found.append(Geom(thing, body, self._joint(joints, body), row["kind"], tuple(row["size"]), at, points))
         return found
 
@@ -123,11 +119,7 @@ def _parts(geoms: Iterable[Geom]) -> tuple[Part, ...]:
 def pose(row: Sequence[float]) -> Array:
     """The 4x4 matrix of a position (x, y, z, m) and a quaternion (w, x, y, z)."""
     found = np.eye(4)
-    w, x, y, z = np.array(row[3:]) / np.linalg.norm(row[3:])  # they come rounded
-    found[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
+    w, x, y, z = row[3:]
+    found[:3, :3] = rotation_from_quaternion(x, y, z, w)  # they come rounded
     found[:3, 3] = row[:3]
     return found

@@ -10,9 +10,7 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.solids import solid_of_geoms
-from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import World
 from planweave.libero.geometry import Geom, Geometry, pose
 from planweave.libero.truth import Names
 
@@ -45,16 +43,6 @@ def ground(geometry: Geometry) -> float:
     tops = [g.pose[2, 3] + (0.0 if g.kind == "plane" else _half_height(g)) for g in geometry.geoms() if not g.thing]
     near = [float(top) for top in tops if abs(top) <= _UNDER]
     return max(near, default=0.0)
-
-
-def places(geometry: Geometry, world: World) -> tuple[Location, ...]:
-    """The world's places (in the frame of `planweave.libero.truth`) in the base frame."""
-    found = []
-    for each in world.objects:
-        if each.type == "location" and each.position is not None and each.size is not None:
-            x, y, _ = _in_base(geometry, (-each.position[0], -each.position[1], each.position[2]))
-            found.append(Location(each.name, (x, y), (each.size[0], each.size[1])))
-    return tuple(found)
 
 
 def _regions(geometry: Geometry, names: Names, thing: str) -> tuple[Region, ...]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from planweave.libero.truth import categories
+from planweave.libero.truth import kinds
 from planweave.perception.vision_names import Named
 
 _AWAY = 0.04  # m from every thing that a mark shows nothing
@@ -31,13 +31,12 @@ class TrueNamer:
     def _rows(self) -> list[_Row]:
         """All things as they are now."""
         state, found = self._look(), list[_Row]()
-        known = {**categories()["items"], **categories()["fixtures"]}
         told = {(row[0], row[1]) for row in state.get("facts", ()) if len(row) == 2}
         for name, thing in state["things"].items():
             if thing["bounds"]:
                 low, high = np.split(np.array(thing["bounds"]), 2)
                 low[:2], high[:2] = -high[:2], -low[:2]
-                category = known[thing["category"]]
+                category = kinds()[thing["category"]]
                 kind = category["class"]
                 words = _STATES.get(kind, {})  # by LIBERO's predicate; under none, where it says none of them
                 now = next((word for fact, word in words.items() if (fact, name) in told), words.get("", ""))

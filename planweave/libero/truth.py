@@ -17,12 +17,14 @@ from planweave.core.base.errors import SceneError
 from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import PERSON, Known, Literal, World, WorldObject
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.geometry import spatial
 
 _CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
 _ABOVE = 0.01  # how far from what it rests on an item may seem to be, m
 _MIDDLE = (-0.075, 0.0)  # of the table, as LIBERO's region `table_center` has it
 _AJAR = 0.005  # share of its way above which what is not open is not closed either
+_PLACED = frozenset({"on", "in", "at"})
 _STATES = {"open": "opened", "close": "closed", "turnon": "turned_on", "turnoff": "turned_off"}
 _SIDES = {"_right_region": "right_of", "_left_region": "left_of", "_front_region": "front_of"}
 
@@ -32,6 +34,11 @@ def categories() -> Mapping[str, Mapping[str, Any]]:
     """The contents of categories.yaml."""
     found: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).resolve().parent / "categories.yaml")
     return found
+
+
+def kinds() -> Mapping[str, Mapping[str, Any]]:
+    """The rows of items and fixtures, by LIBERO's categories."""
+    return {**categories()["items"], **categories()["fixtures"]}
 
 
 class Names:
@@ -53,12 +60,10 @@ class Names:
 
     def row(self, thing: str) -> Mapping[str, Any]:
         """The row of a thing's category; raises SceneError where it is not listed."""
-        category = self.things[thing]["category"]
-        for table in ("items", "fixtures"):
-            if category in categories()[table]:
-                found: Mapping[str, Any] = categories()[table][category]
-                return found
-        raise SceneError(f"LIBERO's category {category!r} is not listed in {__package__}/categories.yaml")
+        found = kinds().get(category := self.things[thing]["category"])
+        if found is None:
+            raise SceneError(f"LIBERO's category {category!r} is not listed in {__package__}/categories.yaml")
+        return found
 
     def of(self, name: str) -> str:
         """Our name for a thing or a region of a thing; "" for a region of the table."""
@@ -74,9 +79,10 @@ def truth(
     state: Mapping[str, Any],
     stamp: float = 0.0,
     openness: Callable[[str], float] = lambda name: 0.0,
+    held: str = "",
 ) -> World:
     """The world of a state (see above). openness: of drawers and doors, from 0 to 1, by our names; what is ajar is
-    neither open nor closed.
+    neither open nor closed. held: what the robot holds.
     """
     names = Names(state)
     objects = [_thing(domain, names, name, stamp) for name in names.things]
@@ -84,7 +90,7 @@ def truth(
     objects.append(table_centre(stamp))
     facts = {*_properties(names)}
     facts |= {*_states(names, state, facts, openness), *_relations(names, state, objects, facts)}
-    return completed(domain, objects, facts, stamp)
+    return completed(domain, objects, facts, stamp, held)
 
 
 def table_centre(stamp: float) -> WorldObject:
@@ -93,14 +99,20 @@ def table_centre(stamp: float) -> WorldObject:
     return WorldObject("table_center", "location", "center", {}, (x, y, 0.0), None, (*_CENTRE, 0.0), Known.FIXED, stamp)
 
 
-def completed(domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Literal], stamp: float) -> World:
-    """The world of objects and facts, with an empty hand at home; what nothing stands on is clear."""
-    facts = {*facts, Literal("hand_empty"), Literal("at_base")}
+def completed(
+    domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Literal], stamp: float, held: str = ""
+) -> World:
+    """The world of objects and facts, with an empty hand at home, or with a thing in it that is on, in and at nothing;
+    what nothing stands on is clear.
+    """
+    facts = {f for f in facts if not (held and f.predicate in _PLACED and f.args[0] == held)}
+    facts |= {Literal("holding", (held,))} if held else {Literal("hand_empty"), Literal("at_base")}
     facts |= {Literal("reachable", (o.name,)) for o in objects}
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
     derived = spatial.derived(spatial.RELATIONS.keys() - {"apart"})
-    return World(domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived)
+    off = frozenset(NEAR_PEOPLE) & domain.actions.keys()  # nobody is there
+    return World(domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived, actions_off=off)
 
 
 def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Literal, ...]:

@@ -21,19 +21,16 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Literal, World
 from planweave.libero import things
 from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CHANGING, CameraView
 from planweave.libero.client import LiberoSimulator, LiberoTask
-from planweave.libero.compartments import compartments_of
 from planweave.libero.geometry import Geometry, pose
-from planweave.libero.seen_world import TURNED, seen_world, solid_thing
+from planweave.libero.seen_world import TURNED
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory
-from planweave.perception.seen_things import SeenThing, resting
+from planweave.perception.seen_things import SeenThing
 
 Array = NDArray[np.float64]
 _TOUCHES, _NEAR = 0.03, 0.15  # m from a thing at which the hand may change its state, and may just have done so
@@ -41,7 +38,6 @@ _SWINGS = tuple(math.radians(a) for a in (-60, -45, -30, -15, 15, 30, 45, 60))  
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
 _LOOKS, _PAUSE = 12, 5  # looks at most before the first one counts, and steps between two while something moves
 _MOVES, _PIXELS = 0.01, 20  # m of depth, and pixels, that change where something still moves
-_RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "behind", "near", "between"})
 
 
 class LiberoView(Protocol):
@@ -69,7 +65,7 @@ class TruthView:
         self._taken: tuple[Thing, Array] | None = None  # what is held, and its pose when it was taken
         self._geometry = Geometry(task)
         self.ground = things.ground(self._geometry)
-        self.places: Sequence[Location] = things.places(self._geometry, truth(domain, task.state))
+        self.places = _places(self._geometry.to_base(_matrix(Pose(TURNED, np.zeros(3)))))
 
     def observe(
         self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
@@ -78,11 +74,10 @@ class TruthView:
         state, stamp = self._simulator.state(), self._arm.state().stamp
         self._geometry = Geometry(self._task, state)
         found = things.things(self._domain, self._geometry, state)
-        world = truth(self._domain, state, stamp, self._geometry.openness)
         if held is not None:
             held = self._in_hand(held, state, tcp_to_base)
-            if held is not None:
-                world = holding(world, held.thing.name)
+        name = held.thing.name if held is not None else ""
+        world = truth(self._domain, state, stamp, self._geometry.openness, name)
         self._state = state
         return Observation(world, found, stamp, self._geometry.articulation), held
 
@@ -116,22 +111,14 @@ class SeenView:
         self._touched = set[str]()  # what may have changed its state since that was looked at
         self._base = np.asarray(base, float)[:3]
         self._carried: Thing | None = None
-        self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
-        first = cameras.look(sentence, self._robot(), arm.state().stamp)
+        self._scene = cameras.look(sentence, self._robot(), arm.state().stamp)
         if self._await_rest():
-            first = cameras.look(sentence, self._robot(), arm.state().stamp)
-        self._memory = SceneMemory(
-            first.things, first.ground, lambda t: domain.type_of_class(t.named.class_name) == "item"
-        )
-        self.ground = first.ground - float(self._base[2])
-        self._furniture = first.furniture
-        caddies = [self._solid(t) for t in self._memory.things if t.named.class_name.endswith("caddy")]
-        self._compartments = [part for caddy in caddies for part in compartments_of(caddy)]
+            self._scene = cameras.look(sentence, self._robot(), arm.state().stamp)
+        self._memory = self._scene.memory
+        self._to_base, self._from_base = _matrix(self._scene.to_base), _matrix(self._scene.to_base.inverse())
+        self.ground = self._memory.ground - float(self._base[2])
         self._steps, self._last = arm.steps, self._observation("")
-        centre = table_centre(0.0)
-        x, y, _ = (TURNED @ np.array(centre.position) - self._base).tolist()
-        width, depth, _ = centre.size or (0.0, 0.0, 0.0)
-        self.places: Sequence[Location] = (Location(centre.name, (x, y), (width, depth)),)
+        self.places = _places(self._to_base)
 
     def _await_rest(self) -> bool:
         """Let time pass until nothing moves in the pictures; whether anything did: some tasks begin with things that
@@ -155,7 +142,7 @@ class SeenView:
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
             return self._last, held
         views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
-        self._memory.things = self._furniture.look(views, self._memory.things)
+        self._memory.things = self._scene.furniture.look(views, self._memory.things)
         self._look_at_states(views, tcp_to_base)
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         if held is None and self._carried is not None:
@@ -172,7 +159,7 @@ class SeenView:
         """Ask for the states of things that the hand may have changed since the look before; while it is at one, and
         where nothing answers, its state is unknown.
         """
-        tool = TURNED @ (tcp_to_base[:3, 3] + self._base)
+        tool = (self._from_base @ tcp_to_base)[:3, 3]
         found, left = dict[str, str](), list[SeenThing]()
         for thing in self._memory.things:
             if thing.named.class_name.rsplit("_", 1)[-1] not in CHANGING:
@@ -197,36 +184,19 @@ class SeenView:
         """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""
         taken, self._carried = self._carried is not held.thing, held.thing
         motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
-        tool, axes = TURNED @ (tcp_to_base[:3, 3] + self._base), (TURNED @ tcp_to_base[:3, :2]).T
-        swings = [Pose.about(tool, axis, angle) for axis in axes for angle in _SWINGS]
+        tcp = self._from_base @ tcp_to_base
+        swings = [Pose.about(tcp[:3, 3], axis, angle) for axis in tcp[:3, :2].T for angle in _SWINGS]
         slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken, swings)
         if slipped is None:
             return None
-        in_base = np.eye(4)
-        in_base[:3, :3] = TURNED @ slipped.rotation @ TURNED
-        in_base[:3, 3] = in_base[:3, :3] @ self._base + TURNED @ slipped.translation - self._base
+        in_base = self._to_base @ _matrix(slipped) @ self._from_base
         return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
 
     def _observation(self, held: str) -> Observation:
-        memory, stamp = self._memory, self._arm.state().stamp
-        memory.things = resting(memory.things, memory.ground, held)
-        self._furniture.find_contents(memory.things, held)
-        world = seen_world(self._domain, memory.things, stamp, held, self._furniture, self._compartments, self._base)
-        found = tuple(self._solid(thing) for thing in memory.things if not thing.lost)
-        rooms = (*self._furniture.rooms(), *(part.room() for part in self._compartments))
-        world = holding(world, held) if held else world
-        return Observation(world, (*found, *rooms), stamp, self._furniture.articulation)
-
-    def _solid(self, thing: SeenThing) -> Thing:
-        """A thing's shape, made once for each place."""
-        furniture = self._furniture.furniture.get(thing.name)
-        if furniture is not None:
-            return replace(furniture.thing(self._domain), visible=thing.visible)
-        points, bottom, solid = self._shapes.get(thing.name, (None, 0.0, None))
-        if solid is None or points is not thing.points or bottom != thing.bottom:
-            solid = solid_thing(self._domain, thing, self._base)
-            self._shapes[thing.name] = thing.points, thing.bottom, solid
-        return replace(solid, visible=thing.visible)
+        scene, stamp = self._scene, self._arm.state().stamp
+        scene.settle(held)
+        world, found = scene.world_at(stamp, held), scene.solids(self._domain)
+        return Observation(world, found, stamp, scene.furniture.articulation)
 
     def _robot(self) -> Mapping[str, Sequence[float]]:
         state = self._arm.state()
@@ -239,17 +209,20 @@ class SeenView:
     def _moved(self, pose: Array) -> Pose:
         """The motion of what is carried, since it was taken, to a pose in the base frame, in the person's frame."""
         assert self._carried is not None
-        transform = pose @ np.linalg.inv(pose_of(self._carried))
-        turn = TURNED @ transform[:3, :3] @ TURNED
-        base = TURNED @ self._base
-        return Pose(turn, TURNED @ transform[:3, 3] + base - turn @ base)
+        moved = self._from_base @ pose @ np.linalg.inv(pose_of(self._carried)) @ self._to_base
+        return Pose(moved[:3, :3], moved[:3, 3])
 
 
-def holding(world: World, name: str) -> World:
-    """The world while a thing is held."""
-    facts = {f for f in world.facts if not (f.predicate in _RELATIONS and f.args[0] == name)}
-    under = {f.args[1] for f in facts if f.predicate == "on"}
-    facts -= {Literal("hand_empty"), Literal("at_base")}
-    facts |= {Literal("holding", (name,))}
-    facts |= {Literal("clear", (o.name,)) for o in world.objects if o.type != "location" and o.name not in under}
-    return replace(world, facts=frozenset(facts))
+def _places(to_base: Array) -> Sequence[Location]:
+    """The named place, the middle of the table; to_base: from the person's frame, 4x4."""
+    centre = table_centre(0.0)
+    x, y, _ = (to_base[:3, :3] @ (centre.position or (0.0, 0.0, 0.0)) + to_base[:3, 3]).tolist()
+    width, depth, _ = centre.size or (0.0, 0.0, 0.0)
+    return (Location(centre.name, (x, y), (width, depth)),)
+
+
+def _matrix(pose: Pose) -> Array:
+    """As a 4x4 matrix."""
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = pose.rotation, pose.translation
+    return found

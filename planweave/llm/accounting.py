@@ -7,11 +7,10 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-import yaml
-
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.usage import Usage
+from planweave.core.base.yaml_files import read_yaml
 
 PRICES = Path(__file__).resolve().parent / "prices.yaml"
 REMEMBERED = 200  # tasks whose use is kept
@@ -22,14 +21,14 @@ class Prices:
 
     def __init__(self, path: str | Path = PRICES) -> None:
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
+            data = read_yaml(Path(path))
             self.date = str(data["date"])
             self._local = frozenset(data.get("local", ()))
             self._models = {
                 str(name): (float(p["prompt"]), float(p["cached"]), float(p["completion"]))
                 for name, p in data["models"].items()
             }
-        except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (ConfigError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigError(
                 f"price table {path}: {error!r}; it needs date and models, each with prompt, cached and "
                 "completion in US dollars per million tokens"

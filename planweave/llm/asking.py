@@ -42,11 +42,6 @@ def counted(question: Callable[P, R]) -> Callable[P, R]:
     return ask
 
 
-def unanswered(client: ChatClient, seconds: float) -> Usage:
-    """Usage of a request that was not answered."""
-    return Usage(model_seconds=seconds, model=client.model, endpoint=client.endpoint)
-
-
 class Asker:
     """Sends requests to a client. Thread-safe. kind: one of those that `LanguagePlanner` lists.
 
@@ -104,7 +99,9 @@ class Asker:
                 self._ledger.add(task_id, spent)
                 exchange["usage"] = asdict(spent)
             if used is not None and not isinstance(self.client, NoClient):
-                used.append(spent or unanswered(self.client, time.monotonic() - begun))
+                seconds = time.monotonic() - begun
+                unanswered = Usage(model_seconds=seconds, model=self.client.model, endpoint=self.client.endpoint)
+                used.append(spent or unanswered)
             raise
         finally:
             if self._on_exchange is not None:

@@ -1,7 +1,7 @@
 """Post-processing of sampled plans: replaces names by the nearest known ones (Tree-Planner, Appendix B.3).
 
-The paper compares names by sentence embeddings; `Similarity` is the interface for that, and the comparison of
-characters and words is the default, since it needs no model.
+The paper compares names by sentence embeddings; the comparison of characters and words is the default, since it needs
+no model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 from rapidfuzz import fuzz
 
@@ -19,6 +18,7 @@ from planweave.core.symbolic.plan import PlanStep
 from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.world import Action, World
 from planweave.llm.embeddings.base import Embedder, cosine
+from planweave.llm.embeddings.hashed import HashedEmbedder
 
 CUTOFF = 0.75  # similarity below which a name is taken for unknown
 _PART = 0.92  # of a name that is a part of another: "egg" for "food_egg"
@@ -26,31 +26,14 @@ _TIE = 0.01
 _NUMBER = re.compile(r" \d{1,6}\Z")
 
 
-class Similarity(Protocol):
-    """Similarity of two names."""
-
-    def score(self, one: str, two: str) -> float:
-        """From 0 (unrelated) to 1 (equal)."""
-
-
-class SpellingSimilarity:
-    """By letters and whole words, order of words ignored. No model."""
-
-    def score(self, one: str, two: str) -> float:
-        """From 0 to 1."""
-        return _spelling(_words(one), _words(two))
-
-
-class EmbeddingSimilarity:
-    """The larger of spelling and embedding similarity; with a semantic embedding as in the paper."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    def score(self, one: str, two: str) -> float:
-        """From 0 to 1."""
-        one, two = _words(one), _words(two)
-        return max(_spelling(one, two), cosine(self._embedder, one, two)) if one and two else 0.0
+def similarity(one: str, two: str, embedder: Embedder | None = None) -> float:
+    """Similarity of two names, from 0 (unrelated) to 1 (equal): by letters and whole words, the order of words ignored;
+    with an embedder the cosine, where that is larger.
+    """
+    one, two = _words(one), _words(two)
+    if embedder is None:
+        return _spelling(one, two)
+    return max(_spelling(one, two), cosine(embedder, one, two)) if one and two else 0.0
 
 
 @lru_cache(maxsize=20_000)
@@ -74,19 +57,22 @@ def _spelling(one: str, two: str) -> float:
 
 
 class Mender:
-    """Maps names in replies to actions of the domain over the objects of one world."""
+    """Maps names in replies to actions of the domain over the objects of one world.
+
+    embedder: names are compared by it, too, unless it is the hashed one, which knows of spelling only.
+    """
 
     def __init__(
         self,
         domain: Domain,
         world: World,
-        similarity: Similarity | None = None,
+        embedder: Embedder | None = None,
         *,
         cutoff: float = CUTOFF,
         without: Iterable[str] = (),
     ) -> None:
         self._domain, self._world = domain, world
-        self._similarity = similarity or SpellingSimilarity()
+        self._embedder = embedder if embedder and embedder.name != HashedEmbedder.name else None
         self._cutoff, self._without = cutoff, frozenset(without)
         self._known: dict[Action, PlanStep | None] = {}
         self._candidates: dict[frozenset[str], dict[str, None]] = {}  # names that fit types, in the world's order
@@ -130,8 +116,8 @@ class Mender:
         return PlanStep(best, self._domain.phrase(best), "" if same else str(written))
 
     def _name_score(self, name: str, schema: ActionSchema) -> float:
-        own = self._similarity.score(name, schema.name)
-        other = max((self._similarity.score(name, alias) for alias in schema.aliases), default=0.0)
+        own = similarity(name, schema.name, self._embedder)
+        other = max((similarity(name, alias, self._embedder) for alias in schema.aliases), default=0.0)
         score = max(own, other * 0.99)  # an action's own name before another's alias
         return score if score >= self._cutoff else 0.0
 
@@ -148,7 +134,7 @@ class Mender:
             return name, 1.0
         if meant := self._of_class(name, known):
             return meant, 1.0
-        ranked = sorted(((self._similarity.score(name, k), k) for k in known), reverse=True)
+        ranked = sorted(((similarity(name, k, self._embedder), k) for k in known), reverse=True)
         if not ranked or (len(ranked) > 1 and ranked[0][0] < 1.0 and ranked[0][0] - ranked[1][0] < _TIE):
             return "", 0.0
         return ranked[0][1], ranked[0][0]

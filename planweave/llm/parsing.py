@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from reprlib import repr as short_repr
@@ -70,10 +70,9 @@ def parse_plan(text: str) -> tuple[Action, ...]:
     """
     text = _checked(text)
     calls = _answer(text, partial(_calls_data, ("plan", "steps", "actions", "subtasks")), _steps)
-    actions = [Action(call.name, call.args) for call in calls or ()]
-    if not actions:
+    if not calls:
         raise ParseError(f'no plan in the reply {_shown(text)}; expected {{"plan": ["action(object)", …]}}')
-    return tuple(actions)
+    return tuple(Action(call.predicate, call.args) for call in calls)
 
 
 def parse_goal(text: str) -> tuple[Literal, ...]:
@@ -87,7 +86,7 @@ def parse_goal(text: str) -> tuple[Literal, ...]:
         raise ParseError(f'no goal in the reply {_shown(text)}; expected {{"goal": ["predicate(object)", …]}}')
     if len(calls) > MAX_LITERALS:
         raise ParseError(f"the reply has {len(calls)} literals; more than {MAX_LITERALS} are no goal")
-    return tuple(Literal(call.name, call.args, not call.negated) for call in calls)
+    return calls
 
 
 def parse_reading(text: str) -> WrittenReading:
@@ -148,8 +147,7 @@ def _rows(value: dict[str, Any], key: str) -> list[Any]:
 def _literals(data: Any) -> tuple[Literal, ...]:
     if not isinstance(data, (list, str)):
         raise ParseError(f'{short_repr(data)} is no list of conditions; expected ["predicate(object)", …]')
-    calls = dict.fromkeys(_in_json([data] if isinstance(data, str) else data))
-    return tuple(Literal(call.name, call.args, not call.negated) for call in calls)
+    return tuple(dict.fromkeys(_in_json([data] if isinstance(data, str) else data)))
 
 
 def parse_step(text: str) -> Action | None:
@@ -165,7 +163,7 @@ def parse_step(text: str) -> Action | None:
         raise SeveralAnswersError(f"the reply {_shown(text)} names {calls[0]}, and says that the task is done")
     if calls is None:
         raise ParseError(f'no action in the reply {_shown(text)}; expected {{"action": "action(object)"}}, or end')
-    return Action(calls[0].name, calls[0].args) if calls else None
+    return Action(calls[0].predicate, calls[0].args) if calls else None
 
 
 def parse_choice(text: str, count: int) -> int:
@@ -227,8 +225,7 @@ def agreed(answers: Iterable[T], text: str) -> T | None:
 
 
 def _written(answer: object) -> str:
-    text = "; ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
-    return repr(text[:100] + ("…" if len(text) > 100 else ""))
+    return _shown("; ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer))
 
 
 def bounded(text: str, most: int) -> str:
@@ -246,38 +243,26 @@ def _shown(text: str) -> str:
     return repr(text[:100] + ("…" if len(text) > 100 else ""))
 
 
-@dataclass(frozen=True)
-class _Called:
-    """A call in a reply."""
-
-    name: str
-    args: tuple[str, ...]
-    negated: bool = False
-
-    @property
-    def is_end(self) -> bool:
-        """Whether it says that the plan ends here."""
-        return self.name.lower() in _END and not self.args
-
-    def __str__(self) -> str:
-        return f"{'not ' if self.negated else ''}{self.name}({', '.join(self.args)})"
+def _is_end(call: Literal) -> bool:
+    """Whether a call says that the plan ends here."""
+    return call.predicate.lower() in _END and not call.args
 
 
-def _steps(calls: Iterable[_Called]) -> tuple[_Called, ...]:
+def _steps(calls: Iterable[Literal]) -> tuple[Literal, ...]:
     """The calls before the one that says END."""
     steps = []
     for call in calls:
-        if call.is_end:
+        if _is_end(call):
             break
-        if call.negated:
+        if not call.positive:
             raise ParseError(f"'{call}' is not a step")
         steps.append(call)
     return tuple(steps)
 
 
 def _answer(
-    text: str, data_in: Callable[[Any], Any], meaning: Callable[[Iterable[_Called]], tuple[_Called, ...]]
-) -> tuple[_Called, ...] | None:
+    text: str, data_in: Callable[[Any], Any], meaning: Callable[[Iterable[Literal]], tuple[Literal, ...]]
+) -> tuple[Literal, ...] | None:
     """The calls that a reply asks for: in JSON and lists of lines, else the only one in a line of prose.
 
     data_in: what a JSON value has of calls, None for nothing. meaning: what is asked for with calls. Raises
@@ -299,7 +284,7 @@ def _answer(
         for line, _ in _lines(rest)
         for calls in (_calls(line),)
         for call, _, _ in calls
-        if (call.args or _is_list(line, calls)) and not call.is_end and call not in answer
+        if (call.args or _is_list(line, calls)) and not _is_end(call) and call not in answer
     )
     return agreed((answer, *more), text)
 
@@ -357,7 +342,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _in_json(data: Any) -> Iterator[_Called]:
+def _in_json(data: Any) -> Iterator[Literal]:
     if isinstance(data, str):
         yield from agreed((calls for calls, _ in _lists(data)), data) or ()
         return
@@ -376,7 +361,7 @@ def _in_json(data: Any) -> Iterator[_Called]:
             raise ParseError(f'{short_repr(entry)} is not a step; expected "action(object)"')
 
 
-def _call_in_object(entry: dict[Any, Any]) -> _Called:
+def _call_in_object(entry: dict[Any, Any]) -> Literal:
     lowered = {str(k).lower(): v for k, v in entry.items()}
     name = next((lowered[k] for k in ("action", "name", "predicate", "skill") if isinstance(lowered.get(k), str)), "")
     args = next((lowered[k] for k in ("arguments", "args", "objects", "parameters", "params") if k in lowered), ())
@@ -395,17 +380,16 @@ def _call_in_object(entry: dict[Any, Any]) -> _Called:
         or not all(isinstance(a, (str, int)) and len(str(a)) <= MAX_NAME for a in args)
     ):
         raise ParseError(f"{short_repr(entry)} is not a step; expected an action with its arguments")
-    return _Called(
-        name, tuple(str(a).strip() for a in args), lowered.get("positive") is False or lowered.get("negated") is True
-    )
+    positive = lowered.get("positive") is not False and lowered.get("negated") is not True
+    return Literal(name, tuple(str(a).strip() for a in args), positive)
 
 
-def _lists(text: str, prose: bool = True) -> Iterator[tuple[tuple[_Called, ...], int]]:
+def _lists(text: str, prose: bool = True) -> Iterator[tuple[tuple[Literal, ...], int]]:
     """The lists of calls in a text, each with its end: lines that are calls, with prose also numbered ones with a call.
 
     A list ends before a line of prose, unless the numbers go on after it, and where they begin anew.
     """
-    block: list[_Called] = []
+    block: list[Literal] = []
     number, apart, end, count = -1, False, 0, 0
     for line, at in _lines(text):
         bullet = _BULLET.match(line)
@@ -428,7 +412,7 @@ def _lists(text: str, prose: bool = True) -> Iterator[tuple[tuple[_Called, ...],
         yield tuple(block), end
 
 
-def _is_list(line: str, calls: Sequence[tuple[_Called, int, int]]) -> bool:
+def _is_list(line: str, calls: Sequence[tuple[Literal, int, int]]) -> bool:
     """Whether a line is calls, perhaps after a label and before a remark."""
     between = pairwise(calls)
     return (
@@ -448,7 +432,7 @@ def _lines(text: str) -> Iterator[tuple[str, int]]:
             yield line.strip("`*, \t") if not _BULLET.match(line) else line, at
 
 
-def _calls(line: str) -> list[tuple[_Called, int, int]]:
+def _calls(line: str) -> list[tuple[Literal, int, int]]:
     """The calls in one line, in either notation, each with its beginning and end."""
     found = [
         (
@@ -468,7 +452,7 @@ def _calls(line: str) -> list[tuple[_Called, int, int]]:
     if not found and len(line) <= MAX_NAME and re.fullmatch(r"[A-Za-z]\w*_\w+|END|DONE", line):
         found = [(0, len(line), line, ())]  # a bare name such as return_to_base
     return [
-        (_Called(name, args, bool(_DENIAL.search(line[max(0, start - 9) : start]))), start, end)
+        (Literal(name, args, not _DENIAL.search(line[max(0, start - 9) : start])), start, end)
         for start, end, name, args in found
     ]
 
@@ -478,7 +462,7 @@ def _with_id(name: str, number: str) -> str:
     return name if not number or re.search(rf"(?:\A|[_ ]){number}\Z", name) else f"{name}_{number}"
 
 
-def _bare(line: str) -> list[tuple[_Called, int, int]]:
+def _bare(line: str) -> list[tuple[Literal, int, int]]:
     """A step in JSON may be a bare name such as "return_to_base" or "end"."""
     found = re.fullmatch(r"(not\s+)?([A-Za-z][\w -]{0,60})", line)
-    return [(_Called(found.group(2), (), bool(found.group(1))), 0, len(line))] if found else []
+    return [(Literal(found.group(2), (), not found.group(1)), 0, len(line))] if found else []

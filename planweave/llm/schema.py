@@ -41,7 +41,8 @@ def plan_schema(domain: Domain, world: World, *, max_steps: int, without: Collec
     It is out of a list of all, or, where those would be more than MAX_GROUND, of a pattern with the names.
     """
     schemas = [s for s in domain.actions.values() if s.name not in without]
-    return _list_schema("plan", _call(domain, schemas, world), 1, max_steps)
+    steps = {"type": "array", "items": _call(domain, schemas, world), "minItems": 1, "maxItems": max_steps}
+    return _object({"plan": steps})
 
 
 def step_schema(domain: Domain, world: World, end: str, without: Collection[str] = ()) -> dict[str, Any]:
@@ -83,10 +84,6 @@ def comparison_schema() -> dict[str, Any]:
 def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
     """Schema of ``{"choice": letter}``."""
     return _object({"choice": {"type": "string", "enum": list(letters)}})
-
-
-def _list_schema(key: str, item: dict[str, Any], shortest: int, longest: int) -> dict[str, Any]:
-    return _object({key: {"type": "array", "items": item, "minItems": shortest, "maxItems": longest}})
 
 
 def _call(domain: Domain, schemas: Sequence[ActionSchema | Predicate], world: World, word: str = "") -> dict[str, Any]:

@@ -33,9 +33,7 @@ def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple
     # Without runs of white space, over which some patterns would take time that grows with the square of their length.
     lines = [" ".join(line[:MAX_LINE].split()) for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
-    runs, first = _runs(lines)
-    if not runs:
-        runs, first = _bulleted(lines, start)
+    runs, first = _runs(lines, start)
     if not runs:
         raise ParseError(f'no numbered steps in the reply {text[:100]!r}; expected lines such as "{start}: …"')
     at = next((i for i, r in enumerate(runs) if r[0][0] == start), len(runs))
@@ -62,36 +60,25 @@ def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple
     return tuple(steps), _explanation(lines[:first])
 
 
-def _runs(lines: Sequence[str]) -> tuple[list[list[tuple[int, str]]], int]:
-    """Lists of steps with rising numbers, and the index of the line where the first begins."""
+def _runs(lines: Sequence[str], start: int) -> tuple[list[list[tuple[int, str]]], int]:
+    """Lists of steps, and the index of the line where the first begins: with rising numbers, else with bullets on lines
+    that follow each other, counted from `start`.
+    """
     runs: list[list[tuple[int, str]]] = []
-    first, last = 0, -1
-    for index, line in enumerate(lines):
-        match = _NUMBERED.match(line)
-        if match is None:
-            continue
+    numbered = [(index, match) for index, line in enumerate(lines) if (match := _NUMBERED.match(line))]
+    for _, match in numbered:
         number = int(match.group(1))
-        if not runs:
-            first = index
-        if not runs or number <= last:
+        if not runs or number <= runs[-1][-1][0]:
             runs.append([])
         runs[-1].append((number, match.group(2).strip().strip("*").strip()))
-        last = number
-    return runs, first
-
-
-def _bulleted(lines: Sequence[str], start: int) -> tuple[list[list[tuple[int, str]]], int]:
-    """As `_runs`, of lines with bullets; a list ends where another line stands."""
-    runs: list[list[tuple[int, str]]] = []
-    first, last = 0, -2
-    for index, line in enumerate(lines):
-        if match := _BULLET.match(line):
-            first = first if runs else index
-            if index != last + 1:
-                runs.append([])
-            runs[-1].append((start + len(runs[-1]), match.group(1).strip()))
-            last = index
-    return runs, first
+    bulleted = [(index, match) for index, line in enumerate(lines) if not runs and (match := _BULLET.match(line))]
+    last = -2
+    for index, match in bulleted:
+        if index != last + 1:
+            runs.append([])
+        runs[-1].append((start + len(runs[-1]), match.group(1).strip()))
+        last = index
+    return runs, next((index for index, _ in numbered or bulleted), 0)
 
 
 def _explanation(lines: Sequence[str]) -> str:

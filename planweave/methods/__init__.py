@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.base.plugins import Registry
-from planweave.methods.prompting import SAMPLE_SYSTEM, SAMPLE_USER
-from planweave.methods.question import Questions
+from planweave.methods.language.prompting import SAMPLE_SYSTEM, SAMPLE_USER
+from planweave.methods.language.question import Questions
 
 
 def _wrong(method: Any) -> str:
@@ -22,7 +22,7 @@ def _wrong(method: Any) -> str:
         return "a method is a dataclass of its options with run(episode)"
     asked = getattr(method, "questions", Questions())
     if not isinstance(asked, Questions):
-        return "the attribute questions is not a planweave.methods.question.Questions"
+        return "the attribute questions is not a planweave.methods.language.question.Questions"
     if not isinstance(asked.sample, Mapping):
         return "questions.sample is not a mapping of names to folders of prompts"
     for name, folder in asked.sample.items():

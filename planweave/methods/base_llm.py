@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from planweave.core.base.parameter import option
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import PROMPTS
-from planweave.methods.question import Questions
+from planweave.methods.language.prompting import PROMPTS
+from planweave.methods.language.question import Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 
 @dataclass

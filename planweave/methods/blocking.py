@@ -6,7 +6,6 @@ candidates are the leaves; an executed action is removed together with its sibli
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +24,11 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Choice
 from planweave.llm.parsing import bounded
 from planweave.llm.replies import read_each
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import effect_text, message, observation_text, one_line, render
-from planweave.methods.question import Question, Questions
+from planweave.methods.language.conditions import plain_words
+from planweave.methods.language.prompting import effect_text, observation_text, one_line, turn
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 _TOKENS = 300
 _MAX_ACTION = 300  # characters
@@ -41,19 +41,17 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
     done = [domain.phrase(g) for g in goal if world.holds(g)]
     left = [domain.phrase(g) for g in world.unmet(goal)]
     messages = (
-        message("system", render("blocking/system.txt")),
-        message(
+        turn("system", "blocking/system.txt"),
+        turn(
             "user",
-            render(
-                "blocking/user.txt",
-                observation=observation_text(domain, question.shown),
-                previous="; ".join(map(_shown, question.history)) or "none",
-                completed="; ".join(done) or "none",
-                candidates=", ".join(f"'$$ {_shown(o)} $$'{_effect(domain, o)}" for o in options),
-                goal="; ".join(left) or one_line(question.sentence),
-                task=one_line(question.sentence),
-                errors="\n".join(f"- {one_line(e)}" for e in question.errors) or "none",
-            ),
+            "blocking/user.txt",
+            observation=observation_text(domain, question.shown),
+            previous="; ".join(map(_shown, question.history)) or "none",
+            completed="; ".join(done) or "none",
+            candidates=", ".join(f"'$$ {_shown(o)} $$'{_effect(domain, o)}" for o in options),
+            goal="; ".join(left) or one_line(question.sentence),
+            task=one_line(question.sentence),
+            errors="\n".join(f"- {one_line(e)}" for e in question.errors) or "none",
         ),
     )
     replies = question.ask(
@@ -79,14 +77,14 @@ def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int
     known: dict[str, int] = {}
     for index, action in enumerate(options):
         for writing in (domain.phrase(action), _shown(action)):
-            known[_plain(writing)] = index
+            known[plain_words(writing)] = index
     between = [part.strip() for part in text.split("$$")[1:-1:2]]
-    marked = [m for m in between if len(m) <= _MAX_ACTION and "\n" not in m and _plain(m)]
+    marked = [m for m in between if len(m) <= _MAX_ACTION and "\n" not in m and plain_words(m)]
     after = text[text.rfind("$$") + 2 :] if marked else text
-    marked += [line for line in after.splitlines() if _plain(line) in known]
+    marked += [line for line in after.splitlines() if plain_words(line) in known]
     if not marked:
         raise ParseError(f"no action between $$ marks in the reply {text[:100]!r}; expected $$ action $$")
-    found = {known[_plain(m)] for m in marked if _plain(m) in known}
+    found = {known[plain_words(m)] for m in marked if plain_words(m) in known}
     if not found:
         raise ParseError(f"{marked[0][:100]!r} is not in the list of actions")
     if len(found) > 1:
@@ -105,10 +103,6 @@ def _effect(domain: Domain, action: Action) -> str:
     """What the name does not say, in brackets."""
     effect = effect_text(domain, action)
     return f" ({effect})" if effect else ""
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 @dataclass(eq=False)

@@ -22,21 +22,20 @@ from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.parsing import agreed, bounded, parse_plan
 from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import (
+from planweave.methods.language.prompting import (
     Messages,
     done_text,
     example_part,
     examples_for,
-    message,
     objects_text,
     one_line,
     places_text,
     plan_examples,
-    render,
+    turn,
 )
-from planweave.methods.question import Question, Questions
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")
@@ -60,15 +59,13 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         for task, plan in plan_examples(domain, question.sentence)[:4]
     )
     messages = (
-        message("system", render("brainbody/plan_system.txt", examples=examples, **_scene(question))),
-        message(
+        turn("system", "brainbody/plan_system.txt", examples=examples, **_scene(question)),
+        turn(
             "user",
-            render(
-                "brainbody/plan_user.txt",
-                environment=_environment(question, options),
-                task=one_line(question.sentence),
-                start=str(start),
-            ),
+            "brainbody/plan_user.txt",
+            environment=_environment(question, options),
+            task=one_line(question.sentence),
+            start=str(start),
         ),
     )
     return _written(question, "brain", messages, start, history)
@@ -86,17 +83,15 @@ def write_tail(question: Question, history: Sequence[str], start: int, options: 
         for e in examples_for(question.domain, "corrections", question.sentence)
     )
     messages = (
-        message("system", render("brainbody/feedback_system.txt", examples=examples, **_scene(question))),
-        message(
+        turn("system", "brainbody/feedback_system.txt", examples=examples, **_scene(question)),
+        turn(
             "user",
-            render(
-                "brainbody/feedback_user.txt",
-                task=one_line(question.sentence),
-                start=str(start),
-                plan=_marked([one_line(h) for h in history], start) or "(none)",
-                feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
-                environment=_environment(question, options),
-            ),
+            "brainbody/feedback_user.txt",
+            task=one_line(question.sentence),
+            start=str(start),
+            plan=_marked([one_line(h) for h in history], start) or "(none)",
+            feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
+            environment=_environment(question, options),
         ),
     )
     return _written(question, "brain_feedback", messages, start, history)
@@ -110,27 +105,19 @@ def ground(question: Question, step: str) -> Grounding:
     """
     domain = question.domain
     agent = str(example_part(domain, "agent", "rob0"))
-    messages: Messages = (
-        message(
+    errors = "".join(f"\nEarlier error: {one_line(e)}" for e in question.errors)
+    messages = (
+        turn(
             "system",
-            render(
-                "brainbody/body_system.txt",
-                syntax=_syntax(agent),
-                agent=agent,
-                examples=_body_examples(domain, agent),
-                **_scene(question),
-            ),
+            "brainbody/body_system.txt",
+            syntax=f"<{agent}>[action] <object>, or with two objects <{agent}>[action] <object> <object>",
+            agent=agent,
+            examples=_body_examples(domain, agent),
+            **_scene(question),
         ),
-        message(
-            "user",
-            render(
-                "brainbody/body_user.txt",
-                step=one_line(step),
-                errors="".join(f"\nEarlier error: {one_line(e)}" for e in question.errors),
-            ),
-        ),
+        turn("user", "brainbody/body_user.txt", step=one_line(step), errors=errors),
     )
-    rows, replies, problem = question.ask_until_read(
+    (text, action), usage = question.ask_one(
         "command",
         messages,
         lambda reply: (reply.text, parse_command(reply.text)),
@@ -138,9 +125,6 @@ def ground(question: Question, step: str) -> Grounding:
         max_tokens=_BODY_TOKENS,
         about={"step": step, "agent": agent},
     )
-    if not rows:
-        raise ParseError(problem)
-    (text, action), usage = rows[0][1], replies.usage
     if action is None:
         return Grounding(None, one_line(text)[:300], usage)
     mended = question.mender().plan([action])
@@ -183,22 +167,9 @@ def match(question: Question, step: str) -> Grounding:
     return Grounding(Action(actions[best].name, args), f"{one_line(step)[:_MAX_STEP]} (match {likeness[best]:.2f})")
 
 
-def _untold(options: Mapping[str, int]) -> tuple[str, ...]:
-    """Predicates that are left out of the environment information."""
-    return () if options.get("reachability", True) else (REACHABLE,)
-
-
 def triplets(domain: Domain, world: World, without: Collection[str] = ()) -> str:
     """The state as triplets (s : p : o), Section 3: relations between objects, and properties with true or false."""
-    told = {p.name for p in domain.predicates.values() if p.state == "yes"}.difference(without)
-    rows = [_triplet(f) for f in sorted(world.facts) if f.predicate in told]
-    for predicate in domain.predicates.values():
-        if predicate.state == "negative" and len(predicate.parameters) == 1 and predicate.name not in without:
-            rows += [
-                _triplet(x)
-                for name in domain.candidates(predicate.parameters[0], world.objects)
-                if world.holds(x := Literal(predicate.name, (name,), False))
-            ]
+    rows = [_triplet(x) for x in domain.observed(world) if x.predicate not in without]
     return ", ".join(rows) or "(nothing is known)"
 
 
@@ -210,24 +181,22 @@ def _triplet(literal: Literal) -> str:
 
 
 def _written(question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]) -> Written:
-    set_ = question.settings
-    rows, replies, problem = question.ask_until_read(
+    steps, usage = question.ask_one(
         kind,
         messages,
         lambda reply: numbered_steps(whole(reply), start, history[:start]),
         about={"start": start},
-        temperature=set_.brain_temperature,
-        max_tokens=set_.words_tokens,
+        temperature=question.settings.brain_temperature,
+        max_tokens=question.settings.words_tokens,
     )
-    if not rows:
-        raise ParseError(problem)
-    return Written(*rows[0][1], replies.usage)
+    return Written(*steps, usage)
 
 
 def _environment(question: Question, options: Mapping[str, int]) -> str:
     """The state as triplets, then where the other things are, and what was never seen."""
     domain, shown = question.domain, question.shown
-    return "\n".join(filter(None, (triplets(domain, shown, _untold(options)), places_text(domain, shown))))
+    without = () if options.get("reachability", True) else (REACHABLE,)
+    return "\n".join(filter(None, (triplets(domain, shown, without), places_text(domain, shown))))
 
 
 def _scene(question: Question) -> dict[str, str]:
@@ -240,18 +209,11 @@ def _scene(question: Question) -> dict[str, str]:
     return {"objects": objects_text(question.shown), "actions": actions, "done": done_text(question.domain)}
 
 
-def _syntax(agent: str) -> str:
-    return f"<{agent}>[action] <object>, or with two objects <{agent}>[action] <object> <object>"
-
-
-def _command(agent: str, action: Action) -> str:
-    return " ".join([f"<{agent}>[{action.name}]", *(f"<{arg}>" for arg in action.args)])
-
-
 def _body_examples(domain: Domain, agent: str) -> str:
     """Each action once, with phrase and command, and examples of steps to pass."""
     actions = {a.name: a for _, plan in plan_examples(domain) for a in plan}
-    rows = [f"Description: {domain.phrase(a)}\nAction Plan: {_command(agent, a)}" for a in actions.values()]
+    commands = {a: " ".join([f"<{agent}>[{a.name}]", *(f"<{arg}>" for arg in a.args)]) for a in actions.values()}
+    rows = [f"Description: {domain.phrase(a)}\nAction Plan: {command}" for a, command in commands.items()]
     rows += [
         f"Description: {e['step']}\nAction Plan: <pass>\nExplanation: {e['explanation']}"
         for e in example_part(domain, "passes", ())

@@ -15,17 +15,26 @@ from planweave.core.base.failure import Code
 from planweave.core.base.parameter import option
 from planweave.core.checks.assumptions import never_seen
 from planweave.core.checks.unobserved_effects import UnobservedEffects
+from planweave.core.checks.validation import unmet_goal
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import spoken
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Known, Literal, World
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 #: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
 #: What has stopped the arm on its way may not do so on another.
 _OUT_OF_REACH = {Code.UNREACHABLE: 1, Code.PLANNING_FAILED: 1, Code.COLLISION: 2}
+
+
+def _check_there(episode: Episode, world: World) -> None:
+    """Raise NoPlanError where an object of the goal, which was there when the task began, is known no more."""
+    gone = [name for name in dict.fromkeys(a for g in episode.goal for a in g.args) if name not in world.by_name]
+    if gone:
+        are = "are" if len(gone) > 1 else "is"
+        raise NoPlanError(f"{', '.join(map(spoken, gone))} {are} not seen where last known", proved=False)
 
 
 def _check_seen(episode: Episode, world: World) -> None:
@@ -67,6 +76,7 @@ class Classical(PaperMode):
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
+            _check_there(episode, world)
             if self.limited:
                 _check_seen(episode, world)
             disproved = {fact: then for fact, then in disproved.items() if then == _circumstances(world)}
@@ -127,7 +137,7 @@ class Classical(PaperMode):
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
-            raise NoPlanError(f"{error} (tried: {'; '.join(dict.fromkeys(because))})", error.proved) from None
+            raise NoPlanError(f"{'; '.join(dict.fromkeys(because))}; without that, {error}", error.proved) from None
 
     def _follow(
         self,
@@ -138,9 +148,7 @@ class Classical(PaperMode):
         predicted: UnobservedEffects,
         failures: dict[Action, list[str]],
     ) -> World:
-        """Execute a plan until its end or until the observed state differs from the predicted one; returns the observed
-        world.
-        """
+        """Execute a plan to its end, or until the state differs from the predicted one; returns the observed world."""
         for index, action in enumerate(plan):
             rest = plan[index + 1 :]
             episode.intend(plan[index:])
@@ -184,8 +192,7 @@ class Classical(PaperMode):
             if unmet:
                 return phrases((u.negated() for u in unmet), 3)
             transition.apply(state, action)
-        lacking = [g for g in episode.goal if ((g.predicate, *g.args) in state.facts) != g.positive]
-        return phrases((g.negated() for g in lacking), 3)
+        return phrases((g.negated() for g in unmet_goal(transition, state, episode.goal)), 3)
 
 
 def _circumstances(world: World) -> frozenset[Literal]:

@@ -21,22 +21,21 @@ from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema
-from planweave.methods import paper_notation
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.paper_notation import NOTATIONS
-from planweave.methods.prompting import (
+from planweave.methods.language import paper_notation
+from planweave.methods.language.paper_notation import NOTATIONS
+from planweave.methods.language.prompting import (
     Messages,
     actions_text,
     done_text,
     kinds_text,
-    message,
     one_line,
     plan_examples,
-    render,
     surroundings_text,
+    turn,
 )
-from planweave.methods.question import Question, Questions
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 END = "end"
 _TOKENS = 60
@@ -44,8 +43,13 @@ _TOKENS = 60
 
 def propose(question: Question, samples: int, notation: str = "calls") -> Proposals:
     """The next action, or none where the task is done. Raises ParseError for a reply that is neither."""
-    set_ = question.settings
-    mender = question.mender()
+    set_, mender, domain, shown = question.settings, question.mender(), question.domain, question.shown
+    if notation == "calls":
+        messages = step_messages(question)
+    else:
+        messages = paper_notation.sample_messages(
+            domain, shown, question.sentence, set_.exclude_actions, question.errors, question.history
+        )
 
     def read(reply: ChatReply) -> Candidate:
         action = parse_step(reply.text)
@@ -56,15 +60,13 @@ def propose(question: Question, samples: int, notation: str = "calls") -> Propos
 
     candidates, replies, problem = question.ask_until_read(
         "step",
-        step_messages(question) if notation == "calls" else _paper_messages(question),
+        messages,
         read,
         n=max(1, samples),
         temperature=set_.step_temperature,
         max_tokens=_TOKENS,
         logprobs=samples > 1,
-        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions)
-        if notation == "calls"
-        else None,
+        json_schema=step_schema(domain, shown, END, set_.exclude_actions) if notation == "calls" else None,
     )
     if not candidates:
         raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
@@ -80,29 +82,16 @@ def step_messages(question: Question) -> Messages:
     failed = "".join(f"\nThis was tried and failed, or was said: {one_line(e)}" for e in question.errors)
     parts: dict[str, Any] = {"actions": actions_text(domain, without), "objects": kinds_text(domain, question.shown)}
     return (
-        message("system", render("iterative/system.txt", done=done_text(domain), **parts)),
-        message(
+        turn("system", "iterative/system.txt", done=done_text(domain), **parts),
+        turn(
             "user",
-            render(
-                "iterative/user.txt",
-                observation=surroundings_text(domain, question.shown),
-                examples=examples,
-                task=one_line(question.sentence),
-                errors=failed,
-                history="\n".join(map(str, question.history)) or "(none yet)",
-            ),
+            "iterative/user.txt",
+            observation=surroundings_text(domain, question.shown),
+            examples=examples,
+            task=one_line(question.sentence),
+            errors=failed,
+            history="\n".join(map(str, question.history)) or "(none yet)",
         ),
-    )
-
-
-def _paper_messages(question: Question) -> Messages:
-    return paper_notation.step_messages(
-        question.domain,
-        question.shown,
-        question.sentence,
-        question.settings.exclude_actions,
-        question.history,
-        question.errors,
     )
 
 

@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from planweave.core.base.errors import ParseError
 from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
-from planweave.methods.question import Question, Questions
-from planweave.methods.translate import Translator
+from planweave.methods.language.prompting import done_text, objects_text, one_line, plan_examples, render, turn
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.language.translate import Translator
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 EXAMPLES = 3  # as in the paper
 
@@ -30,19 +29,12 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         render("lang_prompt/task.txt", task=task) + "\n" + steps_text([domain.phrase(a) for a in plan])
         for task, plan in plan_examples(domain, question.sentence)[-EXAMPLES:]
     )
+    objects, done = objects_text(question.shown), done_text(domain)
     messages = (
-        message(
-            "system",
-            render(
-                "lang_prompt/system.txt",
-                objects=objects_text(question.shown),
-                examples=examples,
-                done=done_text(domain),
-            ),
-        ),
-        message("user", render("lang_prompt/task.txt", task=one_line(question.sentence))),
+        turn("system", "lang_prompt/system.txt", objects=objects, examples=examples, done=done),
+        turn("user", "lang_prompt/task.txt", task=one_line(question.sentence)),
     )
-    rows, replies, problem = question.ask_until_read(
+    steps, usage = question.ask_one(
         "words",
         messages,
         lambda reply: numbered_steps(whole(reply), 1),
@@ -50,9 +42,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         temperature=set_.program_temperature,
         max_tokens=set_.words_tokens,
     )
-    if not rows:
-        raise ParseError(problem)
-    return Written(*rows[0][1], replies.usage)
+    return Written(*steps, usage)
 
 
 def ground(question: Question, step: str) -> Grounding:

@@ -31,20 +31,20 @@ from planweave.core.workflow.ports import Written
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import ask_until_read, was_cut, whole
-from planweave.methods.conditions import objects_named, parse_condition
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import (
+from planweave.methods.language.conditions import objects_named, parse_condition
+from planweave.methods.language.prompting import (
     Messages,
     done_text,
     example_part,
     message,
     one_line,
-    render,
     same_task,
     surroundings_text,
+    turn,
 )
-from planweave.methods.question import Question, Questions
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 _HEAD_LINE = re.compile(r"(?m)^\s{0,40}(?:async\s{1,9})?def\s")
@@ -123,19 +123,17 @@ def program_messages(
     )
     said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
     return (
-        message("system", render("progprompt/system.txt", done=done_text(domain), **_allowed(programs, options))),
-        message(
+        turn("system", "progprompt/system.txt", done=done_text(domain), **_allowed(programs, options)),
+        turn(
             "user",
-            render(
-                "progprompt/user.txt",
-                actions=", ".join(_imported(domain, name) for name in offered),
-                objects="" if local else f"objects = {sorted(names.values())}\n\n",
-                examples="\n\n".join(examples),
-                state=_state(domain, shown) if options.get("state", True) else "",
-                task=one_line(question.sentence),
-                errors=said,
-                head=head,
-            ),
+            "progprompt/user.txt",
+            actions=", ".join(_imported(domain, name) for name in offered),
+            objects="" if local else f"objects = {sorted(names.values())}\n\n",
+            examples="\n\n".join(examples),
+            state=_state(domain, shown) if options.get("state", True) else "",
+            task=one_line(question.sentence),
+            errors=said,
+            head=head,
         ),
     )
 
@@ -246,9 +244,7 @@ def _offered(domain: Domain, programs: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _names(question: Question, programs: Mapping[str, Any]) -> dict[str, str]:
-    """Names of the objects shown, in programs: their classes, as in the paper, where only one is of a class; else their
-    own names.
-    """
+    """Names of the objects shown: the class, as in the paper, of the only one of a class; else their own names."""
     known = Counter(o.class_name for o in question.world.objects)
     known.update(list(question.world.by_name))  # a class with the name of another object
     by_class = programs.get("names") == "class"

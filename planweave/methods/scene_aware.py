@@ -20,11 +20,11 @@ from planweave.core.base.parameter import option
 from planweave.core.symbolic.domain import spoken
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Candidate, Proposals
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render
-from planweave.methods.question import Question, Questions
-from planweave.methods.sampled import NO_STEP, TOKENS, example_text, most_similar, steps_so_far, translated
+from planweave.methods.language.prompting import done_text, examples_for, plan_examples, turn
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 Graph = tuple[frozenset[str], frozenset[tuple[str, ...]]]  # classes; relations with the classes of what they relate
 _NUMBERS = re.compile(r"(?:_\d+)+\Z")
@@ -36,35 +36,15 @@ def propose(question: Question, samples: int) -> Proposals:
     Relatedness is the cosine of embeddings: chat endpoints return no log-probability of given texts, so that the
     paper's score by the language model is not available. The record of the exchange says so.
     """
-    set_ = question.settings
-    index = chosen_example(question, set_.environment_weight)
+    index = chosen_example(question, question.settings.environment_weight)
     plans = plan_examples(question.domain, question.sentence)
     example = example_text(question, index) if plans else "(none)"
-    messages = (
-        message("system", render("scene_aware/system.txt", example=example, done=done_text(question.domain))),
-        message(
-            "user",
-            render(
-                "scene_aware/user.txt",
-                task=one_line(question.sentence),
-                number=str(len(question.history) + 1),
-                steps=(steps_so_far(question, question.history) + "\n") if question.history else "",
-            ),
-        ),
-    )
-    replies = question.ask(
-        "proposals",
-        messages,
-        n=samples or set_.proposals,
-        temperature=set_.proposal_temperature,
-        max_tokens=TOKENS,
-        logprobs=True,
-        notes={"embedding": question.embedder.name, "relatedness": "cosine of embeddings"},
-    )
+    system = turn("system", "scene_aware/system.txt", example=example, done=done_text(question.domain))
+    rows, usage = sampled_steps(question, system, samples, relatedness="cosine of embeddings")
     around = [a for action in (plans[index][1] if plans else ()) for a in action.args]
     around += [a for action in question.history for a in action.args]
     candidates = []
-    for text, found, logprob in translated(question, replies):
+    for text, found, logprob in rows:
         if found is None:
             candidates.append(Candidate(text, None, logprob=logprob))
             continue
@@ -74,7 +54,7 @@ def propose(question: Question, samples: int) -> Proposals:
             )
             for action in found.actions
         ]
-    return Proposals(tuple(candidates), replies.usage)
+    return Proposals(tuple(candidates), usage)
 
 
 def relatedness(question: Question, names: Collection[str], around: Collection[str]) -> float:
@@ -106,7 +86,7 @@ def _scene_likeness(here: Graph, example: Mapping[str, Any]) -> float:
     scene = example.get("scene", {})
     args = [a for step in example.get("plan", ()) for a in Action.parse(str(step)).args]
     nodes = frozenset(scene.get("objects", ())) or frozenset(_NUMBERS.sub("", a) for a in args)
-    edges = frozenset(_edge(Literal.parse(f)) for f in scene.get("facts", ()))
+    edges = frozenset(Literal.parse(f).key for f in scene.get("facts", ()))
     shares = [len(there & found) / len(there) for there, found in ((nodes, here[0]), (edges, here[1])) if there]
     return sum(shares) / len(shares) if shares else 0.0
 
@@ -126,10 +106,6 @@ def _kind(world: World, action: Action | None) -> tuple[str, ...]:
     if action is None:
         return ()
     return (action.name, *(world.by_name[a].class_name if a in world.by_name else a for a in action.args))
-
-
-def _edge(literal: Literal) -> tuple[str, ...]:
-    return (literal.predicate, *literal.args)
 
 
 DISTANCES = ("relative", "absolute")

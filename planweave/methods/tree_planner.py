@@ -23,13 +23,13 @@ from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.core.trees.action_tree import Status, TreeNode, build_tree
 from planweave.core.workflow.ports import Outcome
-from planweave.methods import paper_notation
-from planweave.methods.action_filter import distinct
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.paper_notation import NOTATIONS
-from planweave.methods.prompting import PROMPTS
-from planweave.methods.question import Questions
+from planweave.methods.language import paper_notation
+from planweave.methods.language.action_filter import distinct
+from planweave.methods.language.paper_notation import NOTATIONS
+from planweave.methods.language.prompting import PROMPTS
+from planweave.methods.language.question import Questions
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 REQUEST, PAPER_WORDS = "tree_planner_request", "tree_planner_paper"
 """The sampling of plans that is never stepwise; the same, and decisions, in the notation of the paper."""
@@ -143,9 +143,7 @@ class TreePlanner(PaperMode):
     def _checked(
         self, episode: Episode, world: World, plans: Sequence[CountedPlan]
     ) -> tuple[list[CountedPlan], list[str]]:
-        """Validate every plan and record goal-condition recall (GCR_max, GCR_avg of 5.2); the plans that pass, and what
-        is wrong with the others.
-        """
+        """Validate plans and record goal-condition recall (5.2); those that pass, and what is wrong with the others."""
         recall: list[float] = []
         checked: list[tuple[CountedPlan, Validation]] = []
         validator = Validator(episode.domain, world)

@@ -11,68 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from planweave.core.base.parameter import option
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Candidate, Proposals
-from planweave.methods.episode import Episode
-from planweave.methods.paper import PaperMode
-from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
-from planweave.methods.question import Question, Questions
-from planweave.methods.sampled import NO_STEP, TOKENS, example_text, most_similar, steps_so_far, translated
+from planweave.methods.language.prompting import done_text, objects_text, plan_examples, turn
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.paper import PaperMode
 
 
-def propose(question: Question, samples: int) -> Proposals:
-    """k samples of the next step. Raises ParseError where none can be read."""
-    return _proposed(question, samples, objects=True)
-
-
-def propose_without_objects(question: Question, samples: int) -> Proposals:
-    """The same with a prompt that lists no objects, as in the paper."""
-    return _proposed(question, samples, objects=False)
-
-
-def _proposed(question: Question, samples: int, objects: bool) -> Proposals:
-    set_ = question.settings
+def propose(question: Question, samples: int, objects: bool = True) -> Proposals:
+    """k samples of the next step. objects: the prompt lists them, unlike the paper's. Raises ParseError where no sample
+    can be read.
+    """
     alike = most_similar(question, [task for task, _ in plan_examples(question.domain, question.sentence)])
     example = example_text(question, max(range(len(alike)), key=alike.__getitem__)) if alike else "(none)"
-    number = len(question.history) + 1
-    told: dict[str, str] = {"example": example, "done": done_text(question.domain)}
-    messages = (
-        message(
-            "system",
-            render("zero_shot/system.txt", objects=objects_text(question.shown), **told)
-            if objects
-            else render("scene_aware/system.txt", **told),
-        ),
-        message(
-            "user",
-            render(
-                "zero_shot/user.txt",
-                task=one_line(question.sentence),
-                number=str(number),
-                steps=(steps_so_far(question, question.history) + "\n") if question.history else "",
-            ),
-        ),
-    )
-    replies = question.ask(
-        "proposals",
-        messages,
-        n=samples or set_.proposals,
-        temperature=set_.proposal_temperature,
-        max_tokens=TOKENS,
-        logprobs=True,
-        notes={"embedding": question.embedder.name},
-    )
+    told = {"example": example, "done": done_text(question.domain)}
+    if objects:
+        system = turn("system", "zero_shot/system.txt", objects=objects_text(question.shown), **told)
+    else:
+        system = turn("system", "scene_aware/system.txt", **told)
+    rows, usage = sampled_steps(question, system, samples)
     return Proposals(
         tuple(
             Candidate(text, None, logprob=logprob)
             if found is None
             else Candidate(text, found.actions[0], found.match, found.object_match, logprob)
-            for text, found, logprob in translated(question, replies)
+            for text, found, logprob in rows
         ),
-        replies.usage,
+        usage,
     )
 
 
@@ -84,7 +55,7 @@ class ZeroShot(PaperMode):
     """
 
     questions: ClassVar[Questions] = Questions(
-        propose={"zero_shot": propose, "zero_shot_without_objects": propose_without_objects}
+        propose={"zero_shot": propose, "zero_shot_without_objects": partial(propose, objects=False)}
     )
     PAPER: ClassVar[Mapping[str, Any]] = {
         "tell_objects": False,

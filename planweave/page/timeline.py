@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from viser.transforms import SO3
 
 from planweave.core.workflow.step_motion import Carried, PlanPreview
 
@@ -34,11 +35,9 @@ class Timeline:
     def __init__(self, preview: PlanPreview, tool: Tool):
         times: list[Array] = []
         rows: list[Array] = []
-        self.begins: list[float] = []  # of the steps, s
         carried: list[tuple[Carried, float]] = []
         at = 0.0
         for step in preview.steps:
-            self.begins.append(at)
             if step.times:
                 times.append(at + np.array(step.times))
                 rows.append(np.array(step.positions))
@@ -53,7 +52,8 @@ class Timeline:
 
     def _way(self, held: Carried, begun: float) -> _Way:
         in_tool = np.eye(4)
-        in_tool[:3, :3], in_tool[:3, 3] = _rotation(held.orientation), held.position
+        x, y, z, w = held.orientation
+        in_tool[:3, :3], in_tool[:3, 3] = SO3(np.array((w, x, y, z))).as_matrix(), held.position
         until = begun + held.until
         return _Way(held.name, begun + held.since, until, in_tool, self._tool(self.at(until)) @ in_tool)
 
@@ -61,10 +61,6 @@ class Timeline:
         """Joint positions of arm (rad) and fingers (m), between the points that are known."""
         found: Array = np.array([np.interp(t, self._times, column) for column in self._rows.T])
         return found
-
-    def step(self, t: float) -> int:
-        """Index of the step at a time."""
-        return max(int(np.searchsorted(self.begins, t, side="right")) - 1, 0)
 
     @property
     def names(self) -> list[str]:
@@ -82,15 +78,3 @@ class Timeline:
             elif way.until < t:
                 found[way.name] = way.left_at
         return found
-
-
-def _rotation(quaternion: tuple[float, float, float, float]) -> Array:
-    """Rotation matrix of a unit quaternion (x, y, z, w)."""
-    x, y, z, w = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

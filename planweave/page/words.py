@@ -97,7 +97,7 @@ def world_html(domain: Domain, world: World) -> str:
             of.setdefault(name, []).append(domain.phrase(fact))
     rows = [f"<b>{escape(', '.join(of.get('', ())))}</b>"] if of.get("") else []
     if world.silent:
-        rows.insert(0, '<b style="color:#e8590c">No observation comes: this is how it was last.</b>')
+        rows.insert(0, '<b style="color:#e8590c">No detections come: this is how it was last.</b>')
     with_facts_first = sorted(world.objects, key=lambda o: (o.name not in of, o.type == "location", o.name))
     rows += [_thing(thing, of.get(thing.name, [])) for thing in with_facts_first[:_THINGS]]
     more = len(world.objects) - _THINGS

@@ -12,27 +12,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import cv2
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenJoint
+from planweave.perception.carcass import BEFORE, CELL, FLAT, Carcass, left_of
+from planweave.perception.geometry import rotate_into
 
-_CELL = 0.005  # of the grids, m
-_WALL = 5  # cells: what is thinner than this is no top of furniture, but the front of something that is open
-_FLAT = 0.004  # points of one plane are within this of it, m
 _SAMPLE = 1000  # points of a front that tell its slant
 _COVERED = 0.6  # share of the width over which a front shows
 _TALL = 0.025  # least height of a front, m
-_OUT = (0.012, 0.065)  # a handle stands out of its front by so much, m
+_OUT = (BEFORE, 0.065)  # a handle stands out of its front by so much, m
 _HANDLE = (0.03, 0.25)  # its longer side, m
+_INNER = 0.01  # m from the ends of a front within which no handle ends: else it is cut off there
 _SAME = 0.04  # a part is found again so near to where its joint has it, m
 _NAMED = 0.15  # one of its name is it within so much: of a front that is half hidden the middle is wrong, m
 _FEW = 12  # points of a handle, at least
 _APART = 0.02  # two fronts are open to different degrees from this on, m
 _ASIDE = 0.25  # share of the width by which a door's handle is off the middle
-_BOARD = 0.012  # thickness of a front of which only the outside is seen, m
+_BOARD = 0.012  # thickness of a front of which only the outside is seen, and of a side, m
 _REAR = 0.03  # a drawer ends its way so far before it would leave the furniture, m
 _AROUND = 0.012  # m between what is seen of a drawer's inside and its front, or the furniture's
 _SIDE, _THIN = 0.035, 0.008  # m from the edge of a front within which a drawer's side is, and its thickness
@@ -43,59 +43,14 @@ _ALONE = 0.7  # share of the furniture's height that the front of its only drawe
 _LOWEST = 0.08  # m that furniture with drawers or doors is high; what stands before lower one is none of it
 _LEAST = 0.04  # rad from which on a door that shows no front is looked for
 _TURNED = 0.45  # rad up to which the outside of an open door is seen, and so its handle
+_THICKEST, _FILLED = 11, 0.05  # layers from the face of a door within which it ends; share of points of a layer of it
 _WIDEST = 1.9  # rad to which a door opens, where nothing else is known
+_INTO = 0.9  # rad from which on cameras see past a door
+_SILL, _ROOF = 0.05, 0.02  # m behind the front in which the floor is looked for; thickness of what nobody sees above
+_COLUMN = 0.01  # m: width of the columns in which the floor behind a door is looked for
 _KNOB = (0.006, 0.06, 0.10)  # a knob stands out of a level face between these two, and is at most so wide, m
 _RIDGE = 0.35  # upper share of a knob's height that shows which way it points
 _LONG = 1.6  # how much longer than wide that is
-
-
-@dataclass(frozen=True, eq=False)
-class Carcass:
-    """Furniture without what is open: middle of its footprint (2,), unit vector out of its front (2,), half of its
-    depth and width, heights of its lower side and its top. shut: how far out of its front what is closed is, m; None:
-    as the least drawn one is, where it is near.
-    """
-
-    middle: np.ndarray
-    front: np.ndarray
-    depth: float
-    width: float
-    low: float
-    top: float
-    shut: float | None = None
-
-    @property
-    def side(self) -> np.ndarray:
-        """Unit vector (2,) along the front, to the left of who looks out of it."""
-        return np.array((-self.front[1], self.front[0]))
-
-    def of(self, points: np.ndarray) -> np.ndarray:
-        """Points (n, 3) as: out of the front's plane, along the front, height."""
-        level = points[:, :2] - self.middle
-        return np.column_stack((level @ self.front - self.depth, level @ self.side, points[:, 2]))
-
-    @property
-    def around(self) -> OrientedBox:
-        """The box that it fills."""
-        low, high = np.array((-2 * self.depth, -self.width, self.low)), np.array((0.0, self.width, self.top))
-        return self.box(low, high)
-
-    def box(
-        self, low: np.ndarray, high: np.ndarray, turned: float = 0.0, about: np.ndarray | None = None
-    ) -> OrientedBox:
-        """A box between two corners in the front's coordinates; then turned about a vertical line through `about`."""
-        middle, half = (low + high) / 2, (high - low) / 2
-        c, s = math.cos(turned), math.sin(turned)
-        front, side = c * self.front + s * self.side, c * self.side - s * self.front
-        if about is not None:
-            out, along = middle[:2] - about
-            middle = np.array((*(about + (c * out - s * along, s * out + c * along)), middle[2]))
-        return OrientedBox(self.place(middle), np.column_stack(((*front, 0), (*side, 0), (0, 0, 1))), half)
-
-    def place(self, at: np.ndarray) -> np.ndarray:
-        """A point of the front's coordinates in the frame of the points."""
-        level = self.middle + (self.depth + at[0]) * self.front + at[1] * self.side
-        return np.array((*level, at[2]))
 
 
 def joints_of(body: Carcass, points: np.ndarray) -> list[SeenJoint]:
@@ -107,7 +62,10 @@ def joints_of(body: Carcass, points: np.ndarray) -> list[SeenJoint]:
     found = list(_drawers_and_doors(body, seen))
     shut = _shut(body, found)
     found = [replace(j, value=max(0.0, j.value - shut)) if j.kind == "slide" else j for j in found]
-    found = [replace(j, box=_drawn_box(body, seen, j)) if j.kind == "slide" else j for j in found]
+    found = [
+        replace(j, box=_drawn_box(body, seen, j)) if j.kind == "slide" else replace(j, room=_room(body, seen, j))
+        for j in found
+    ]
     return _named(body, [*found, *_knobs(body, points)])
 
 
@@ -146,7 +104,8 @@ def remembered(before: Sequence[SeenJoint], now: Sequence[SeenJoint]) -> list[Se
         for k, old in enumerate(before):
             alike = [new for new in left if k not in found and _is_same(old, new, as_named)]
             if alike:
-                found[k] = replace(alike[0], name=old.name, most=min(old.most, alike[0].most))
+                room = max((old.room, alike[0].room), key=_size)
+                found[k] = replace(alike[0], name=old.name, most=min(old.most, alike[0].most), room=room)
                 left.remove(alike[0])
     known = [found.get(k, replace(old, visible=False)) for k, old in enumerate(before)]
     names = {joint.name for joint in known}
@@ -165,99 +124,29 @@ def _is_same(old: SeenJoint, new: SeenJoint, as_named: bool) -> bool:
     return away < (_NAMED if as_named else _SAME)
 
 
-# ---- the furniture -----------------------------------------------------------------------------------------------
-
-
-def find_body(points: np.ndarray, floor: float) -> Carcass | None:
-    """What stands still of one piece of furniture, by its largest level top; None where it has none.
-
-    points: (n, 3), of the furniture alone; floor: height of what it stands on, m.
-    """
-    if not len(points):
-        return None
-    top = _top(points)
-    level = _largest(points[np.abs(points[:, 2] - top) < _FLAT, :2])
-    if len(level) < 50:
-        return None
-    corners = cv2.boxPoints(cv2.minAreaRect(level.astype(np.float32))).astype(float)
-    middle = corners.mean(axis=0)
-    sides = (corners + np.roll(corners, -1, axis=0)) / 2 - middle
-    lengths = np.linalg.norm(sides, axis=1)
-    if lengths.min() < 0.03:
-        return None
-    sides /= lengths[:, None]
-    middle, lengths = _without_corners(level, middle, sides)
-    ahead = (points[:, :2] - middle) @ sides.T - lengths
-    low = points[:, 2] < top - _FLAT
-    outside = [float((ahead[low, k] > _OUT[0]).sum()) for k in range(4)]
-    k = int(np.argmax(outside))
-    return Carcass(middle, sides[k], float(lengths[k]), float(lengths[k - 1]), floor, top)
-
-
-def _without_corners(level: np.ndarray, middle: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Middle and half lengths of a rectangle whose sides are where most of the points (n, 2) end: what stands out at
-    one corner, as an open door's edge does, is not of it. axes: (4, 2), outward, of its sides.
-    """
-    own = (level - middle) @ axes[:2].T
-    ends = []
-    for k in (0, 1):
-        columns = np.floor(own[:, 1 - k] / _CELL).astype(int)
-        columns -= columns.min()
-        low, high = np.full(columns.max() + 1, np.inf), np.full(columns.max() + 1, -np.inf)
-        np.minimum.at(low, columns, own[:, k])
-        np.maximum.at(high, columns, own[:, k])
-        ends.append((float(np.median(low[np.isfinite(low)])), float(np.median(high[np.isfinite(high)]))))
-    shift = np.array([(low + high) / 2 for low, high in ends])
-    halves = [(high - low) / 2 for low, high in ends]
-    return middle + shift @ axes[:2], np.array([*halves, *halves])
-
-
-def _top(points: np.ndarray) -> float:
-    """Height of the highest of the large level surfaces."""
-    heights = points[:, 2]
-    bins = np.floor(heights / _FLAT).astype(int)
-    first = bins.min()
-    covered = cells_covered(bins - first, points[:, :2], _CELL)
-    both = covered + np.append(covered[1:], 0)  # a surface may lie in two
-    large = np.flatnonzero(both >= 0.5 * both.max())
-    return float(np.median(heights[np.isin(bins - first, (large[-1], large[-1] + 1))]))
-
-
-def cells_covered(layers: np.ndarray, xy: np.ndarray, cell: float) -> np.ndarray:
-    """How many cells of a plan, with edges of `cell` m, points (n, 2) cover in each of the layers (n,) from 0 on."""
-    at = np.floor((xy - xy.min(axis=0)) / cell).astype(np.int64)
-    width, depth = at.max(axis=0) + 1
-    filled = np.unique((layers.astype(np.int64) * width + at[:, 0]) * depth + at[:, 1])
-    return np.bincount(filled // (width * depth))
-
-
-def _largest(xy: np.ndarray) -> np.ndarray:
-    """The largest connected group of points (n, 2) on a grid, without what is thin."""
-    if not len(xy):
-        return xy
-    cells = np.floor((xy - xy.min(axis=0)) / _CELL).astype(int) + _WALL
-    image = np.zeros(cells.max(axis=0) + 1 + _WALL, np.uint8)  # its edge, too, counts as full where it is eroded
-    image[cells[:, 0], cells[:, 1]] = 1
-    image = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    image = cv2.morphologyEx(image, cv2.MORPH_OPEN, np.ones((_WALL, _WALL), np.uint8))
-    if not image.any():
-        return xy[:0]
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(image, connectivity=4)
-    largest = 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))
-    return np.asarray(xy[labels[cells[:, 0], cells[:, 1]] == largest])
-
-
 # ---- drawers, and doors that are closed --------------------------------------------------------------------------
 
 
 def _fronts(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, float]]:
     """Upright surfaces across the furniture, parallel to its front: lower and upper edge, and how far out they are."""
+    found: list[tuple[float, float, float]] = []
+    for low, high, out in _surfaces(body, seen):
+        frame = next((k for k, below in enumerate(found) if abs(below[2] - out) <= FLAT), None)
+        if frame is not None and frame < len(found) - 1 and all(between[2] < out for between in found[frame + 1 :]):
+            low, out = found[frame][0], (found[frame][2] + out) / 2  # what is further in between them is its window
+            del found[frame:]
+        found.append((low, high, out))
+    yield from found
+
+
+def _surfaces(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, float]]:
+    """As `_fronts`, from the lowest up, those above and below a window for themselves."""
     near = seen[(np.abs(seen[:, 1]) < body.width) & (seen[:, 0] > -0.03)]
     columns = max(1, int(2 * body.width / 0.01))
-    rows = np.arange(body.low + _CELL, body.top + 2 * _CELL, _CELL)
+    rows = np.arange(body.low + CELL, body.top + 2 * CELL, CELL)
     outs: list[float | None] = []
     for z in rows:
-        row = near[np.abs(near[:, 2] - z) < _CELL / 2 + 0.001]
+        row = near[np.abs(near[:, 2] - z) < CELL / 2 + 0.001]
         outs.append(_outermost(row[:, 0], np.floor(row[:, 1] / 0.01).astype(int), columns))
     start = 0
     while start < len(rows):
@@ -268,7 +157,7 @@ def _fronts(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, flo
         members = [out]
         while end < len(rows):
             after = outs[end]
-            if after is None or abs(after - float(np.median(members))) > _FLAT:
+            if after is None or abs(after - float(np.median(members))) > FLAT:
                 # a handle may hide a few rows of its front
                 further = [k for k in range(end, min(end + 6, len(rows))) if _is_near(outs[k], members)]
                 if not further:
@@ -277,21 +166,21 @@ def _fronts(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, flo
                 continue
             members.append(after)
             end += 1
-        low, high = float(rows[start] - _CELL / 2), float(rows[end - 1] + _CELL / 2)
-        if high - low >= _TALL:
+        low, high = float(rows[start] - CELL / 2), float(rows[end - 1] + CELL / 2)
+        if min(high, body.top) - low >= _TALL - CELL / 2:
             yield low, min(high, max(body.top, low + _TALL)), float(np.median(members))
         start = end
 
 
 def _is_near(out: float | None, members: list[float]) -> bool:
-    return out is not None and abs(out - float(np.median(members))) <= _FLAT
+    return out is not None and abs(out - float(np.median(members))) <= FLAT
 
 
 def _outermost(out: np.ndarray, column: np.ndarray, columns: int) -> float | None:
     """The furthest distance at which points lie across most of a width; None where there is none."""
     if not len(out):
         return None
-    bins = np.floor(out / _FLAT).astype(int)
+    bins = np.floor(out / FLAT).astype(int)
     for k in sorted(set(bins.tolist()), reverse=True):
         here = (bins == k) | (bins == k - 1)
         if len(set(column[here].tolist())) >= _COVERED * columns:
@@ -305,7 +194,8 @@ def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, o
     middle, slope = _slant(band[np.abs(band[:, 0] - out) < _APART], out)
     ahead = band[:, 0] - middle - slope * band[:, 1]
     standing = band[(ahead > _OUT[0]) & (ahead < _OUT[1])]
-    handles = sorted(_groups(standing), key=lambda h: -float(h[:, 2].mean()))
+    inner = (h for h in _groups(standing) if np.abs(h[:, 1]).max() < body.width - _INNER)
+    handles = sorted(inner, key=lambda h: -float(h[:, 2].mean()))
     doors = [h for h in handles if _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
     drawers = [h for h in handles if not any(h is door for door in doors)]
     edges = [high, *((_middle(a)[2] + _middle(b)[2]) / 2 for a, b in itertools.pairwise(drawers)), low]
@@ -355,20 +245,56 @@ def _drawn_box(body: Carcass, seen: np.ndarray, drawer: SeenJoint) -> tuple[Orie
     return (body.box(np.array((0.0, -inner, low)), np.array((out, inner, floor))), *sides)
 
 
+def _room(body: Carcass, seen: np.ndarray, door: SeenJoint) -> OrientedBox | None:
+    """What is behind an open door, over as much of the floor as shows at the front: as deep as the furniture, since
+    from above nobody sees further; None where no floor is seen.
+    """
+    if door.value < _INTO:
+        return None
+    inside = (seen[:, 0] < -_NOISE) & (seen[:, 0] > -_SILL) & (np.abs(seen[:, 1]) < body.width - _BOARD)
+    at = seen[inside & (seen[:, 2] > body.low + _NOISE) & (seen[:, 2] < body.top - _ROOF)]
+    if len(at) < 10 * _FEW:
+        return None
+    layers, counts = np.unique(np.floor(at[:, 2] / FLAT).astype(int), return_counts=True)
+    floor = float(np.median(at[np.abs(at[:, 2] / FLAT - layers[counts.argmax()] - 0.5) <= 1.0, 2]))
+    along = at[np.abs(at[:, 2] - floor) < FLAT, 1]
+    columns, counts = np.unique(np.floor(along / _COLUMN).astype(int), return_counts=True)
+    shown = columns[counts >= _FEW]
+    if not len(shown) or floor > (body.low + body.top) / 2:
+        return None
+    along = along[(along >= shown.min() * _COLUMN) & (along < (shown.max() + 1) * _COLUMN)]
+    low, high = float(along.min()), float(along.max())
+    if len(shown) * _COLUMN < max(_COVERED * (high - low), 2 * _SIDE):
+        return None
+    return body.box(np.array((_SIDE - 2 * body.depth, low, floor)), np.array((0.0, high, body.top - _ROOF)))
+
+
+def _size(room: OrientedBox | None) -> float:
+    """The volume of a room, m3; 0 where none is known."""
+    return 0.0 if room is None else float(8 * np.prod(room.half))
+
+
 def _door(
-    body: Carcass, hinge: np.ndarray, sign: float, value: float, edges: tuple[float, float], grip: np.ndarray
+    body: Carcass,
+    hinge: np.ndarray,
+    sign: float,
+    value: float,
+    edges: tuple[float, float],
+    grip: np.ndarray,
+    plate: tuple[float, float, float] | None = None,
 ) -> SeenJoint:
     """A door with its hinge at a place of the front's coordinates, to the left (sign 1) or to the right of its handle.
 
-    edges: its lower and its upper one; grip: points of its handle.
+    edges: its lower and its upper one; grip: points of its handle; plate: where its inner and its outer face are,
+    from the hinge, and its length; by default a board as wide as the front.
     """
     (out, along), (low, high), turned = hinge, edges, sign * value
-    half = np.array((_BOARD / 2, abs(along)))
-    panel = body.box(np.array((*(-half + (out, 0.0)), low)), np.array((*(half + (out, 0.0)), high)), turned, hinge)
+    inner, outer, length = plate or (-_BOARD / 2, _BOARD / 2, 2 * abs(along))
+    ends = sorted((along, along - sign * length))
+    panel = body.box(np.array((out + inner, ends[0], low)), np.array((out + outer, ends[1], high)), turned, hinge)
     handle = None
     if len(grip) >= _FEW:  # turned back to where it is with the door shut, boxed there, and turned again
-        c, s = math.cos(turned), math.sin(turned)
-        back = (grip[:, :2] - hinge) @ np.array(((c, -s), (s, c))) + hinge
+        back = rotate_into(grip[:, :2], hinge, turned) + hinge
         handle = body.box(*_bar(np.column_stack((back, grip[:, 2]))), turned, hinge)
     axis = np.array((0.0, 0.0, sign))
     return SeenJoint("door", "hinge", axis, body.place(np.array((*hinge, low))), value, _WIDEST, panel, handle)
@@ -383,7 +309,7 @@ def _groups(standing: np.ndarray) -> list[np.ndarray]:
     """Points before a front in groups as large as handles."""
     if len(standing) < _FEW:
         return []
-    cells = np.floor(standing[:, 1:] / _CELL).astype(int)
+    cells = np.floor(standing[:, 1:] / CELL).astype(int)
     cells -= cells.min(axis=0) - 2
     image = np.zeros(cells.max(axis=0) + 3, np.uint8)
     image[cells[:, 0], cells[:, 1]] = 1
@@ -429,7 +355,7 @@ def _open_doors(
     for low, high, out in fronts:
         if out > shut + _APART:  # what is drawn out
             free = free[(free[:, 2] < low - 0.01) | (free[:, 2] > high + 0.01)]
-    best: tuple[int, float, float, float, np.ndarray] | None = None
+    best: tuple[int, float, float, np.ndarray, tuple[float, float, float] | None, np.ndarray] | None = None
     for sign in signs:
         edge = np.array((0.0, sign * body.width))
         arm = free[:, :2] - edge
@@ -440,7 +366,7 @@ def _open_doors(
         if line is None:
             continue
         direction, offset = line
-        on = leaf[np.abs((leaf[:, :2] - edge) @ _left(direction) - offset) < _FLAT]
+        on = leaf[np.abs((leaf[:, :2] - edge) @ left_of(direction) - offset) < FLAT]
         reach, tall = (on[:, :2] - edge) @ direction, float(np.ptp(on[:, 2]))
         value = _angle(direction, sign)
         if value < _LEAST or abs(offset) > 0.03 or reach.min() > body.width:
@@ -448,28 +374,38 @@ def _open_doors(
         if tall < 0.4 * (body.top - body.low) or np.ptp(reach) < 0.5 * 2 * body.width:
             continue
         if best is None or len(on) > best[0]:
-            outer = sign * _left(direction)  # the way in which it opens
-            face = edge + offset * _left(direction)
             out = sign * offset / math.cos(value) if value < _TURNED else shut
-            best = len(on), sign, value, out, _handle_of_leaf(leaf, face, direction, outer, body.width)
-    if best is not None:
-        _, sign, value, out, grip = best
-        if len(grip) >= _FEW or value > _TURNED:
             hinge = np.array((out - _BOARD / 2, sign * body.width))
-            yield _door(body, hinge, sign, value, (body.low, body.top), grip)
+            arm = leaf[:, :2] - edge - offset * left_of(direction)
+            plate, grip = _plate_and_handle(leaf, sign * arm @ left_of(direction), arm @ direction, body.width)
+            if plate is not None:
+                by = float((edge + offset * left_of(direction) - hinge) @ left_of(direction)) * sign
+                plate = plate[0] + by, plate[1] + by, plate[2]
+            best = len(on), sign, value, hinge, plate, grip
+    if best is not None:
+        _, sign, value, hinge, plate, grip = best
+        if len(grip) >= _FEW or value > _TURNED:
+            yield _door(body, hinge, sign, value, (body.low, body.top), grip, plate)
 
 
-def _handle_of_leaf(
-    leaf: np.ndarray, face: np.ndarray, direction: np.ndarray, outer: np.ndarray, width: float
-) -> np.ndarray:
-    """Points that stand out of an open door on its outer side, far from its hinge. face: its point at the hinge."""
-    arm = leaf[:, :2] - face
-    out, reach = arm @ outer, arm @ direction
-    return leaf[(out > _OUT[0] + 0.01) & (out < _OUT[1]) & (reach > (1 + _ASIDE) * width)]
+def _plate_and_handle(
+    leaf: np.ndarray, out: np.ndarray, reach: np.ndarray, width: float
+) -> tuple[tuple[float, float, float] | None, np.ndarray]:
+    """Of an open door: where its inner and its outer face are and its length, where both faces or its upper edge are
+    seen; and the points that stand out of its outer face, far from its hinge.
 
-
-def _left(direction: np.ndarray) -> np.ndarray:
-    return np.array((-direction[1], direction[0]))
+    out, reach: of each point, from the face that is seen best towards the outer side, and from the hinge.
+    """
+    layers = np.floor(out / FLAT + 0.5).astype(int)
+    full = np.bincount(layers[np.abs(layers) <= _THICKEST] + _THICKEST, minlength=2 * _THICKEST + 1)
+    gaps = np.flatnonzero(full < _FILLED * full.max()) - _THICKEST
+    low, high = max(gaps[gaps < 0], default=-_THICKEST) + 1, min(gaps[gaps > 0], default=_THICKEST) - 1
+    inner, outer = (low - 0.5) * FLAT, (high + 0.5) * FLAT
+    plate, least = None, _OUT[0] + 0.01
+    if outer - inner > _BOARD:
+        of_it = (layers >= low) & (layers <= high)
+        plate, least = (inner, outer, float(np.percentile(reach[of_it], 99.5))), outer + _OUT[0]
+    return plate, leaf[(out > least) & (out < least + _OUT[1] - _OUT[0]) & (reach > (1 + _ASIDE) * width)]
 
 
 def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
@@ -482,7 +418,7 @@ def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
         if length < 0.05:
             continue
         normal = np.array((-way[1], way[0])) / length
-        on = np.abs((xy - xy[a]) @ normal) < _FLAT
+        on = np.abs((xy - xy[a]) @ normal) < FLAT
         if on.sum() > count:
             best, count = on, int(on.sum())
     if best is None or count < 0.3 * len(xy):
@@ -491,7 +427,7 @@ def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
     direction = np.linalg.svd(xy[best] - middle, full_matrices=False)[2][0]
     if direction @ middle < 0:
         direction = -direction
-    return direction, float(middle @ _left(direction))
+    return direction, float(middle @ left_of(direction))
 
 
 # ---- knobs -------------------------------------------------------------------------------------------------------
@@ -514,7 +450,7 @@ def _knobs(body: Carcass, points: np.ndarray) -> Iterator[SeenJoint]:
             continue
         x, y = ridge.mean(axis=0)
         along = np.linalg.svd(ridge - (x, y), full_matrices=False)[2][0]
-        long, short = np.ptp(ridge @ along), np.ptp(ridge @ _left(along))
+        long, short = np.ptp(ridge @ along), np.ptp(ridge @ left_of(along))
         if long < _LONG * short:
             continue  # round: nobody sees how it is turned
         value = math.atan2(along[1], along[0]) % math.pi

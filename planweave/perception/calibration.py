@@ -14,9 +14,9 @@ from planweave.core.base.paths import find_config
 from planweave.core.base.yaml_files import read_yaml
 from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Pose, rotation_from_quaternion
-from planweave.perception.robot_filter import RobotState, frame_in_base
+from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription, load_robot
-from planweave.robots.chain import frame_names
+from planweave.robots.chain import frame_names, link_frames
 
 _FARTHEST = 5.0  # m: no camera that sees a table is farther from its parent frame
 _HANDEYE = ".calib"  # what easy_handeye2 writes
@@ -45,7 +45,7 @@ class Extrinsics:
             return self.camera_to_parent
         if robot is None:
             raise FrameError(f"the camera is on {self.parent}, so its pose needs the joint states")
-        parent = frame_in_base(self.parent, robot)
+        parent = link_frames(robot.robot, robot.joints)[self.parent]
         rotation, inner = parent[:3, :3], self.camera_to_parent
         return Pose(rotation @ inner.rotation, rotation @ inner.translation + parent[:3, 3])
 

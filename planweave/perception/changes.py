@@ -32,10 +32,10 @@ class ChangeDetector:
     """
 
     def __init__(self, distance: float = 0.02, settle: int = 3):
-        """distance: displacement in metres that counts as a move; settle: consecutive frames that confirm it."""
+        """distance: displacement in metres that counts as a move; settle: consecutive frames after which it counts."""
         self._distance, self._settle = distance, settle
         self._told: dict[str, _Place] = {}
-        self._new: dict[str, tuple[_Place, int]] = {}  # places that wait to be confirmed, and for how many frames
+        self._new: dict[str, tuple[_Place, int]] = {}  # places that wait to count, and for how many frames
         self._absent: dict[str, int] = {}
 
     def update(self, objects: Sequence[NamedObject]) -> Changes:
@@ -53,7 +53,7 @@ class ChangeDetector:
         return Changes(tuple(appeared), tuple(moved), tuple(disappeared))
 
     def _has_moved(self, name: str, seen: NamedObject) -> bool:
-        """Whether an object is confirmed at another place than reported."""
+        """Whether an object counts as at another place than reported."""
         place = seen.thing.position
         if math.dist(place, self._told[name]) <= self._distance:
             self._new.pop(name, None)

@@ -28,7 +28,8 @@ _FAMILIES = {
 }
 # Measured on rendered tables: the chromaticity of a colour spreads by 0.03 over places, lights and kinds of things, the
 # nearest two colours (yellow and orange) are 0.13 apart; its brightness differs by 1.8 times.
-_TOO_DARK = 52  # brightness below which no chromaticity is told
+TOO_DARK = 52
+"""Brightness, 0 to 255, below which no chromaticity is told."""
 _OTHER = 0.10  # difference of chromaticity from which on colours are of two surfaces
 _DARKEST = 3.0  # no shadow makes a surface darker by more than that
 _SHADE, _GREY = 1.4, 0.16  # without any hue, brightness has to tell; saturation below which there is no hue
@@ -57,9 +58,8 @@ def colour_word(red: float, green: float, blue: float) -> str:
     if saturation < 0.16:
         return "white" if value > 0.74 else "gray" if value > 0.22 else "black"
     word = next(name for limit, name in _HUES if hue < limit)
-    if (word == "red" and saturation < 0.62 and value > 0.65) or (
-        word == "red" and hue > 325 and saturation < 0.68 and value > 0.6
-    ):
+    pale = (saturation < 0.62 and value > 0.65) or (hue > 325 and saturation < 0.68 and value > 0.6)
+    if word == "red" and pale:
         return "pink"
     if word in ("orange", "red") and 10.0 < hue < 45.0 and (value < 0.60 or (value < 0.7 and saturation < 0.6)):
         return "brown"
@@ -93,7 +93,7 @@ def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
     """Whether two colours (3,) can be one surface under different illumination: equal chromaticity, or one too dark to
     tell.
     """
-    if min(a.max(), b.max()) < _TOO_DARK:
+    if min(a.max(), b.max()) < TOO_DARK:
         return True
     ca, cb = a / (a.sum() + 12), b / (b.sum() + 12)
     return bool(np.abs(ca - cb).max() < tolerance)
@@ -105,7 +105,7 @@ def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
     dark, bright = sorted((float(one.max()), float(two.max())))
     if bright > _DARKEST * max(dark, 1.0):
         return True
-    if dark < _TOO_DARK:
+    if dark < TOO_DARK:
         return False
     if not same_surface(one, two, _OTHER):
         return True

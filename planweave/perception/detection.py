@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from planweave.geometry.upright_shape import Upright
+from planweave.perception.geometry import rotated
 from planweave.perception.regions import PixelRegion
 
 
@@ -57,10 +57,7 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     """A 5 x 5 grid of points (25, 2) on the central part of an object's outline."""
     half = np.linspace(-0.5, 0.5, 5) * shrink
     u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
-    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    return np.column_stack(
-        (thing.position[0] + c * u.ravel() - s * v.ravel(), thing.position[1] + s * u.ravel() + c * v.ravel())
-    )
+    return rotated(np.column_stack((u.ravel(), v.ravel())), thing.yaw) + thing.position[:2]
 
 
 Measured: TypeAlias = tuple[Detection, PixelRegion | None]

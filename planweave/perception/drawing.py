@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from planweave.perception.detection import Detection
-from planweave.perception.geometry import Projector
+from planweave.perception.geometry import Projector, rotated
 from planweave.perception.perceiver import NamedObject
 
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
@@ -31,10 +31,10 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
     scale = max(width / 640.0, 0.5)
     drawn = []
     for seen in objects:
-        upper = _pixels(corners(seen.thing, seen.thing.top), projector)
-        lower = _pixels(corners(seen.thing, seen.thing.bottom), projector)
-        if upper is None or lower is None:
+        outlines = _outlines(seen.thing, projector)
+        if outlines is None:
             continue  # behind the camera
+        upper, lower = outlines
         paint = _lightened(seen.thing.rgb)
         thick = max(1, round(2 * scale)) if seen.visible else 1
         cv2.polylines(image, [lower], True, paint, 1, cv2.LINE_AA)
@@ -65,26 +65,24 @@ def corners(thing: Detection, z: float) -> np.ndarray:
         local = np.column_stack((w * np.cos(turn), w * np.sin(turn)))
     else:
         local = np.array([(w, d), (-w, d), (-w, -d), (w, -d)])
-    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    xy = local @ np.array([[c, s], [-s, c]]) + thing.position[:2]
+    xy = rotated(local, thing.yaw) + thing.position[:2]
     return np.column_stack((xy, np.full(len(xy), z)))
 
 
 def box_in_image(thing: Detection, projector: Projector) -> _Box | None:
     """Left, top, right, bottom of an object's outline in the image, pixels; None where it is not in it."""
-    upper, lower = (_pixels(corners(thing, z), projector) for z in (thing.top, thing.bottom))
-    if upper is None or lower is None:
+    outlines = _outlines(thing, projector)
+    if outlines is None:
         return None
-    points = np.concatenate([upper, lower])
-    camera = projector.intrinsics
+    points, camera = np.concatenate(outlines), projector.intrinsics
     left, top = np.maximum(points.min(axis=0), 0).tolist()
     right, bottom = np.minimum(points.max(axis=0), (camera.width - 1, camera.height - 1)).tolist()
     return (left, top, right, bottom) if left < right and top < bottom else None
 
 
-def _pixels(points: np.ndarray, projector: Projector) -> np.ndarray | None:
-    """Columns and rows (N, 2) int32 of points, None where one is behind the camera."""
-    uv = np.column_stack(projector.pixels(points))
+def _outlines(thing: Detection, projector: Projector) -> np.ndarray | None:
+    """Columns and rows (2, N, 2) int32 of the upper and the lower outline, None where a part is behind the camera."""
+    uv = np.array([np.column_stack(projector.pixels(corners(thing, z))) for z in (thing.top, thing.bottom)])
     return np.round(np.clip(uv, -1e4, 1e4)).astype(np.int32) if np.isfinite(uv).all() else None
 
 

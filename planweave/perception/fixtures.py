@@ -13,7 +13,9 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
-from planweave.perception.articulation import Carcass, cells_covered, find_body, joints_of, remembered, with_shut
+from planweave.perception.articulation import joints_of, remembered, with_shut
+from planweave.perception.carcass import Carcass, cells_covered, find_body
+from planweave.perception.naming import numbered
 
 _CELL, _POINTS = 0.01, 3  # m: edge of a cell of the plan; points in it that are no noise
 _LOW, _HIGH = 0.012, 0.60  # m above the table between which points are looked at
@@ -179,12 +181,7 @@ class FixtureMemory:
 
     def _name(self, fixture: SeenFixture, of: _Record | None = None) -> str:
         """Its class, with a number where another one has that name."""
-        taken, count = {r.fixture.name for r in self._records if r is not of}, 1
-        name = fixture.class_name
-        while name in taken:
-            count += 1
-            name = f"{fixture.class_name}_{count}"
-        return name
+        return numbered(fixture.class_name, {r.fixture.name for r in self._records if r is not of})
 
 
 def _overlap(one: SeenJoint, other: SeenJoint) -> bool:
@@ -203,9 +200,11 @@ def _distance(one: Carcass, two: Carcass) -> float:
 
 
 def _is_steady(old: Carcass, new: Carcass) -> bool:
-    """Whether two looks show the same body at the same place; which side is its front does not matter."""
-    apart = np.linalg.norm(_corners(old)[:, None] - _corners(new)[None], axis=2).min(axis=1).max()
-    return bool(apart < _STEADY and abs(old.top - new.top) < _STEADY)
+    """Whether two looks show the same body at the same place, whichever side is its front: two corners of it, since a
+    picture may cut off the others.
+    """
+    apart = np.linalg.norm(_corners(old)[:, None] - _corners(new)[None], axis=2).min(axis=1)
+    return bool(np.sort(apart)[1] < _STEADY and abs(old.top - new.top) < _STEADY)
 
 
 def _corners(body: Carcass) -> np.ndarray:
@@ -230,19 +229,20 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
     """Of points (n, 3): which show furniture, (n,) bool, and the height of what stands below the others, (n,) m."""
     mine, ground = np.zeros(len(points), bool), np.zeros(len(points))
     for fixture in fixtures:
-        for body in fixture.bodies:
-            mine |= _within(body, points, _MARGIN, above=_ABOVE)
-            over = (body.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > body.centre[2] + body.half[2])
-            ground[over] = body.centre[2] + body.half[2]
+        bodies = [(body, body.half[2]) for body in fixture.bodies]
+        floors = [(joint.box[0], 0.0) for joint in fixture.joints if joint.box]
+        for box, height in (*bodies, *floors):
+            mine |= _within(box, points, _MARGIN, above=_ABOVE)
+            over = (box.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > box.centre[2] + height)
+            ground[over] = box.centre[2] + box.half[2]
         for joint in fixture.joints:
             for part in (joint.panel, *joint.box[1:]):
                 mine |= _within(part, points, _MARGIN)
             if joint.handle is not None:
                 mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
-            for floor in joint.box[:1]:
-                mine |= _within(floor, points, _MARGIN, above=_ABOVE)
-                over = (floor.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > floor.centre[2])
-                ground[over] = floor.centre[2] + floor.half[2]
+            if joint.room is not None:
+                free = (joint.room.beyond(points) < -_ABOVE).all(axis=1)
+                mine[free], ground[free] = False, joint.room.centre[2] - joint.room.half[2]
     return mine, ground
 
 

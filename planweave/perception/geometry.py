@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import turn
+from planweave.perception.decoding import FrameError
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,6 @@ class Pose:
         """Followed by a translation (3,)."""
         return Pose(self.rotation, self.translation + by)
 
-    def is_near(self, other: Pose) -> bool:
-        """Whether two poses differ by less than about a tenth of a millimetre and of a milliradian."""
-        return np.allclose(self.rotation, other.rotation, rtol=0.0, atol=1e-4) and np.allclose(
-            self.translation, other.translation, rtol=0.0, atol=1e-4
-        )
-
 
 @dataclass(frozen=True)
 class Intrinsics:
@@ -56,10 +51,16 @@ class Intrinsics:
     height: int
 
     @classmethod
+    def of_view(cls, fovy: float, width: int, height: int) -> Intrinsics:
+        """Of a simulated camera with square pixels and a vertical field of view in degrees."""
+        focal = height / 2 / math.tan(math.radians(fovy) / 2)
+        return cls(focal, focal, (width - 1) / 2, (height - 1) / 2, width, height)
+
+    @classmethod
     def from_matrix(cls, k: Sequence[float], width: int, height: int) -> Intrinsics:
-        """From the nine row-major numbers of a CameraInfo's K; raises ValueError where they are not a camera matrix."""
+        """From the nine row-major numbers of a CameraInfo's K; raises FrameError where they are not a camera matrix."""
         if len(k) != 9 or not all(math.isfinite(v) for v in k) or k[0] <= 0 or k[4] <= 0 or width < 8 or height < 8:
-            raise ValueError(
+            raise FrameError(
                 f"camera info is not usable: K = {list(k)}, size {width} x {height}; fx and fy must be above 0"
             )
         return cls(k[0], k[4], k[2], k[5], width, height)
@@ -219,11 +220,15 @@ def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float
     return float((inward(xy, hull) >= -margin).mean()) if len(xy) and len(hull) > 2 else 0.0
 
 
-def rotate_into(xy: np.ndarray, centre: Sequence[float], yaw: float) -> np.ndarray:
-    """Points (N, 2) in the axes of a rectangle at `centre` rotated by `yaw`."""
+def rotated(xy: np.ndarray, yaw: float) -> np.ndarray:
+    """Points (N, 2) rotated by `yaw` about the origin."""
     c, s = math.cos(yaw), math.sin(yaw)
-    delta = np.asarray(xy, dtype=np.float64) - np.asarray(centre, dtype=np.float64)
-    return np.stack((c * delta[..., 0] + s * delta[..., 1], -s * delta[..., 0] + c * delta[..., 1]), axis=-1)
+    return np.stack((c * xy[..., 0] - s * xy[..., 1], s * xy[..., 0] + c * xy[..., 1]), axis=-1)
+
+
+def rotate_into(xy: np.ndarray, centre: Sequence[float] | np.ndarray, yaw: float) -> np.ndarray:
+    """Points (N, 2) in the axes of a rectangle at `centre` rotated by `yaw`."""
+    return rotated(np.asarray(xy, dtype=np.float64) - np.asarray(centre, dtype=np.float64), -yaw)
 
 
 def fit_sphere(points: np.ndarray) -> tuple[np.ndarray, float]:

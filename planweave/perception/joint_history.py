@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription, load_robot
@@ -91,13 +91,9 @@ class JointHistory:
         for state in (before, after):
             if abs(state.stamp - stamp) <= _SAME_TIME:
                 return state
-        turned = _largest(before.joints, after.joints)
+        turned = max(abs(a - b) for a, b in zip(before.joints, after.joints))
         if turned > _MOVING and after.stamp - before.stamp > self._max_age:
             return None
         share = (stamp - before.stamp) / max(after.stamp - before.stamp, 1e-9)
         joints = tuple(a + share * (b - a) for a, b in zip(before.joints, after.joints))
         return RobotState(joints, before.width + share * (after.width - before.width), stamp, self._robot)
-
-
-def _largest(a: Sequence[float], b: Sequence[float]) -> float:
-    return max(abs(x - y) for x, y in zip(a, b))

@@ -5,6 +5,7 @@ empty.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -89,10 +90,10 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
     )
 
 
-def place_is_empty(thing: Detection, view: DepthView) -> bool:
-    """Whether the camera observes that an object is gone: its place is in view, and looked through."""
+def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
+    """Whether a picture shows that an object is gone: its place is in view, and looked through."""
     level = thing.bottom + 0.6 * thing.size[2]
     places = footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))
-    found = evidence(points, [view], beyond=min(0.008, 0.3 * thing.size[2]))
-    return found.known > 0.6 * len(points) and found.through > 0.7 * found.known
+    looks = (evidence(points, [view], beyond=min(0.008, 0.3 * thing.size[2])) for view in views)
+    return any(found.known > 0.6 * len(points) and found.through > 0.7 * found.known for found in looks)

@@ -37,7 +37,7 @@ def name_all(
         thing = new[index]
         rivals = [o for o in (*new, *known) if o.class_name == thing.class_name]
         twins = [o for o in rivals if o.colour == thing.colour]
-        names[index] = _number(_base(thing, classes, rivals, twins, new), used)
+        names[index] = numbered(_base(thing, classes, rivals, twins, new), used)
         used.add(names[index])
     return [names[i] for i in range(len(new))]
 
@@ -63,7 +63,8 @@ def _base(
     return kind
 
 
-def _number(base: str, used: Collection[str]) -> str:
+def numbered(base: str, used: Collection[str]) -> str:
+    """A name that is not used yet: the base, else with a number."""
     name, count = base, 1
     while name in used:
         count += 1

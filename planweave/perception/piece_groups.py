@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import combinations
 
 import cv2
@@ -64,11 +65,10 @@ class PieceGroups:
     ) -> None:
         seen = [label > 0 for label in labels]
         self.piece = np.concatenate([label[s] for label, s in zip(labels, seen)])
-        self.points = np.concatenate([view.points[s] for view, s in zip(views, seen)])
-        self.colours = np.concatenate([view.rgb[s] for view, s in zip(views, seen)])
-        self.areas = np.concatenate([view.areas[s] for view, s in zip(views, seen)])
-        self.upward = np.concatenate([view.upward[s] for view, s in zip(views, seen)])
-        self.beside_steps = np.concatenate([view.beside_steps[s] for view, s in zip(views, seen)])
+        self.points, self.colours, self.areas, self.upward, self.beside_steps = (
+            np.concatenate([getattr(view, name)[s] for view, s in zip(views, seen)])
+            for name in ("points", "rgb", "areas", "upward", "beside_steps")
+        )
         self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
         self._ground, self._apart = ground, apart
         self.parent = np.arange(max(int(label.max(initial=0)) for label in labels) + 1)
@@ -77,11 +77,9 @@ class PieceGroups:
         self._views, self._labels = views, labels
         self._several = len(views) > 1
         self._view = np.concatenate([np.full(s.sum(), k) for k, s in enumerate(seen)])
-        self._pairs = np.concatenate([b.pieces for b in borders])
-        self._ends = np.concatenate([b.points for b in borders])
-        self._cut = np.concatenate([b.cut for b in borders])
-        self._touches = np.concatenate([b.touches for b in borders])
-        self._nearer = np.concatenate([b.nearer for b in borders])
+        self._pairs, self._ends, self._cut, self._touches, self._nearer = (
+            np.concatenate([getattr(b, field.name) for b in borders]) for field in fields(Borders)
+        )
         self._pixel = np.sqrt(np.median(self.areas)) if len(self.areas) else 0.0
 
     def root(self, piece: int) -> int:

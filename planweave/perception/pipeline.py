@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import SeenFixture
+from planweave.geometry.joints import OrientedBox, SeenFixture
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
@@ -21,8 +21,9 @@ from planweave.perception.geometry import LEVEL, Intrinsics, Plane
 from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.regions import find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
+from planweave.perception.rooms import rooms_of, seen_in, things_in
 from planweave.perception.segmentation import LOW, find_segments
-from planweave.perception.side_views import find_table, inside_table, points_above, side_points
+from planweave.perception.side_views import checked, find_table, inside_table, points_above
 from planweave.perception.supports import lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
@@ -51,7 +52,7 @@ class SeenScene:
 
     view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
     of view. measured: objects before naming and support assignment, with their pixels. fixtures: furniture, where it is
-    looked for; problems: of further cameras.
+    looked for; sides: pictures of further cameras that agree with it, and problems: of the others.
     """
 
     detections: tuple[Detection, ...]
@@ -60,7 +61,13 @@ class SeenScene:
     plane: Plane | None
     measured: tuple[Measured, ...] = ()
     fixtures: tuple[SeenFixture, ...] = ()
+    sides: tuple[DepthView, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def views(self) -> tuple[DepthView, ...]:
+        """All pictures."""
+        return (self.view, *self.sides)
 
 
 class Pipeline:
@@ -85,7 +92,7 @@ class Pipeline:
         depth: np.ndarray,
         intrinsics: Intrinsics,
         robot: RobotState | None,
-        remembered: Iterable[Detection] = (),
+        remembered: Sequence[Detection] = (),
         names: Sequence[str] = (),
         sides: Sequence[DepthView] | None = (),
         furniture: FixtureMemory | None = None,
@@ -125,26 +132,35 @@ class Pipeline:
         height = view.heights(plane or LEVEL)
         free = view
         fixtures: tuple[SeenFixture, ...] = ()
+        seen: list[DepthView] = []
+        rooms: list[tuple[OrientedBox, np.ndarray]] = []
         problems: list[str] = []
         ground: np.ndarray | None = None
         if furniture is not None and plane is not None:
             if sides is None:
                 fixtures = furniture.unseen()
             else:
-                points, problems = self._side_points(sides, robot, view)
+                seen, points, problems = self._checked(sides, robot, view)
                 fixtures = furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
             high = np.nonzero(inside_table(view, table) & (height > LOW))
             mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
             pieces = np.zeros(shape, bool)
             pieces[high] = mine
+            rooms = [(room, seen_in(room, view)) for room in rooms_of(fixtures)]  # looked at with all cameras
+            for _, own in rooms:
+                pieces |= own
             free = view.hiding(pieces)
             ground = np.zeros(shape, np.float32)
             ground[high] = below
-            height = height - ground
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
         steep = free.upward < _STEEP  # of the whole image, of which find_segments takes its part
-        segments = find_segments([free], *box, plane or LEVEL).segments
-        regions = find_regions([s.masks[view.name] for s in segments], view, height, steep, mask, table)
+        shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
+        if ground is not None:
+            for piece in shown:  # a thing may reach beyond the edge of what it stands on
+                levels, counts = np.unique(ground[piece], return_counts=True)
+                ground[piece] = levels[counts.argmax()]
+            height = height - ground
+        regions = find_regions(shown, view, height, steep, mask, table)
         measured = measure(regions, view.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
@@ -152,6 +168,9 @@ class Pipeline:
         found = rest_on_supports(named, self._classes, remembered)
         if ground is not None:
             found = lifted(found, ground, view.projector)
+        for room, own in rooms if sides is not None else ():
+            others = (side.hiding(~seen_in(room, side)) for side in seen)
+            found += things_in(room, [view.hiding(~own), *others], remembered)
         return SeenScene(
             tuple(found),
             view,
@@ -159,20 +178,24 @@ class Pipeline:
             plane,
             tuple(measured),
             fixtures,
+            tuple(seen),
             tuple(problems),
         )
 
-    def _side_points(
+    def _checked(
         self, sides: Sequence[DepthView], robot: RobotState | None, first: DepthView
-    ) -> tuple[list[np.ndarray], list[str]]:
-        """Points of each further camera that agrees with the first one, and what is wrong with the others."""
-        found, problems = [], []
+    ) -> tuple[list[DepthView], list[np.ndarray], list[str]]:
+        """Pictures of further cameras that agree with the first one, their points, and what is wrong with others."""
+        found, points, problems = [], [], []
         for view in sides:
             try:
-                found.append(side_points(view, robot, self.settings.table, self._check, first))
+                seen, above = checked(view, robot, self.settings.table, self._check, first)
             except FrameError as error:
                 problems.append(str(error))
-        return found, problems
+            else:
+                found.append(seen)
+                points.append(above)
+        return found, points, problems
 
     def _check(self, plane: Plane) -> None:
         offset = table_offset(plane, self.settings.table)

@@ -29,7 +29,9 @@ def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
 
 def cut_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
     """Numbers of pieces (h, w) int32, with each that has several surfaces by their colours cut into these."""
-    return _with_parts(view, labels, 0.0, lambda _, __, piece, groups: _nearest(piece, list(filter(_core, groups))))
+    return _with_parts(
+        view, labels, 0.0, lambda _, __, piece, groups: nearest_parts(piece, list(filter(_core, groups)))
+    )
 
 
 def _with_parts(
@@ -97,7 +99,7 @@ def _parted(colours: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: l
         top = mask & level  # a lit top and a shaded side are plain, each by itself
         if colours[top if top.sum() > _TOP * mask.sum() else mask].max(axis=1).std() > _PLAIN:
             return [piece]
-    return _nearest(piece, groups)
+    return nearest_parts(piece, groups)
 
 
 def _core(mask: np.ndarray) -> bool:
@@ -105,10 +107,10 @@ def _core(mask: np.ndarray) -> bool:
     return bool(cv2.erode(mask.view(np.uint8), np.ones((_CORE, _CORE), np.uint8)).sum() > _CORE)
 
 
-def _nearest(piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:
-    """A piece cut into what is nearest to each of its surfaces."""
+def nearest_parts(piece: np.ndarray, groups: list[np.ndarray], exact: int = 3) -> list[np.ndarray]:
+    """A piece (h, w) bool cut into what is nearest to each of its surfaces. exact: size of the mask of distances."""
     if len(groups) < 2:
         return [piece]
-    away = [cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 3) for mask in groups]
+    away = [cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, exact) for mask in groups]
     nearest = np.argmin(away, axis=0)
     return [piece & (nearest == k) for k in range(len(groups))]

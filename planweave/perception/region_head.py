@@ -165,22 +165,19 @@ def fitting(scores: np.ndarray) -> np.ndarray:
     rows, columns = np.arange(len(scores)), scores.argmax(axis=1)
     mutual = np.zeros(scores.shape, bool)
     mutual[rows, columns] = scores[:, columns].argmax(axis=0) == rows
-    result: np.ndarray = np.where((scores > _LIKELY) | (mutual & (scores > _ASKED_FOR)), scores, 0.0)
-    return result
+    return np.where((scores > _LIKELY) | (mutual & (scores > _ASKED_FOR)), scores, 0.0)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Softmax along the last axis."""
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    result: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
-    return result
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def _mean_colour(pictures: np.ndarray) -> np.ndarray:
     """(n, 3): mean colour of the regions' pixels."""
     mask = pictures[:, 3:4]
-    result: np.ndarray = pictures[:, :3].sum(axis=(2, 3)) / np.maximum(mask.sum(axis=(2, 3)), 1e-3)
-    return result
+    return pictures[:, :3].sum(axis=(2, 3)) / np.maximum(mask.sum(axis=(2, 3)), 1e-3)
 
 
 def _convolve(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -196,5 +193,4 @@ def _relu(x: np.ndarray) -> np.ndarray:
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    result: np.ndarray = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.float32(1e-6))
-    return result
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.float32(1e-6))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import cv2
 import numpy as np
 
 from planweave.geometry.columns import no_strays
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Outline, outline, percentile, share_inside
+from planweave.perception.geometry import Outline, outline, percentile, rotate_into, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
-from planweave.perception.splitting import split
 
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
 _CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
@@ -26,6 +26,10 @@ _DROP = 0.012  # m by which what carries a top is lower
 _BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
 _FULL = 0.7  # share of its outline that a top fills; a rim fills less
 _UNDER = 0.8  # share of its points that are within the outline of the top
+_SMALLEST, _LARGEST = 0.02, 0.075  # m, of a cube
+_SQUAT = 0.8  # height over width below which a thing is no row of cubes
+
+_PIXELS = ("rows", "columns", "points", "colours", "steep")
 
 
 @dataclass
@@ -48,28 +52,20 @@ class PixelRegion:
 
     def part(self, chosen: np.ndarray) -> PixelRegion:
         """The region of some of the pixels, chosen (N,) bool."""
-        return PixelRegion(
-            self.rows[chosen],
-            self.columns[chosen],
-            self.points[chosen],
-            self.colours[chosen],
-            self.steep[chosen],
-            self.cut,
-            self.beyond,
-            self.sides,
-        )
+        pixels: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _PIXELS}
+        return replace(self, **pixels)
 
     def joined(self, other: PixelRegion) -> PixelRegion:
         """The region of the pixels of both."""
-        return PixelRegion(
-            np.concatenate((self.rows, other.rows)),
-            np.concatenate((self.columns, other.columns)),
-            np.concatenate((self.points, other.points)),
-            np.concatenate((self.colours, other.colours)),
-            np.concatenate((self.steep, other.steep)),
-            self.cut or other.cut,
-            self.beyond or other.beyond,
-        )
+        pixels: dict[str, Any] = {n: np.concatenate((getattr(self, n), getattr(other, n))) for n in _PIXELS}
+        return PixelRegion(**pixels, cut=self.cut or other.cut, beyond=self.beyond or other.beyond)
+
+    def raster(self, chosen: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Some of the pixels as a small binary image with a margin, and the rows and columns of all of them in it."""
+        rows, columns = self.rows - self.rows.min() + 1, self.columns - self.columns.min() + 1
+        image = np.zeros((int(rows.max()) + 2, int(columns.max()) + 2), np.uint8)
+        image[rows[chosen], columns[chosen]] = 1
+        return image, rows, columns
 
     def area(self, chosen: np.ndarray) -> float:
         """Area of some of the pixels on one level surface, m^2, from their extent in the image and in space."""
@@ -164,3 +160,48 @@ def _carries(region: PixelRegion, above: PixelRegion, top: Outline) -> bool:
     """Whether a region is what is seen of that which carries another one."""
     low = region.top < above.top - _DROP and region.level_area < _LEDGE
     return low and share_inside(region.points[:, :2], top.hull, _BESIDE) > _UNDER
+
+
+def split(region: PixelRegion, pixel: float) -> list[PixelRegion]:
+    """The equal cubes of one colour in a region, whose tops form a row or an angle and that are as high as wide, as no
+    step, crease or colour tells them apart; else the region itself. pixel: side of a pixel on the table, metres.
+    """
+    if len(region.rows) < 12:
+        return []
+    top = percentile(region.points[:, 2], 90)
+    flat = region.points[:, 2] > top - 0.009
+    if flat.sum() < 40:
+        return [region]
+    xy = region.points[flat, :2]
+    shape = outline(xy, pixel / 2)
+    level = float(np.std(region.points[flat & ~region.steep, 2])) if (flat & ~region.steep).sum() > 10 else 1.0
+    if level > 0.002:  # not flat: a bent or round thing
+        return [region]
+    if top < _SQUAT * shape.short:
+        return [region]
+    covered = region.area(flat)
+    if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:
+        count = round(shape.aspect)
+        if abs(shape.long / count / shape.short - 1) < 0.18 and _SMALLEST < shape.short < _LARGEST:
+            along = rotate_into(region.points[:, :2], shape.centre, shape.yaw)[:, 0] / shape.long + 0.5
+            index = np.clip((along * count).astype(int), 0, count - 1)
+            return [region.part(index == i) for i in range(count) if (index == i).sum() >= 12]
+        return [region]
+    if covered > 0.86 * shape.area:
+        return [region]
+    image, rows, columns = region.raster(flat)
+    depth = cv2.distanceTransform(cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)), cv2.DIST_L2, 5)
+    count, seeds, stats, _ = cv2.connectedComponentsWithStats((depth > 0.72 * depth.max()).astype(np.uint8))
+    if count < 3:
+        return [region]
+    centres = [np.argwhere(seeds == i).mean(axis=0) for i in range(1, count)]
+    side = 2 * float(depth.max()) * np.sqrt(covered / flat.sum())
+    if not _SMALLEST < side < _LARGEST:  # a rim
+        return [region]
+    if abs(covered / (count - 1) / side**2 - 1) > 0.4:  # the pieces are no squares: a bent thing, not several
+        return [region]
+    if min(np.linalg.norm(a - b) for k, a in enumerate(centres) for b in centres[:k]) < 1.2 * depth.max():
+        return [region]
+    away = np.stack([np.hypot(rows - r, columns - c) for r, c in centres])
+    owner = np.argmin(away, axis=0)
+    return [region.part(owner == i) for i in range(count - 1) if (owner == i).sum() >= 12]

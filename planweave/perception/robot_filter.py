@@ -37,14 +37,9 @@ class Hand:
     width: float
 
 
-def frame_in_base(name: str, state: RobotState) -> np.ndarray:
-    """A frame of `planweave.robots.chain.frame_names` in the base frame, (4, 4)."""
-    return link_frames(state.robot, state.joints)[name]
-
-
 def hand_pose(state: RobotState) -> Hand:
     """The pose between the finger tips: z along the approach, y along the closing direction."""
-    frame = frame_in_base(state.robot.gripper.tool.frame, state)
+    frame = link_frames(state.robot, state.joints)[state.robot.gripper.tool.frame]
     return Hand(frame[:3, 3], frame[:3, :3], state.width)
 
 

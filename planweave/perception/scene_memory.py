@@ -37,14 +37,23 @@ _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that 
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _LARGER = 1.3  # times as long, wide and high as a thing another view may show it
 _THROUGH, _THIN = 0.6, (0.01, 0.02)  # share of a thing's height behind it that is seen where it is gone, and m
+_BESIDE, _AS_HIGH, _ALIKE = 0.02, 0.6, 0.2  # m around its place; share of a thing's height; of points of its colours
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
 
 
 class SceneMemory:
-    """The things of a scene. ground: height of what carries them all; moves: whether a thing can be moved at all."""
+    """The things of a scene. ground: height of what carries them all; moves: whether a thing can be moved at all;
+    of_furniture: which points (n, 3) show furniture as it stands now.
+    """
 
-    def __init__(self, things: Sequence[SeenThing], ground: float, moves: Callable[[SeenThing], bool]) -> None:
-        self.things, self.ground, self._moves = tuple(things), ground, moves
+    def __init__(
+        self,
+        things: Sequence[SeenThing],
+        ground: float,
+        moves: Callable[[SeenThing], bool],
+        of_furniture: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        self.things, self.ground, self._moves, self._of_furniture = tuple(things), ground, moves, of_furniture
         self._taken: SeenThing | None = None  # what the hand carries, as it was seen when it was taken
 
     def thing(self, name: str) -> SeenThing | None:
@@ -98,7 +107,11 @@ class SceneMemory:
         if self._taken is None:
             return
         there, self._taken = self._taken.moved(motion), None
-        found = self._by_shape(there, views, there.low) or self._by_colour(there, views, there.middle)
+        found = (
+            self._by_shape(there, views, there.low)
+            or self._by_colour(there, views, there.middle)
+            or self._by_place(there, views)
+        )
         if found is None:
             self.put(replace(there, visible=False, lost=True))
         else:
@@ -196,6 +209,20 @@ class SceneMemory:
         found = max(likely, key=lambda g: len(g[0]))
         return replace(thing, points=found[0], colours=found[1], parts=())
 
+    def _by_place(self, thing: SeenThing, views: Sequence[DepthView]) -> SeenThing | None:
+        """A thing just let go, of which pictures show another side than before: what stands where it should, as high,
+        belongs to nothing else and has some of its colours.
+        """
+        points, colours = self._unexplained(thing.name, views)
+        (low, high), own = thing.bounds, _histogram(thing.colours)
+        there = ((points > low - _BESIDE) & (points < high + _BESIDE)).all(axis=1)
+        tall = _AS_HIGH * np.ptp(thing.points[:, 2])
+        for group, shades in sorted(_groups(points[there], colours[there]), key=lambda g: -len(g[0])):
+            alike = float((own[_bins(shades)] > _COMMON).mean())
+            if np.ptp(group[:, 2]) > tall and alike > _ALIKE and _as_large(group, thing.points):
+                return replace(thing, points=group, colours=shades, parts=())
+        return None
+
     def _unexplained(self, name: str, views: Sequence[DepthView]) -> tuple[np.ndarray, np.ndarray]:
         """Points, and their colours, above the ground that are not of other known things."""
         known = [t.points for t in self.things if t.name != name and not t.lost]
@@ -211,6 +238,7 @@ class SceneMemory:
             colours.append(view.rgb[inside])
         every, shades = np.concatenate(points), np.concatenate(colours)
         free = ~np.isin(_keys(_cells(every, low)), _keys(taken))
+        free[free] = ~self._of_furniture(every[free])
         return every[free], shades[free]
 
 

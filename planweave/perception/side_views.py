@@ -21,14 +21,14 @@ _BEHIND = 0.025  # m by which the first camera sees through a point that another
 _DISAGREE = 0.08  # share of such points from which on one of the two poses is wrong
 
 
-def side_points(
+def checked(
     view: DepthView,
     robot: RobotState | None,
     table: tuple[float, float, float, float],
     check: Callable[[Plane], None],
     first: DepthView,
-) -> np.ndarray:
-    """Points (n, 3) above the table that a further camera sees, without the robot's.
+) -> tuple[DepthView, np.ndarray]:
+    """What a further camera sees without the robot, and its points (n, 3) above the table.
 
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what
     the first camera sees without the robot. Raises FrameError where the two do not agree.
@@ -51,7 +51,7 @@ def side_points(
             f"{high.through / high.known:.0%} of what the other sees; one of them has moved or its pose in the camera "
             "file is wrong; calibrate it again"
         )
-    return points
+    return view, points
 
 
 def find_table(view: DepthView, table: tuple[float, float, float, float]) -> Plane | None:

@@ -16,10 +16,11 @@ import cv2
 import numpy as np
 
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
+from planweave.geometry.joints import turn
 from planweave.perception.cameras.frame import Frame
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Intrinsics, Outline, Pose, Projector, outline, wrap_yaw
+from planweave.perception.geometry import Intrinsics, Outline, Pose, Projector, outline, rotated, wrap_yaw
 
 TAG_FAMILIES = {
     name.removeprefix("DICT_").lower(): number for name, number in vars(cv2.aruco).items() if name.startswith("DICT_")
@@ -127,9 +128,8 @@ def by_tag(frame: Frame, tag: Tag, levelled: Pose) -> Calibration:
             "square in metres; or depth or intrinsics are wrong, or the tag does not lie on the table"
         )
     half = tag.side / 2
-    c, s = math.cos(tag.yaw), math.sin(tag.yaw)
     own = np.array([(-half, half), (half, half), (half, -half), (-half, -half)])  # as detectMarkers orders corners
-    return _fitted(levelled, on_table, own @ np.array([[c, s], [-s, c]]) + (tag.x, tag.y))
+    return _fitted(levelled, on_table, rotated(own, tag.yaw) + (tag.x, tag.y))
 
 
 def by_cubes(
@@ -162,7 +162,9 @@ def by_cubes(
             fits.append(_turned(levelled, seen_at, there, yaw))
             continue
         fit = _fitted(levelled, seen_at, there, math.inf)
-        if abs(wrap_yaw(_yaw(fit, levelled) - DIRECTIONS[up], 2 * math.pi)) < math.pi / 4:
+        turned = fit.camera_to_base.rotation @ levelled.rotation.T
+        yaw = math.atan2(turned[1, 0], turned[0, 0])
+        if abs(wrap_yaw(yaw - DIRECTIONS[up], 2 * math.pi)) < math.pi / 4:
             fits.append(fit)
     fits.sort(key=lambda fit: fit.residual)
     if not fits:
@@ -256,13 +258,12 @@ def _fitted(levelled: Pose, seen: np.ndarray, there: np.ndarray, worst: float = 
 
 def _turned(levelled: Pose, seen: np.ndarray, there: np.ndarray, yaw: float) -> Calibration:
     """With a known turn: the shift."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    shift = there.mean(axis=0) - seen.mean(axis=0) @ turn[:2, :2].T
-    marks = seen @ turn[:2, :2].T + shift
-    residual = float(np.sqrt(np.mean(np.sum((marks - there) ** 2, axis=1))))
-    pose = Pose(turn @ levelled.rotation, turn @ levelled.translation + (*shift, 0.0))
-    return Calibration(pose, residual, marks)
+    about_z = turn(np.array([0.0, 0.0, 1.0]), yaw)
+    marks = rotated(seen, yaw)
+    shift = (there - marks).mean(axis=0)
+    residual = float(np.sqrt(np.mean(np.sum((marks + shift - there) ** 2, axis=1))))
+    pose = Pose(about_z @ levelled.rotation, about_z @ levelled.translation + (*shift, 0.0))
+    return Calibration(pose, residual, marks + shift)
 
 
 def _checked(fit: Calibration, worst: float = _WORST) -> Calibration:
@@ -272,11 +273,6 @@ def _checked(fit: Calibration, worst: float = _WORST) -> Calibration:
             "places again, in metres from the centre of the robot's base, x forward, y to its left"
         )
     return fit
-
-
-def _yaw(fit: Calibration, levelled: Pose) -> float:
-    turn = fit.camera_to_base.rotation @ levelled.rotation.T
-    return math.atan2(turn[1, 0], turn[0, 0])
 
 
 def draw_grid(frame: Frame, camera_to_base: Pose, marks: np.ndarray, step: float = 0.1) -> np.ndarray:
@@ -289,7 +285,9 @@ def draw_grid(frame: Frame, camera_to_base: Pose, marks: np.ndarray, step: float
     def pixels(points: np.ndarray) -> np.ndarray:
         return np.column_stack(projector.pixels(points))
 
-    seen = np.clip(_on_table(_border(frame.intrinsics), frame.intrinsics, camera_to_base), -_REACH, _REACH)
+    spread = (np.linspace(0, size - 1, 9) for size in (frame.intrinsics.width, frame.intrinsics.height))
+    shown = np.stack(np.meshgrid(*spread), axis=-1).reshape(-1, 2)
+    seen = np.clip(_on_table(shown, frame.intrinsics, camera_to_base), -_REACH, _REACH)
     low, high = (np.round(f(seen, axis=0) / step).astype(int) for f in (np.min, np.max))
     for axis in (0, 1):
         for number in range(low[axis], high[axis] + 1):
@@ -315,11 +313,6 @@ def draw_grid(frame: Frame, camera_to_base: Pose, marks: np.ndarray, step: float
         if np.isfinite(p).all():
             cv2.circle(image, _whole(p), 6, (255, 0, 255), 2, cv2.LINE_AA)
     return image
-
-
-def _border(camera: Intrinsics) -> np.ndarray:
-    u, v = np.meshgrid(np.linspace(0, camera.width - 1, 9), np.linspace(0, camera.height - 1, 9))
-    return np.column_stack((u.ravel(), v.ravel()))
 
 
 def _whole(pixel: np.ndarray) -> tuple[int, int]:

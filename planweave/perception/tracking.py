@@ -62,13 +62,13 @@ class _Way(IntEnum):
 class Rules:
     """Thresholds of track creation and deletion.
 
-    near: metres within which a detection is at the same place; confirm: consecutive frames that confirm an object;
+    near: metres within which a detection is at the same place; min_frames: in a row, after which an object counts;
     clear_views: views of its place, empty or with another colour, after which an object is dropped (twice as many where
     only the shape differs); smoothing: weight of a new pose of a resting object.
     """
 
     near: float = 0.04
-    confirm: int = 2
+    min_frames: int = 2
     clear_views: int = 4
     smoothing: float = 0.4
 
@@ -290,7 +290,7 @@ class Tracker:
         others = any(t.whole and collide(t.last, track.last) for t in self._tracks) or any(
             not d.cut and track.clashes(d) and collide(d, track.last) for d in free
         )
-        left = others or (track.grip is None and place_is_empty(track.last, scene.view))
+        left = others or (track.grip is None and place_is_empty(track.last, scene.views))
         return _Way.LEFT if left else _Way.HIDDEN
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
@@ -345,7 +345,7 @@ class Tracker:
         if not track.name:
             track.missing += 1
             return
-        empty = place_is_empty(track.last, scene.view)
+        empty = place_is_empty(track.last, scene.views)
         if track.grip is not None and not empty:
             track.missing = track.glimpsed = 0.0
         elif not track.held:
@@ -475,12 +475,12 @@ class Tracker:
     def _everything_changed(self, scene: SeenScene) -> bool:
         """Whether the scene was replaced: the places of most known objects are empty at once."""
         named = [t for t in self._tracks if t.name and not t.held]
-        empty = sum(not t.matched and place_is_empty(t.last, scene.view) for t in named)
+        empty = sum(not t.matched and place_is_empty(t.last, scene.views) for t in named)
         return empty >= 3 and 2 * empty > len(named)
 
     def _name_anew(self) -> None:
         for track in self._tracks:
-            if not track.judged_anew or not track.matched or track.looks.total() < self.rules.confirm:
+            if not track.judged_anew or not track.matched or track.looks.total() < self.rules.min_frames:
                 continue
             track.judged_anew = False
             if track.name and track.look[0] != track.named[0]:
@@ -489,9 +489,9 @@ class Tracker:
     def _name_new(self) -> None:
         # A name is kept for good, so one frame that took a cube for a cylinder must not give it; and who is the first
         # of two alike must not hang on that either, so the others wait for it a few frames.
-        ready = [t for t in self._tracks if not t.name and t.matched and t.seen >= self.rules.confirm]
+        ready = [t for t in self._tracks if not t.name and t.matched and t.seen >= self.rules.min_frames]
         new = [t for t in ready if t.sure]
-        if not new or any(not t.sure and t.seen <= 2 * self.rules.confirm for t in ready):
+        if not new or any(not t.sure and t.seen <= 2 * self.rules.min_frames for t in ready):
             return
         # A lost object that was taken for another one at first, where it is now, must not have its own name with a 2.
         for track in new:

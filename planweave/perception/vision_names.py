@@ -22,7 +22,7 @@ import numpy as np
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
-from planweave.llm.clients.base import ChatClient, ChatReply, ChatRequest
+from planweave.llm.clients.base import ChatClient, ChatRequest
 from planweave.llm.replies import check_said, readable
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
@@ -173,9 +173,17 @@ class VisionNamer:
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], asked: Sequence[int], words: str
     ) -> dict[int, Named] | None:
         """Ask for things by their indices, and remember the answers, which are by mark; None where none can be read."""
-        self._check()
+        try:
+            self._ledger.check("vision")
+        except ModelError:
+            raise ModelRequestError(
+                f"the budget for naming by pictures is used up ({self._budget.requests} requests, "
+                f"{self._budget.tokens} tokens)"
+            ) from None
         numbers = [k + 1 for k in asked]
-        reply = self._send(self._request(pictures, things, numbers, words))
+        replies = self._client.complete(self._request(pictures, things, numbers, words))
+        self._ledger.add("vision", replies.usage)
+        reply = readable(replies.replies[0])
         try:
             check_said(reply)
             answers = read_names(reply.text, numbers, len(things))
@@ -186,20 +194,6 @@ class VisionNamer:
             whole = things[named.part_of - 1] if named.part_of else None
             self._known.insert(0, (things[number - 1], named, whole))
         return answers
-
-    def _check(self) -> None:
-        try:
-            self._ledger.check("vision")
-        except ModelError:
-            raise ModelRequestError(
-                f"the budget for naming by pictures is used up ({self._budget.requests} requests, "
-                f"{self._budget.tokens} tokens)"
-            ) from None
-
-    def _send(self, request: ChatRequest) -> ChatReply:
-        replies = self._client.complete(request)
-        self._ledger.add("vision", replies.usage)
-        return readable(replies.replies[0])
 
     def _request(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], numbers: Sequence[int], words: str

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import DepthView
+from planweave.perception.plain_patches import nearest_parts
 
 _SAME = 0.008  # m between what two cameras show of one place
 _SHARED, _LEAST = 0.1, 30  # share of a piece's pixels, and pixels, that show another one
@@ -64,7 +65,7 @@ def _halves(inside: np.ndarray, shown: np.ndarray) -> list[np.ndarray]:
         for width in range(1, int(_WAIST * min(away[at] for at in middles)) + 1):
             _, cores = cv2.connectedComponents((away > width).astype(np.uint8))
             if cores[middles[0]] != cores[middles[1]]:
-                halves = _nearest(inside, [cores == cores[at] for at in middles])
+                halves = nearest_parts(inside, [cores == cores[at] for at in middles], 5)
                 return [halves[0], *_halves(halves[0], shown), *_halves(halves[1], shown)]
     return []
 
@@ -73,10 +74,3 @@ def _widest(away: np.ndarray, among: np.ndarray) -> tuple[int, int]:
     """The pixel of these that is farthest from the edge."""
     row, column = np.unravel_index(np.argmax(np.where(among, away, -1)), away.shape)
     return int(row), int(column)
-
-
-def _nearest(inside: np.ndarray, cores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The pixels of a piece, parted by which of two cores is nearest."""
-    away = [cv2.distanceTransform((~core).astype(np.uint8), cv2.DIST_L2, 5) for core in cores]
-    first = away[0] <= away[1]
-    return [inside & first, inside & ~first]

@@ -18,7 +18,6 @@ ROBOTS = Registry("planweave.robots", "robot")
 
 
 def robot_names() -> list[str]:
-    """Robots that can be chosen by name."""
     return sorted({*(path.stem for path in Path(__file__).parent.glob("*.yaml")), *ROBOTS})
 
 

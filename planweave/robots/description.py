@@ -7,73 +7,23 @@ and in the nodes holds a number or a name of one robot.
 # ruff: noqa: RUF009  (the fields are made by functions that say how each is read)
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from planweave.core.base.errors import ConfigError, UnknownNameError
-from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.yaml_records import NUMBER, POSITIVE, compose, key, numbers, part, read_record, text, texts
 
 Vector = tuple[float, float, float]
-_Reader = Callable[[Any], Any]
-"""Reads a plain value; raises ValueError that says what it must be."""
-
-
-def _number(low: float = -math.inf, what: str = "a number") -> _Reader:
-    def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= low:
-            raise ValueError(what)
-        return float(value)
-
-    return read
-
-
-_ANY = _number()
-_POSITIVE = _number(0.0, "a number above 0")
-
-
-def _numbers(count: int = 0, item: _Reader = _ANY) -> _Reader:
-    def read(value: Any) -> tuple[float, ...]:
-        if not isinstance(value, list) or (count and len(value) != count):
-            raise ValueError(f"{count or 'a list of'} numbers")
-        try:
-            return tuple(item(x) for x in value)
-        except ValueError as error:
-            raise ValueError(f"{count or 'a list of'} numbers, each {error}") from None
-
-    return read
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("a text")
-    return value
-
-
-def _texts(low: int, high: int) -> _Reader:
-    count = str(low) if low == high else f"{low} to {high}"
-
-    def read(value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list) or not low <= len(value) <= high or not all(isinstance(x, str) for x in value):
-            raise ValueError(f"a list of {count} names")
-        if len(set(value)) != len(value):
-            raise ValueError(f"a list of {count} different names")
-        return tuple(value)
-
-    return read
 
 
 def _capsule(value: Any) -> tuple[Vector, Vector, float]:
     if not isinstance(value, list) or len(value) != 3:
         raise ValueError("[start, end, radius], in m")
     try:
-        start, end = (_numbers(3)(v) for v in value[:2])
-        return start, end, _POSITIVE(value[2])
+        start, end = (numbers(3)(v) for v in value[:2])
+        return start, end, POSITIVE(value[2])
     except ValueError as error:
         raise ValueError(f"[start, end, radius], in m: {error}") from None
 
@@ -84,14 +34,6 @@ def _capsules(value: Any) -> tuple[Capsule, ...]:
     return tuple(Capsule(str(link), *_capsule(row)) for link, rows in value.items() for row in rows)
 
 
-def _key(read: _Reader, default: Any = MISSING) -> Any:
-    return field(metadata={"read": read}, **({} if default is MISSING else {"default": default}))
-
-
-def _part(kind: type, default: Any = MISSING) -> Any:
-    return field(metadata={"part": kind}, **({} if default is MISSING else {"default": default}))
-
-
 @dataclass(frozen=True)
 class Joint:
     """A revolute joint about the z of its frame, which lies at xyz and rpy in the link before, as in URDF.
@@ -100,19 +42,18 @@ class Joint:
     servo: of the simulation: stiffness Nm/rad, damping Nm s/rad, rotor inertia kg m^2; by default made of the effort.
     """
 
-    name: str = _key(_text)
-    link: str = _key(_text)
-    xyz: Vector = _key(_numbers(3))
-    rpy: Vector = _key(_numbers(3))
-    position: tuple[float, float] = _key(_numbers(2))
-    velocity: float = _key(_POSITIVE)
-    acceleration: float = _key(_POSITIVE)
-    jerk: float = _key(_POSITIVE)
-    effort: float = _key(_POSITIVE)
-    servo: tuple[float, ...] = _key(_numbers(3, _POSITIVE), ())
+    name: str = key(text)
+    link: str = key(text)
+    xyz: Vector = key(numbers(3))
+    rpy: Vector = key(numbers(3))
+    position: tuple[float, float] = key(numbers(2))
+    velocity: float = key(POSITIVE)
+    acceleration: float = key(POSITIVE)
+    jerk: float = key(POSITIVE)
+    effort: float = key(POSITIVE)
+    servo: tuple[float, ...] = key(numbers(3, POSITIVE), ())
 
     def problem(self) -> str:
-        """What is wrong between the values; empty for nothing."""
         low, high = self.position
         return "" if low < high else f"position must be [lower, upper], and {low:g} is not below {high:g}"
 
@@ -121,19 +62,19 @@ class Joint:
 class LinkFrame:
     """A fixed frame in the link before; joint: its name in the URDF, by default the link's and ``_joint``."""
 
-    link: str = _key(_text)
-    xyz: Vector = _key(_numbers(3))
-    rpy: Vector = _key(_numbers(3))
-    joint: str = _key(_text, "")
+    link: str = key(text)
+    xyz: Vector = key(numbers(3))
+    rpy: Vector = key(numbers(3))
+    joint: str = key(text, "")
 
 
 @dataclass(frozen=True)
 class Tool:
     """The tool centre point, between the finger pads, in the gripper's link: z approaches, y closes."""
 
-    frame: str = _key(_text)
-    xyz: Vector = _key(_numbers(3))
-    rpy: Vector = _key(_numbers(3))
+    frame: str = key(text)
+    xyz: Vector = key(numbers(3))
+    rpy: Vector = key(numbers(3))
 
 
 @dataclass(frozen=True)
@@ -150,25 +91,24 @@ class Capsule:
 class GripperDescription:
     """Two parallel fingers. See planweave/robots/fr3.yaml for each value."""
 
-    link: str = _key(_text)
-    xyz: Vector = _key(_numbers(3))
-    rpy: Vector = _key(_numbers(3))
-    tool: Tool = _part(Tool)
-    joints: tuple[str, ...] = _key(_texts(1, 2))
-    closed: float = _key(_number())
-    open: float = _key(_number())
-    opening: float = _key(_POSITIVE)
-    force: float = _key(_POSITIVE)
-    peak_force: float = _key(_POSITIVE)
-    fingers: tuple[str, str] = _key(_texts(2, 2))
-    tip: float = _key(_POSITIVE)
-    reach_down: float = _key(_POSITIVE)
-    finger_size: tuple[float, float] = _key(_numbers(2, _POSITIVE))
-    closed_size: tuple[float, float] = _key(_numbers(2, _POSITIVE))
-    finger_capsule: tuple[Vector, Vector, float] = _key(_capsule)
+    link: str = key(text)
+    xyz: Vector = key(numbers(3))
+    rpy: Vector = key(numbers(3))
+    tool: Tool = part(Tool)
+    joints: tuple[str, ...] = key(texts(1, 2))
+    closed: float = key(NUMBER)
+    open: float = key(NUMBER)
+    opening: float = key(POSITIVE)
+    force: float = key(POSITIVE)
+    peak_force: float = key(POSITIVE)
+    fingers: tuple[str, str] = key(texts(2, 2))
+    tip: float = key(POSITIVE)
+    reach_down: float = key(POSITIVE)
+    finger_size: tuple[float, float] = key(numbers(2, POSITIVE))
+    closed_size: tuple[float, float] = key(numbers(2, POSITIVE))
+    finger_capsule: tuple[Vector, Vector, float] = key(_capsule)
 
     def problem(self) -> str:
-        """What is wrong between the values; empty for nothing."""
         if self.open == self.closed:
             return f"open and closed are both {self.open:g}; they are positions of {self.joints[0]}, and differ"
         return "" if self.force <= self.peak_force else "force must not be above peak_force"
@@ -192,24 +132,24 @@ class Ros:
     at which the robot stops itself, where the driver can be told.
     """
 
-    arm_controller: str = _key(_text)
-    gripper_controller: str = _key(_text)
-    joint_state_topics: tuple[str, ...] = _key(_texts(1, 8))
-    gripper: str = _key(_text, "command")
-    hand: str = _key(_text, "gripper")
-    driver: str = _key(_text, "")
-    parameters: str = _key(_text, "a parameter file of its own")
-    look: str = _key(_text, "see whether the robot is in an error")
-    collision_torques: tuple[float, ...] = _key(_numbers(0, _POSITIVE), ())
-    collision_forces: tuple[float, ...] = _key(_numbers(6, _POSITIVE), ())
+    arm_controller: str = key(text)
+    gripper_controller: str = key(text)
+    joint_state_topics: tuple[str, ...] = key(texts(1, 8))
+    gripper: str = key(text, "command")
+    hand: str = key(text, "gripper")
+    driver: str = key(text, "")
+    parameters: str = key(text, "a parameter file of its own")
+    look: str = key(text, "see whether the robot is in an error")
+    collision_torques: tuple[float, ...] = key(numbers(0, POSITIVE), ())
+    collision_forces: tuple[float, ...] = key(numbers(6, POSITIVE), ())
 
 
 @dataclass(frozen=True)
 class Planners:
     """Names of this robot in other planners; empty where they do not know it."""
 
-    moveit_group: str = _key(_text, "")
-    vamp: str = _key(_text, "")
+    moveit_group: str = key(text, "")
+    vamp: str = key(text, "")
 
 
 @dataclass(frozen=True)
@@ -222,21 +162,20 @@ class RobotDescription:
 
     name: str
     file: Path
-    title: str = _key(_text)
-    base: str = _key(_text)
-    joints: tuple[Joint, ...] = _part(Joint)
-    home: tuple[float, ...] = _key(_numbers())
-    observe: tuple[float, ...] = _key(_numbers())
-    flange: LinkFrame = _part(LinkFrame)
-    gripper: GripperDescription = _part(GripperDescription)
-    capsules: tuple[Capsule, ...] = _key(_capsules)
-    ros: Ros = _part(Ros)
-    planners: Planners = _part(Planners, Planners())
-    prefix: str = _key(_text, "")
-    model: str = _key(_text, "")
+    title: str = key(text)
+    base: str = key(text)
+    joints: tuple[Joint, ...] = part(Joint, many=list)
+    home: tuple[float, ...] = key(numbers())
+    observe: tuple[float, ...] = key(numbers())
+    flange: LinkFrame = part(LinkFrame)
+    gripper: GripperDescription = part(GripperDescription)
+    capsules: tuple[Capsule, ...] = key(_capsules)
+    ros: Ros = part(Ros)
+    planners: Planners = part(Planners, Planners())
+    prefix: str = key(text, "")
+    model: str = key(text, "")
 
     def problem(self) -> str:
-        """What is wrong between the values; empty for nothing."""
         count = len(self.joints)
         if count not in (6, 7):
             return f"joints are {count}; Planweave moves arms of 6 or 7"
@@ -246,14 +185,14 @@ class RobotDescription:
             twice = next((name for name in given if given.count(name) > 1), "")
             if twice:
                 return f"two {what}s are called {twice!r}"
-        for key in ("home", "observe"):
-            pose = getattr(self, key)
+        for pose_key in ("home", "observe"):
+            pose = getattr(self, pose_key)
             if len(pose) != count:
-                return f"{key} has {len(pose)} numbers; it needs one for each of the {count} joints"
+                return f"{pose_key} has {len(pose)} numbers; it needs one for each of the {count} joints"
             for joint, value in zip(self.joints, pose):
                 if not joint.position[0] <= value <= joint.position[1]:
                     low, high = joint.position
-                    return f"{key}: {value:g} is beyond the limits of {joint.name}, {low:g} to {high:g}"
+                    return f"{pose_key}: {value:g} is beyond the limits of {joint.name}, {low:g} to {high:g}"
         for capsule in self.capsules:
             if capsule.link not in links:
                 return f"capsules: {UnknownNameError('link', capsule.link, links)}"
@@ -262,22 +201,18 @@ class RobotDescription:
 
     @property
     def count(self) -> int:
-        """Number of the arm's joints."""
         return len(self.joints)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """Of the arm."""
         return tuple(joint.name for joint in self.joints)
 
     @cached_property
     def lower(self) -> tuple[float, ...]:
-        """Lower position limits."""
         return tuple(joint.position[0] for joint in self.joints)
 
     @cached_property
     def upper(self) -> tuple[float, ...]:
-        """Upper position limits."""
         return tuple(joint.position[1] for joint in self.joints)
 
     @cached_property
@@ -304,53 +239,7 @@ class RobotDescription:
 
 def read_robot(path: Path, name: str = "") -> RobotDescription:
     """Read a description; name: by default the file's. Raises ConfigError with file, line, key and what is right."""
-    try:
-        root = yaml.compose(read_text(path), Loader=BoundedLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
-    found: RobotDescription = _read(RobotDescription, path, root, "", name=name or path.stem, file=path)
+    found: RobotDescription = read_record(
+        RobotDescription, path, compose(path), "robot", name=name or path.stem, file=path
+    )
     return found
-
-
-def _read(kind: type, path: Path, node: Any, where: str, **known: Any) -> Any:
-    """A part of the file as a dataclass; where: its key so far."""
-    line = f"{path}:{node.start_mark.line + 1 if node is not None else 1}"
-    if not isinstance(node, yaml.MappingNode):
-        raise ConfigError(f"{line}: {where or 'a robot'} must be keys and values")
-    wanted = {each.name: each for each in fields(kind) if each.name not in known}
-    given: dict[str, Any] = {}
-    for key, value in node.value:
-        at, word = f"{path}:{key.start_mark.line + 1}", str(key.value)
-        if word not in wanted:
-            raise ConfigError(f"{at}: {UnknownNameError(f'key of {where}' if where else 'key', word, wanted)}")
-        if word in given:
-            raise ConfigError(f"{at}: {where and where + '.'}{word} is given twice")
-        given[word] = _value(wanted[word], path, value, f"{where and where + '.'}{word}")
-    for word, each in wanted.items():
-        if word not in given and each.default is MISSING:
-            raise ConfigError(f"{line}: {where or 'the robot'} lacks {word!r}")
-    part = kind(**known, **given)
-    problem = part.problem() if hasattr(part, "problem") else ""
-    if problem:
-        raise ConfigError(f"{line}: {where and where + ': '}{problem}")
-    return part
-
-
-def _value(each: Any, path: Path, node: Any, where: str) -> Any:
-    if "part" in each.metadata:
-        kind = each.metadata["part"]
-        if kind is not Joint:
-            return _read(kind, path, node, where)
-        if not isinstance(node, yaml.SequenceNode):
-            raise ConfigError(f"{path}:{node.start_mark.line + 1}: {where} must be a list, from the base on")
-        return tuple(_read(kind, path, item, f"{where}[{index}]") for index, item in enumerate(node.value))
-    try:
-        value = plain_value(node)
-        return each.metadata["read"](value)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}:{node.start_mark.line + 1}: {where}: {error}") from None
-    except ValueError as error:
-        shown = str(value)[:80]
-        raise ConfigError(f"{path}:{node.start_mark.line + 1}: {where} must be {error}, not {shown}") from None

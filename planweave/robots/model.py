@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planweave.core.base.errors import ConfigError
 from planweave.robots.chain import quaternion, transform
-from planweave.robots.description import Capsule, RobotDescription
+from planweave.robots.description import RobotDescription
 
 if TYPE_CHECKING:
     import mujoco
@@ -152,33 +152,28 @@ def _spec_from_capsules(robot: RobotDescription) -> mujoco.MjSpec:
 
 
 def _add_capsules(robot: RobotDescription, body: mujoco.MjsBody) -> None:
+    import mujoco
+
     capsules = [capsule for capsule in robot.capsules if capsule.link == body.name]
     if not capsules and any(joint.link == body.name for joint in robot.joints):
         raise ConfigError(
             f"{robot.file}: capsules has none for {body.name}, and without a model each moving link needs one"
         )
     for index, capsule in enumerate(capsules):
-        for kind, group in (("visual", VISUAL_GROUP), ("collision", COLLISION_GROUP)):
-            _add_capsule(body, f"{body.name}_{kind}{index}", capsule, group)
+        short = np.linalg.norm(np.subtract(capsule.end, capsule.start)) < 1e-6
+        where = {"pos": capsule.start} if short else {"fromto": [*capsule.start, *capsule.end]}
+        kind = mujoco.mjtGeom.mjGEOM_SPHERE if short else mujoco.mjtGeom.mjGEOM_CAPSULE
+        names = f"{body.name}_visual{index}", f"{body.name}_collision{index}"
+        _add_geoms(body, names, 700.0, type=kind, size=[capsule.radius, 0, 0], rgba=_GREY, **where)
 
 
-def _add_capsule(body: mujoco.MjsBody, name: str, capsule: Capsule, group: int) -> None:
-    import mujoco
-
-    seen = group == VISUAL_GROUP
-    short = np.linalg.norm(np.subtract(capsule.end, capsule.start)) < 1e-6
-    where = {"pos": capsule.start} if short else {"fromto": [*capsule.start, *capsule.end]}
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_SPHERE if short else mujoco.mjtGeom.mjGEOM_CAPSULE,
-        size=[capsule.radius, 0, 0],
-        **where,
-        group=group,
-        contype=0 if seen else 1,
-        conaffinity=0 if seen else 1,
-        density=0.0 if seen else 700.0,
-        rgba=_GREY,
-    )
+def _add_geoms(body: mujoco.MjsBody, names: tuple[str, str], density: float, **shape: Any) -> None:
+    """Add a shape twice: to be seen, and to collide."""
+    for name, group in zip(names, (VISUAL_GROUP, COLLISION_GROUP)):
+        solid = group == COLLISION_GROUP
+        body.add_geom(
+            name=name, group=group, contype=int(solid), conaffinity=int(solid), density=density * solid, **shape
+        )
 
 
 def _add_finger(robot: RobotDescription, hand: mujoco.MjsBody, side: float, name: str, joint_name: str) -> None:
@@ -196,16 +191,5 @@ def _add_finger(robot: RobotDescription, hand: mujoco.MjsBody, side: float, name
     root = (across, thickness / 2, max(0.005, (length / 2 + gripper.tip) / 2 - _PAD[2]))
     middle = gripper.tip - 2 * _PAD[2] - root[2]
     for part, half, height in (("pad", pad, gripper.tip - _PAD[2]), ("root", root, middle)):
-        for kind, group in (("", COLLISION_GROUP), ("_visual", VISUAL_GROUP)):
-            seen = group == VISUAL_GROUP
-            body.add_geom(
-                name=f"{name}_{part}{kind}",
-                type=mujoco.mjtGeom.mjGEOM_BOX,
-                pos=[0.0, side * half[1], height],
-                size=half,
-                group=group,
-                contype=0 if seen else 1,
-                conaffinity=0 if seen else 1,
-                density=0.0 if seen else 1500.0,
-                rgba=_DARK,
-            )
+        names, at = (f"{name}_{part}_visual", f"{name}_{part}"), [0.0, side * half[1], height]
+        _add_geoms(body, names, 1500.0, type=mujoco.mjtGeom.mjGEOM_BOX, pos=at, size=half, rgba=_DARK)

@@ -78,7 +78,6 @@ class NewestJoints:
 
     @property
     def empty(self) -> bool:
-        """Whether no joint was reported."""
         return not (self._joints or self._others)
 
     def _felt(self) -> list[str]:

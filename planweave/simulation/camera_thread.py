@@ -2,12 +2,14 @@
 physics.
 
 An unchanged state is rendered a few times, each with its own noise; after that the last image is republished with a new
-stamp, which is correct, since the state is the simulator's own.
+stamp, which is correct, since the state is the simulator's own. Now and then it is rendered once more, lest what one
+image happens to show ill is all that is ever seen.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import mujoco
 
 START_TIMEOUT = 30.0  # s
+_ONCE_MORE = 2.5, 5.0, 10.0, 20.0, 40.0, 60.0  # s until a state at rest is rendered again, one pause after the other
 LOOKS = 12  # images of one state with noise of their own, so that what tracks objects can settle
 
 
@@ -49,6 +52,8 @@ class CameraThread:
         self._still: Sequence[RgbdFrame] = ()  # the newest images, and the state that they show
         self._shown: np.ndarray | None = None
         self._looks = 0  # images rendered of that state
+        self._rendered = 0.0  # time.monotonic() of the last one
+        self._rests = False  # whether images of it are republished
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="camera", daemon=True)
         self._thread.start()
@@ -120,14 +125,19 @@ class CameraThread:
         """
         if self._shown is None or not np.array_equal(self._shown, state.qpos):
             self._looks, self._shown = 0, state.qpos
-        elif self._looks >= LOOKS and self._still:
-            if self._looks == LOOKS:
-                self._looks += 1
+        elif self._looks >= LOOKS and self._still and time.monotonic() < self._rendered + self._pause():
+            if not self._rests:
+                self._rests = True
                 give_back_memory()  # a rest begins
             return [replace(still, time=state.time) for still in self._still]
+        self._rests = False
         self._still = [camera.render(state.time, state.qpos) for camera in cameras]
-        self._looks += 1
+        self._looks, self._rendered = self._looks + 1, time.monotonic()
         return self._still
+
+    def _pause(self) -> float:
+        """Seconds after which a state that was rendered often enough is rendered once more."""
+        return _ONCE_MORE[min(self._looks - LOOKS, len(_ONCE_MORE) - 1)]
 
     def _change(
         self, cameras: Sequence[OverheadCamera], model: mujoco.MjModel, done: Future[None]

@@ -7,74 +7,42 @@ robot's base. Lengths in metres, angles in radians. A joint is 0 where its part 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from planweave.simulation.shapes import COLOURS, ShapeBuilder
-
-if TYPE_CHECKING:
-    import mujoco
+from planweave.simulation.shapes import COLOURS, Kind, ShapeBuilder, rectangle
 
 _BOARD, _THIN = 0.012, 0.006  # of a carcass and of a drawer's box
 _GAP = 0.002  # between a front and the next
 _BAR, _CLEARANCE = 0.006, 0.032  # radius of a handle, and how far its middle stands out
 _STEEL = (0.62, 0.63, 0.66)
 _KNOB, _RIDGE = (0.022, 0.014), (0.040, 0.009, 0.016)  # radius and height; the ridge on it
+_DRAWERS = ("top_drawer", "bottom_drawer")
 _DOOR_RANGE, _KNOB_RANGE = 1.9, 1.6
 _RESISTANCE = {"slide": (2.0, 12.0), "hinge": (0.04, 0.15)}  # dry friction (N, Nm) and damping (N s/m, Nm s)
 
 
-@dataclass(frozen=True)
-class FixtureKind:
-    """A kind of fixture. size: meaning of its dimensions; default: their values, m; parts: names of what moves."""
+def _part(
+    b: ShapeBuilder, name: str, kind: str, axis: Sequence[float], most: float, at: Sequence[float], mass: float
+) -> ShapeBuilder:
+    """A body that slides along, or turns about, an axis through its origin `at`, from 0 to `most`."""
+    import mujoco
 
-    build: Callable[[_Furniture, Sequence[float]], None]
-    size: tuple[str, ...]
-    default: tuple[float, ...]
-    colour: str
-    parts: tuple[str, ...]
-
-    def footprint(self, size: Sequence[float]) -> tuple[float, float]:
-        """Size along the fixture's own x and y, m."""
-        return size[0], size[1]
-
-
-def add_fixture(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str) -> None:
-    """Add a fixture's geoms, and a body with a joint for each of its parts, named ``<body>_<part>``."""
-    furniture = _Furniture(spec, body, COLOURS[colour])
-    FIXTURES[kind].build(furniture, size)
-    furniture.share_mass()
-
-
-class _Furniture(ShapeBuilder):
-    """Adds geoms to a fixture's body, and parts that move."""
-
-    def __init__(self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float]):
-        super().__init__(spec, body, rgb, 5.0)
-
-    def part(
-        self, name: str, kind: str, axis: Sequence[float], most: float, at: Sequence[float], mass: float
-    ) -> ShapeBuilder:
-        """A body that slides along, or turns about, an axis through its origin `at`, from 0 to `most`."""
-        import mujoco
-
-        body = self.body.add_body(name=f"{self.body.name}_{name}", pos=list(at))
-        friction, damping = _RESISTANCE[kind]
-        joint = body.add_joint(
-            name=body.name,
-            type=getattr(mujoco.mjtJoint, f"mjJNT_{kind.upper()}"),
-            axis=list(axis),
-            limited=True,
-            range=[0.0, most if kind == "slide" else math.degrees(most) if self.spec.compiler.degree else most],
-            frictionloss=friction,
-            damping=damping,
-            armature=0.05 if kind == "slide" else 0.002,
-        )
-        joint.solref_limit = [0.004, 1.0]
-        lighter = [min(1.0, 1.12 * c + 0.03) for c in self.rgb]
-        self.spec.add_exclude(bodyname1=self.body.name, bodyname2=body.name)
-        return ShapeBuilder(self.spec, body, (lighter[0], lighter[1], lighter[2]), mass)
+    body = b.body.add_body(name=f"{b.body.name}_{name}", pos=list(at))
+    friction, damping = _RESISTANCE[kind]
+    joint = body.add_joint(
+        name=body.name,
+        type=getattr(mujoco.mjtJoint, f"mjJNT_{kind.upper()}"),
+        axis=list(axis),
+        limited=True,
+        range=[0.0, most if kind == "slide" else math.degrees(most) if b.spec.compiler.degree else most],
+        frictionloss=friction,
+        damping=damping,
+        armature=0.05 if kind == "slide" else 0.002,
+    )
+    joint.solref_limit = [0.004, 1.0]
+    lighter = [min(1.0, 1.12 * c + 0.03) for c in b.rgb]
+    b.spec.add_exclude(bodyname1=b.body.name, bodyname2=body.name)
+    return ShapeBuilder(b.spec, body, (lighter[0], lighter[1], lighter[2]), mass)
 
 
 def _handle(b: ShapeBuilder, middle: Sequence[float], half: Sequence[float]) -> None:
@@ -85,7 +53,7 @@ def _handle(b: ShapeBuilder, middle: Sequence[float], half: Sequence[float]) -> 
         b.capsule(end, (end[0] + _CLEARANCE, *end[1:]), 0.8 * _BAR, rgb=_STEEL)
 
 
-def _carcass(b: _Furniture, size: Sequence[float], boards: Sequence[float]) -> None:
+def _carcass(b: ShapeBuilder, size: Sequence[float], boards: Sequence[float]) -> None:
     """Sides, back, and level boards whose lower sides are at these heights; the front is open."""
     depth, width, height = size
     for sign in (-1, 1):
@@ -96,17 +64,16 @@ def _carcass(b: _Furniture, size: Sequence[float], boards: Sequence[float]) -> N
         b.box((-_BOARD / 2, 0, low + _BOARD / 2), (depth - _BOARD, inner, _BOARD))
 
 
-def _cabinet(b: _Furniture, size: Sequence[float]) -> None:
+def _cabinet(b: ShapeBuilder, size: Sequence[float]) -> None:
     depth, width, height = size
-    names = FIXTURES["cabinet"].parts
-    each = (height - _BOARD) / len(names)
-    _carcass(b, size, [each * k for k in range(len(names) + 1)])
+    each = (height - _BOARD) / len(_DRAWERS)
+    _carcass(b, size, [each * k for k in range(len(_DRAWERS) + 1)])
     travel, inner = depth - 0.05, width - 2 * _BOARD - 2 * _GAP
     long, tall = depth - _BOARD - _GAP, 0.6 * (each - _BOARD)
     front, back = -depth / 2 - _GAP, depth / 2 - _BOARD - _GAP
-    for k, name in enumerate(names):
+    for k, name in enumerate(_DRAWERS):
         high = each if k else each + _BOARD  # the uppermost front covers the board above it
-        drawer = b.part(name, "slide", (-1, 0, 0), travel, (0, 0, height - _BOARD - each * (k + 1)), 0.8)
+        drawer = _part(b, name, "slide", (-1, 0, 0), travel, (0, 0, height - _BOARD - each * (k + 1)), 0.8)
         drawer.box((front - _BOARD / 2, 0, high / 2), (_BOARD, width, high - _GAP))
         drawer.box((back - long / 2, 0, _BOARD + _GAP + _THIN / 2), (long, inner, _THIN))
         middle = _BOARD + _GAP + _THIN + tall / 2
@@ -117,37 +84,37 @@ def _cabinet(b: _Furniture, size: Sequence[float]) -> None:
         drawer.share_mass()
 
 
-def _cupboard(b: _Furniture, size: Sequence[float]) -> None:
+def _cupboard(b: ShapeBuilder, size: Sequence[float]) -> None:
     depth, width, height = size
     _carcass(b, size, (0.0, height - _BOARD))
     hinge = (-depth / 2 - _BOARD / 2 - _GAP, width / 2, 0.0)
-    door = b.part("door", "hinge", (0, 0, -1), _DOOR_RANGE, hinge, 0.8)
+    door = _part(b, "door", "hinge", (0, 0, -1), _DOOR_RANGE, hinge, 0.8)
     door.box((0, -width / 2, height / 2), (_BOARD, width, height - _GAP))
     _handle(door, (-_BOARD / 2 - _CLEARANCE, -width + 0.03, height / 2), (0, 0, min(0.05, height / 4)))
     door.share_mass()
 
 
-def _stove(b: _Furniture, size: Sequence[float]) -> None:
+def _stove(b: ShapeBuilder, size: Sequence[float]) -> None:
     depth, width, height = size
     b.box((0, 0, height / 2), (depth, width, height))
     radius = min(depth, width) * 0.32
     b.disc((0.10 * depth, 0, height), radius, 0.003, rgb=COLOURS["black"])
     at = (-depth / 2 + _KNOB[0] + 0.012, -width / 4, height)
-    knob = b.part("knob", "hinge", (0, 0, -1), _KNOB_RANGE, at, 0.1)
+    knob = _part(b, "knob", "hinge", (0, 0, -1), _KNOB_RANGE, at, 0.1)
     knob.disc((0, 0, 0.001), *_KNOB, rgb=_STEEL)
     knob.box((0, 0, _KNOB[1] + _RIDGE[2] / 2), _RIDGE)
     knob.share_mass()
 
 
-def _shelf(b: _Furniture, size: Sequence[float]) -> None:
+def _shelf(b: ShapeBuilder, size: Sequence[float]) -> None:
     height = size[2]
     _carcass(b, size, (0.0, height / 2, height - _BOARD))
 
 
 _SIZE = ("depth", "width", "height")
-FIXTURES: dict[str, FixtureKind] = {
-    "cabinet": FixtureKind(_cabinet, _SIZE, (0.22, 0.24, 0.22), "brown", ("top_drawer", "bottom_drawer")),
-    "cupboard": FixtureKind(_cupboard, _SIZE, (0.20, 0.24, 0.22), "white", ("door",)),
-    "stove": FixtureKind(_stove, _SIZE, (0.20, 0.20, 0.04), "gray", ("knob",)),
-    "shelf": FixtureKind(_shelf, _SIZE, (0.16, 0.24, 0.32), "brown", ()),
+FIXTURES: dict[str, Kind] = {
+    "cabinet": Kind(_cabinet, _SIZE, (0.22, 0.24, 0.22), "brown", 5.0, rectangle, parts=_DRAWERS),
+    "cupboard": Kind(_cupboard, _SIZE, (0.20, 0.24, 0.22), "white", 5.0, rectangle, parts=("door",)),
+    "stove": Kind(_stove, _SIZE, (0.20, 0.20, 0.04), "gray", 5.0, rectangle, parts=("knob",)),
+    "shelf": Kind(_shelf, _SIZE, (0.16, 0.24, 0.32), "brown", 5.0, rectangle),
 }

@@ -15,7 +15,7 @@ import numpy as np
 from planweave.core.base.errors import SceneError
 from planweave.robots.model import TCP_SITE
 from planweave.simulation.fixtures import FIXTURES
-from planweave.simulation.mujoco_model import fixture_body, object_body
+from planweave.simulation.mujoco_model import fixture_body, object_body, off_table, put_object
 from planweave.simulation.scene import Scene
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ _AT_HAND = 0.15  # m
 _ROUND_IT = (0.04, 0.12)  # the tool centre point is this near, along the table and upwards, to what it grasps, m
 _LIFTED, _CARRIED, _LOWERED, _LEFT = 0.03, 0.10, 0.03, 0.10  # m
 _EVERY = 5  # time steps between two looks
-_FLOOR, _BEHIND, _APART = -0.715, -1.2, 0.4  # where what is taken off the table ends: height, x, and between two, m
+
+
+def grasps_at(tcp: np.ndarray, place: np.ndarray) -> bool:
+    """Whether fingers that close with the tool centre point at a place, (3,) m, close around an object at another."""
+    return math.dist(tcp[:2], place[:2]) <= _ROUND_IT[0] and 0 <= tcp[2] - place[2] <= _ROUND_IT[1]
 
 
 class InterventionMoment(str, Enum):
@@ -118,9 +122,8 @@ def _joints(scene: Scene, joints: Sequence[str], values: Sequence[float]) -> dic
 class Hands:
     """Monitors the manipulation of one object and executes an intervention once, at its moment."""
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene):
+    def __init__(self, model: mujoco.MjModel):
         self._model, self._tcp = model, model.site(TCP_SITE).id
-        self._joints = [model.joint(object_body(i)) for i in range(len(scene.objects))]
         self.reset()
 
     def reset(self) -> None:
@@ -166,7 +169,7 @@ class Hands:
         if moment is InterventionMoment.APPROACH:
             return math.dist(at, tcp) < _AT_HAND
         if moment is InterventionMoment.GRASP:
-            return pressing and math.dist(at[:2], tcp[:2]) < _ROUND_IT[0] and 0 <= tcp[2] - at[2] <= _ROUND_IT[1]
+            return pressing and grasps_at(tcp, at)
         if moment is InterventionMoment.LIFT:
             return bool(at[2] - self._start[2] > _LIFTED)
         if moment is InterventionMoment.CARRY:
@@ -186,20 +189,16 @@ class Hands:
         else:
             new = [*before[1:], *before[:1]]
         for index, pose in zip(what.objects, new):
-            joint = self._joints[index]
-            at, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
-            data.qpos[at : at + 7] = pose
-            data.qvel[dof : dof + 6] = 0.0
+            put_object(data, index, pose[:3], pose[3:])
         for name, value in what.joints.items():
-            joint = self._model.joint(name)
-            data.qpos[int(joint.qposadr[0])] = min(max(value, float(joint.range[0])), float(joint.range[1]))
-            data.qvel[int(joint.dofadr[0])] = 0.0
+            joint, limits = data.joint(name), self._model.joint(name).range
+            joint.qpos[0], joint.qvel[0] = min(max(value, float(limits[0])), float(limits[1])), 0.0
         if what.camera is not None:
             on_camera(what.camera)
 
-    def _pose(self, data: mujoco.MjData, index: int) -> np.ndarray:
-        at = int(self._joints[index].qposadr[0])
-        return np.array(data.qpos[at : at + 7])
+    @staticmethod
+    def _pose(data: mujoco.MjData, index: int) -> np.ndarray:
+        return np.array(data.joint(object_body(index)).qpos)
 
     def _position(self, data: mujoco.MjData, index: int) -> np.ndarray:
         return self._pose(data, index)[:3]
@@ -210,4 +209,4 @@ class Hands:
         w, _, _, z = pose[3:]
         length = math.hypot(w, z)
         upright = (w / length, 0.0, 0.0, z / length) if length > 1e-6 else (1.0, 0.0, 0.0, 0.0)
-        return np.array([*(to or (_BEHIND, _APART * index, _FLOOR)), *upright])
+        return np.array([*(to or off_table(index)), *upright])

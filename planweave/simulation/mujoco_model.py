@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +13,9 @@ from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import finger_joints, pad_geoms
 from planweave.simulation.camera import CameraConfig
-from planweave.simulation.fixtures import FIXTURES, add_fixture
+from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.scene import Scene, SceneObject, Slip
-from planweave.simulation.shapes import add_shape
+from planweave.simulation.shapes import KINDS, Kind, add_shape
 
 if TYPE_CHECKING:
     import mujoco
@@ -24,13 +24,12 @@ TIMESTEP = 0.002
 GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0  # N/m and N s/m at one finger
 GRIPPER_ACTUATOR = "gripper"
 OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
-_OPPOSITE, _BESIDE = (
-    ((1.62, -1.15, 0.98), (0.36, 0.0, 0.22)),
-    ((0.08, -1.42, 1.2), (0.46, 0.06, 0.18)),
-)  # eye, target, m
+_OPPOSITE = (1.62, -1.15, 0.98), (0.36, 0.0, 0.22)  # eye and target of the camera of videos, m
+_BESIDE = (0.08, -1.42, 1.2), (0.46, 0.06, 0.18)
 _OVERLAP = 0.002  # depth at which two objects count as overlapping, m
 _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
+_LEGS = 0.72  # height of the table, m
 
 
 def camera_name(index: int) -> str:
@@ -66,12 +65,9 @@ def build_model(
             pad.friction, pad.condim, pad.priority = [1.5, 0.02, 0.001], 4, 1
             pad.solref, pad.solimp = _PAD_SOLREF, _PAD_SOLIMP
     for index, entry in enumerate(scene.objects):
-        body = _add_body(spec, object_body(index), entry)
-        body.add_freejoint(name=object_body(index))
-        add_shape(spec, body, entry.kind, entry.size, entry.colour)
+        _add_body(spec, object_body(index), entry, KINDS).add_freejoint(name=object_body(index))
     for index, fixture in enumerate(scene.fixtures):
-        body = _add_body(spec, fixture_body(index), fixture)
-        add_fixture(spec, body, fixture.kind, fixture.size, fixture.colour)
+        _add_body(spec, fixture_body(index), fixture, FIXTURES)
     _add_slips(spec, scene, robot)
     _add_noise(spec, scene)
     model = spec.compile()
@@ -79,14 +75,27 @@ def build_model(
     return model
 
 
-def _add_body(spec: mujoco.MjSpec, name: str, entry: SceneObject) -> mujoco.MjsBody:
+def _add_body(spec: mujoco.MjSpec, name: str, entry: SceneObject, kinds: Mapping[str, Kind]) -> mujoco.MjsBody:
     turned = [math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)]
-    return spec.worldbody.add_body(name=name, pos=list(entry.position), quat=turned)
+    body = spec.worldbody.add_body(name=name, pos=list(entry.position), quat=turned)
+    add_shape(spec, body, kinds[entry.kind], entry.size, entry.colour)
+    return body
 
 
 def object_body(index: int) -> str:
     """Name of the body and of the free joint of scene.objects[index]."""
     return f"object_{index}"
+
+
+def put_object(data: mujoco.MjData, index: int, place: Iterable[float], quaternion: Iterable[float]) -> None:
+    """Move scene.objects[index], at rest, to a place (m) and an orientation (w, x, y, z)."""
+    joint = data.joint(object_body(index))
+    joint.qpos[:], joint.qvel[:] = (*place, *quaternion), 0.0
+
+
+def off_table(index: int, behind: float = 1.2) -> tuple[float, float, float]:
+    """Where scene.objects[index] is put that is taken off the table: on the floor behind the robot, m."""
+    return -behind, 0.4 * index, -_LEGS + 0.005
 
 
 def fixture_body(index: int, part: str = "") -> str:
@@ -128,7 +137,9 @@ def _set_parts(model: mujoco.MjModel, data: mujoco.MjData, scene: Scene) -> None
             name = fixture_body(index, part)
             most = float(model.joint(name).range[1])
             if value > most:
-                raise SceneError(f"{scene.where_fixture(index)}: {part} goes from 0 to {most:.3g}, not to {value:g}")
+                raise SceneError(
+                    f"{scene.where('fixtures', index)}: {part} goes from 0 to {most:.3g}, not to {value:g}"
+                )
             data.joint(name).qpos[0] = value
 
 
@@ -138,9 +149,7 @@ def _set_options(spec: mujoco.MjSpec) -> None:
     spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    if hasattr(
-        mujoco.mjtEnableBit, "mjENBL_MULTICCD"
-    ):  # MuJoCo 3: off unless asked for; meshes would rest on one point
+    if hasattr(mujoco.mjtEnableBit, "mjENBL_MULTICCD"):  # MuJoCo 3: else meshes would rest on one point
         spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_MULTICCD
     spec.option.impratio = 10.0  # friction stiffer than the normal force: held objects do not creep
     spec.visual.global_.offwidth, spec.visual.global_.offheight = _MAX_IMAGE
@@ -169,7 +178,7 @@ def _add_room(spec: mujoco.MjSpec, scene: Scene) -> None:
     spec.add_material(name="matt", rgba=[1, 1, 1, 1], specular=0.15, shininess=0.2)
     spec.add_material(name="floor", rgba=[0.60, 0.63, 0.67, 1], specular=0.1, shininess=0.1, reflectance=0.06)
     spec.add_material(name="leg", rgba=[0.30, 0.31, 0.33, 1], specular=0.3, shininess=0.4)
-    thick, height = 0.036, 0.72
+    thick, height = 0.036, _LEGS
     (sx, sy), (cx, cy) = scene.table_size, scene.table_centre
     world.add_geom(
         name="table",
@@ -298,9 +307,8 @@ def _add_slips(spec: mujoco.MjSpec, scene: Scene, robot: RobotDescription) -> No
         body = spec.body(object_body(slip.object))
         for side, pad in zip(("left", "right"), pad_geoms(robot)):
             if spec.geom(pad) is None:
-                raise SceneError(
-                    f"{scene.where(slip.object)}: a slip fault needs the default robot model's finger pads"
-                )
+                where = scene.where("objects", slip.object)
+                raise SceneError(f"{where}: a slip fault needs the default robot model's finger pads")
             for geom in body.geoms:
                 if geom.contype:
                     spec.add_pair(
@@ -327,11 +335,8 @@ def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
 
 def _refuse_overlaps(model: mujoco.MjModel, scene: Scene, robot: RobotDescription) -> None:
     data = home_state(model, robot, scene)
-    ours = {model.body(object_body(i)).id: (scene.where(i), f"objects[{i}]", o) for i, o in enumerate(scene.objects)}
-    ours |= {
-        model.body(fixture_body(i)).id: (scene.where_fixture(i), f"fixtures[{i}]", f)
-        for i, f in enumerate(scene.fixtures)
-    }
+    ours = {model.body(object_body(i)).id: ("objects", i, entry) for i, entry in enumerate(scene.objects)}
+    ours |= {model.body(fixture_body(i)).id: ("fixtures", i, entry) for i, entry in enumerate(scene.fixtures)}
     for contact in data.contact:
         if contact.dist > -_OVERLAP:
             continue
@@ -341,12 +346,12 @@ def _refuse_overlaps(model: mujoco.MjModel, scene: Scene, robot: RobotDescriptio
             continue
         deep = -contact.dist * 1000
         if a in ours:
-            _, other, entry = ours[a]
-            problem = f"overlaps {other} (line {entry.line}) by {deep:.0f} mm"
+            table, index, entry = ours[a]
+            problem = f"overlaps {table}[{index}] (line {entry.line}) by {deep:.0f} mm"
             remedy = "move one of them, or give the upper one a height: position: [x, y, height of its bottom]"
         elif a > 0:
             problem = f"overlaps the robot by {deep:.0f} mm"
             remedy = "the robot stands at x = 0, y = 0; move the object away from it"
         else:
             problem, remedy = f"is sunk into the table by {deep:.0f} mm", "give it a greater height"
-        raise SceneError(f"{ours[b][0]}: {problem}; {remedy}")
+        raise SceneError(f"{scene.where(*ours[b][:2])}: {problem}; {remedy}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from planweave.robots import RobotDescription
 from planweave.robots.model import TCP_SITE
-from planweave.simulation.mujoco_model import object_body
+from planweave.simulation.mujoco_model import object_body, off_table, put_object
 from planweave.simulation.scene import Scene
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _STILL = 0.05  # rad/s
 _STRONGEST, _GROWS = 30.0, 20.0  # pull, N, and how it grows, N/s
 _OUT = 0.12  # an object this much further from the fingers than it was is the person's, m
 _EVERY = 10  # time steps between two looks
-_FLOOR = (-1.6, -0.715)  # where what was taken is put, behind the robot: x and height, m
+_BEHIND = 1.6  # how far behind the robot what was taken is put, m
 
 
 class Person:
@@ -35,7 +35,6 @@ class Person:
         self._tcp = model.site(TCP_SITE).id
         self._arm = np.array([model.joint(name).dofadr[0] for name in robot.joint_names])
         self._bodies = [model.body(object_body(i)).id for i in range(len(scene.objects))]
-        self._joints = [model.joint(object_body(i)) for i in range(len(scene.objects))]
         self._step = model.opt.timestep * _EVERY
         self.reset()
 
@@ -69,13 +68,11 @@ class Person:
         return nearest if away[nearest] < _IN_FINGERS else -1
 
     def _draw(self, data: mujoco.MjData, tcp: np.ndarray) -> None:
-        body, joint = self._bodies[self._at], self._joints[self._at]
+        body = self._bodies[self._at]
         if math.dist(data.xipos[body], tcp) - self._began < _OUT:
             self._pull = min(self._pull + _GROWS * self._step, _STRONGEST)
             data.xfrc_applied[body, :3] = (self._pull, 0.0, 0.0)
             return
         data.xfrc_applied[body] = 0.0
-        at, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
-        data.qpos[at : at + 7] = (_FLOOR[0], 0.4 * self._at, _FLOOR[1], 1.0, 0.0, 0.0, 0.0)
-        data.qvel[dof : dof + 6] = 0.0
+        put_object(data, self._at, off_table(self._at, _BEHIND), (1.0, 0.0, 0.0, 0.0))
         self.reset()

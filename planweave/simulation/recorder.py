@@ -157,9 +157,9 @@ class VideoRecorder:
     def _wait_for_frames(self, count: int) -> list[int]:
         """Indices of the states in the video: as dense as the frame limit and the time limit allow."""
         deadline = time.monotonic() + self._patience
-        finest = next(
-            s for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if count / s <= self._max_frames
-        )
+        finest = 1
+        while count / finest > self._max_frames:
+            finest *= 2
         hard = deadline + 60.0
         with self._lock:
             self._lock.notify_all()
@@ -206,19 +206,15 @@ class VideoRecorder:
                         return
                     (model, snapshot), images = self._states[index], self._images
                 try:
-                    if view is None or view.model is not model:
-                        if view is not None:
-                            view.close()
-                            view = None
+                    if view is not None and view.model is not model:
+                        view.close()
+                        view = None
+                    if view is None:
                         view = OffscreenView(model, SIDE_CAMERA, *self._size, shadows=True)
                     image = _encode(view.render(snapshot.qpos)[0])
                 except Exception as error:
                     with self._lock:
-                        self._failure, self._states, self._images = (
-                            f"cannot render the video: {error}",
-                            [],
-                            {},
-                        )
+                        self._failure, self._states, self._images = f"cannot render the video: {error}", [], {}
                         self._lock.notify_all()
                     continue
                 with self._lock:

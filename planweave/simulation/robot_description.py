@@ -7,7 +7,7 @@ meshes: mesh files would be missing on another machine with the viewer.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -56,12 +56,15 @@ class RobotLink:
 
     def transform(self, value: float = 0.0) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
         """Position (m) and quaternion (x, y, z, w) in the parent's frame for a joint position (rad or m)."""
+        import mujoco
+
+        own, turn, turned, way = np.roll(self.quaternion, 1), np.zeros(4), np.zeros(4), np.zeros(3)
         if self.kind == "revolute":
-            turn = (*(math.sin(value / 2) * a for a in self.axis), math.cos(value / 2))
-            return self.position, _product(self.quaternion, turn)
-        along = _turned(self.quaternion, tuple(value * a for a in self.axis))
-        x, y, z = (p + d for p, d in zip(self.position, along))
-        return (x, y, z), self.quaternion
+            mujoco.mju_axisAngle2Quat(turn, np.array(self.axis), value)
+            mujoco.mju_mulQuat(turned, own, turn)
+            return self.position, _quaternion(turned)
+        mujoco.mju_rotVecQuat(way, value * np.array(self.axis), own)
+        return _vector(self.position + way), self.quaternion
 
 
 def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tuple[RobotLink, ...]:
@@ -80,37 +83,17 @@ def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tu
             continue
         name = names[body] = model.body(body).name or f"{robot.prefix}body{body}"
         placed = _vector(model.body_pos[body]), _quaternion(model.body_quat[body])
-        shapes = _shapes(model, body)
-        if not model.body_jntnum[body]:
-            joint_name = flange.joint if flange.joint and name == flange.link else f"{name}_joint"
-            links.append(RobotLink(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
-            continue
-        joint = int(model.body_jntadr[body])
-        lower, upper = (float(v) for v in model.jnt_range[joint])
-        links.append(
-            RobotLink(
-                name,
-                names[parent],
-                model.joint(joint).name,
-                kinds[int(model.jnt_type[joint])],
-                *placed,
-                _vector(model.jnt_axis[joint]),
-                lower,
-                upper,
-                shapes,
-            )
-        )
-    site = model.site(TCP_SITE).id
-    links.append(
-        RobotLink(
-            robot.gripper.tool.frame,
-            names[int(model.site_bodyid[site])],
-            f"{robot.gripper.tool.frame}_joint",
-            "fixed",
-            _vector(model.site_pos[site]),
-            _quaternion(model.site_quat[site]),
-        )
-    )
+        fixed = flange.joint if flange.joint and name == flange.link else f"{name}_joint"
+        link = RobotLink(name, names[parent], fixed, "fixed", *placed, shapes=_shapes(model, body))
+        if model.body_jntnum[body]:
+            joint = model.joint(int(model.body_jntadr[body]))
+            lower, upper = (float(v) for v in joint.range)
+            kind, axis = kinds[int(joint.type[0])], _vector(joint.axis)
+            link = replace(link, joint=joint.name, kind=kind, axis=axis, lower=lower, upper=upper)
+        links.append(link)
+    site, tool = model.site(TCP_SITE), robot.gripper.tool.frame
+    placed = _vector(site.pos), _quaternion(site.quat)
+    links.append(RobotLink(tool, names[int(site.bodyid[0])], f"{tool}_joint", "fixed", *placed))
     return tuple(links)
 
 
@@ -131,14 +114,8 @@ def urdf(links: tuple[RobotLink, ...], description: RobotDescription | None = No
         if link.kind != "fixed":
             ElementTree.SubElement(joint, "axis", xyz=_text(link.axis))
             effort, velocity = limits.get(link.joint, (description.gripper.force, _FINGER_SPEED))
-            ElementTree.SubElement(
-                joint,
-                "limit",
-                lower=f"{link.lower:.9g}",
-                upper=f"{link.upper:.9g}",
-                effort=f"{effort:g}",
-                velocity=f"{velocity:g}",
-            )
+            range_ = {"lower": f"{link.lower:.9g}", "upper": f"{link.upper:.9g}"}
+            ElementTree.SubElement(joint, "limit", range_, effort=f"{effort:g}", velocity=f"{velocity:g}")
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -165,27 +142,18 @@ def _shapes(model: mujoco.MjModel, body: int) -> tuple[Shape, ...]:
     for geom in range(first, first + int(model.body_geomnum[body])):
         if model.geom_group[geom] == COLLISION_GROUP:
             continue
-        position, flat = model.geom_pos[geom], np.zeros(9)
+        flat = np.zeros(9)
         mujoco.mju_quat2Mat(flat, model.geom_quat[geom])
-        rotation = flat.reshape(3, 3)
-        kind, size = int(model.geom_type[geom]), np.array(model.geom_size[geom])
+        rotation, (middle, size) = flat.reshape(3, 3), model.geom_aabb[geom].reshape(2, 3)
+        position, kind = model.geom_pos[geom] + rotation @ middle, int(model.geom_type[geom])
         cylinder = kind in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
         if kind == mujoco.mjtGeom.mjGEOM_MESH:
-            mesh = int(model.geom_dataid[geom])
-            start = int(model.mesh_vertadr[mesh])
-            corners = model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])]
-            low, high = corners.min(axis=0).astype(float), corners.max(axis=0).astype(float)
-            position, size = position + rotation @ ((low + high) / 2), (high - low) / 2
             order = np.argsort(size)  # the longest side becomes z
             cylinder = bool("link" in model.body(body).name and size[order[2]] > _LONG * size[order[1]])
             axes = np.eye(3)[:, order]
             if np.linalg.det(axes) < 0:
                 axes[:, 0] = -axes[:, 0]
             rotation, size = rotation @ axes, size[order]
-        elif cylinder:
-            size = np.array([size[0], size[0], size[1]])
-        elif kind == mujoco.mjtGeom.mjGEOM_SPHERE:
-            size = np.array([size[0]] * 3)
         quaternion = np.zeros(4)
         mujoco.mju_mat2Quat(quaternion, rotation.ravel())
         material = int(model.geom_matid[geom])
@@ -203,23 +171,6 @@ def _quaternion(values: Array) -> tuple[float, float, float, float]:
     """x, y, z, w from MuJoCo's w, x, y, z."""
     w, x, y, z = (float(v) for v in values)
     return x, y, z, w
-
-
-def _product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
-    ax, ay, az, aw = a
-    bx, by, bz, bw = b
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-
-
-def _turned(quaternion: tuple[float, ...], vector: tuple[float, ...]) -> tuple[float, float, float]:
-    x, y, z, w = quaternion
-    rx, ry, rz, _ = _product(_product(quaternion, (*vector, 0.0)), (-x, -y, -z, w))
-    return rx, ry, rz
 
 
 def _rpy(quaternion: tuple[float, float, float, float]) -> tuple[float, float, float]:

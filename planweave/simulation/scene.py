@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ import yaml
 from planweave.core.base.errors import ConfigError, SceneError
 from planweave.core.base.paths import find_config, is_file
 from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
-from planweave.simulation.fixtures import FIXTURES, FixtureKind
+from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.shapes import COLOURS, KINDS, Kind
 
 _LARGEST = 1e12  # of any number in a scene
-_OBJECT = ("kind", "colour", "position", "size", "yaw")
+_OBJECT, _NEEDED = ("kind", "colour", "position", "size", "yaw"), ("kind", "position")
+_Limits = Sequence[tuple[float, float]]  # of the table, along x and y
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,9 @@ class Scene:
         """File name without its suffix."""
         return self.path.stem
 
-    def where(self, index: int) -> str:
-        """Location of objects[index] in the file, for messages."""
-        return self._where("objects", index, self.objects[index])
-
-    def where_fixture(self, index: int) -> str:
-        """Location of fixtures[index] in the file, for messages."""
-        return self._where("fixtures", index, self.fixtures[index])
-
-    def _where(self, table: str, index: int, entry: SceneObject) -> str:
+    def where(self, table: str, index: int) -> str:
+        """Location of an entry of "objects" or "fixtures" in the file, for messages."""
+        entry = getattr(self, table)[index]
         return f"{self.path}:{entry.line}: {table}[{index}] ({entry.colour} {entry.kind})"
 
 
@@ -173,86 +168,69 @@ def parse_scene(text: str, path: Path) -> Scene:
         ("description", "table", "objects", "fixtures", "jitter", "noise", "faults", "person"), needed=("objects",)
     )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
-    size: tuple[float, ...] = (1.2, 1.4)
-    centre: tuple[float, ...] = (0.35, 0.0)
-    if "table" in top:
-        table = top["table"].fields(("size", "centre"))
-        if "size" in table:
-            size = table["size"].numbers(2, 2, 0.2, 4.0)
-        if "centre" in table:
-            centre = table["centre"].numbers(2, 2, -2.0, 2.0)
+    fields = _section(top, "table", ("size", "centre"))
+    size, centre = _numbers(fields, "size", 0.2, 4.0, (1.2, 1.4)), _numbers(fields, "centre", -2.0, 2.0, (0.35, 0.0))
+    table = [(middle - length / 2, middle + length / 2) for length, middle in zip(size, centre)]
     entries = top["objects"].items()
     if not entries:
         raise top["objects"].error(
             "the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
         )
-    objects = tuple(_read_object(entry, size, centre) for entry in entries)
-    furniture = top["fixtures"].items() if "fixtures" in top else []
-    fixtures = tuple(_read_fixture(entry, size, centre) for entry in furniture)
+    objects = tuple(_read_placed(e.fields(_OBJECT, _NEEDED), KINDS, e.line, table) for e in entries)
+    fixtures = tuple(_read_fixture(entry, table) for entry in (top["fixtures"].items() if "fixtures" in top else ()))
     faults: list[Slip | Vanish] = []
     for entry in top["faults"].items() if "faults" in top else ():
-        faults.append(_read_fault(entry, objects, size, centre))
+        faults.append(_read_fault(entry, objects, table))
         if any(type(f) is type(faults[-1]) and f.object == faults[-1].object for f in faults[:-1]):
             raise entry.error(f"objects[{faults[-1].object}] has such a fault already; give it one entry")
-    jitter, noise = Jitter(), Noise()
-    if "jitter" in top:
-        fields = top["jitter"].fields(("position", "yaw"))
-        jitter = Jitter(_number(fields, "position", 0.3), _number(fields, "yaw", math.pi))
-    if "noise" in top:
-        fields = top["noise"].fields(("seed", "mass", "friction"))
-        seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
-        noise = Noise(seed, _number(fields, "mass", 0.5), _number(fields, "friction", 0.5))
+    fields = _section(top, "jitter", ("position", "yaw"))
+    jitter = Jitter(_number(fields, "position", 0.0, 0.3), _number(fields, "yaw", 0.0, math.pi))
+    fields = _section(top, "noise", ("seed", "mass", "friction"))
+    seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
+    noise = Noise(seed, _number(fields, "mass", 0.0, 0.5), _number(fields, "friction", 0.0, 0.5))
     return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top), fixtures)
 
 
 def _read_person(top: dict[str, _Entry]) -> Taker | None:
-    if "person" not in top:
-        return Taker()
-    if top["person"].is_text:
+    if "person" in top and top["person"].is_text:
         top["person"].choice("person", ("nobody",))
         return None
-    fields, usual = top["person"].fields(("at", "after")), Taker()
-    at = fields["at"].numbers(3, 3, -2.0, 2.0) if "at" in fields else usual.at
-    return Taker(at, fields["after"].numbers(1, 1, 0.0, 3600.0)[0] if "after" in fields else usual.after)
+    fields, usual = _section(top, "person", ("at", "after")), Taker()
+    return Taker(_numbers(fields, "at", -2.0, 2.0, usual.at), _number(fields, "after", 0.0, 3600.0, usual.after))
 
 
-def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
-    """One number from 0 to `most`; 0 where it is not given."""
-    return fields[key].numbers(1, 1, 0.0, most)[0] if key in fields else 0.0
+def _section(top: dict[str, _Entry], key: str, known: tuple[str, ...]) -> dict[str, _Entry]:
+    """The entries of an optional mapping."""
+    return top[key].fields(known) if key in top else {}
 
 
-def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> SceneObject:
-    fields = entry.fields(_OBJECT, needed=("kind", "position"))
-    return _read_placed(fields, KINDS, entry.line, table_size, table_centre)
+def _numbers(
+    fields: dict[str, _Entry], key: str, low: float, high: float, usual: tuple[float, ...], meaning: str = ""
+) -> tuple[float, ...]:
+    """As many numbers as are usual, which are those where none are given."""
+    return fields[key].numbers(len(usual), len(usual), low, high, meaning) if key in fields else usual
 
 
-def _read_fixture(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> Fixture:
-    fields = entry.fields((*_OBJECT, "joints"), needed=("kind", "position"))
-    placed = _read_placed(fields, FIXTURES, entry.line, table_size, table_centre)
-    parts = FIXTURES[placed.kind].parts
-    joints = fields["joints"].fields(parts) if "joints" in fields else {}
-    values = tuple((part, value.numbers(1, 1, 0.0, math.pi)[0]) for part, value in joints.items())
-    return Fixture(**vars(placed), joints=values)
+def _number(fields: dict[str, _Entry], key: str, low: float, high: float, usual: float = 0.0) -> float:
+    return _numbers(fields, key, low, high, (usual,))[0]
 
 
-def _read_placed(
-    fields: dict[str, _Entry],
-    kinds: Mapping[str, Kind | FixtureKind],
-    line: int,
-    table_size: tuple[float, ...],
-    table_centre: tuple[float, ...],
-) -> SceneObject:
+def _read_fixture(entry: _Entry, table: _Limits) -> Fixture:
+    fields = entry.fields((*_OBJECT, "joints"), _NEEDED)
+    placed = _read_placed(fields, FIXTURES, entry.line, table)
+    joints = _section(fields, "joints", FIXTURES[placed.kind].parts)
+    return Fixture(**vars(placed), joints=tuple((part, _number(joints, part, 0.0, math.pi)) for part in joints))
+
+
+def _read_placed(fields: dict[str, _Entry], kinds: Mapping[str, Kind], line: int, table: _Limits) -> SceneObject:
     name = fields["kind"].choice("kind", kinds)
     kind = kinds[name]
     colour = fields["colour"].choice("colour", COLOURS) if "colour" in fields else kind.colour
     x, y, z = (*fields["position"].numbers(2, 3, -3.0, 3.0), 0.0)[:3]
     if z < 0:
         raise fields["position"].error(f"height {z:g} m is below the table's top (z = 0)")
-    size = kind.default
-    if "size" in fields:
-        count = len(kind.size)
-        size = fields["size"].numbers(count, count, 0.01, 0.6, f"{' and '.join(kind.size)} of a {name}")
-    yaw = fields["yaw"].numbers(1, 1, -2 * math.pi, 2 * math.pi)[0] if "yaw" in fields else 0.0
+    size = _numbers(fields, "size", 0.01, 0.6, kind.default, f"{' and '.join(kind.size)} of a {name}")
+    yaw = _number(fields, "yaw", -2 * math.pi, 2 * math.pi)
     along, across = kind.footprint(size)
     c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
     half = (
@@ -260,8 +238,7 @@ def _read_placed(
         if along != across or name == "cube" or name in FIXTURES
         else (along / 2,) * 2
     )
-    for axis, value, extent, length, middle in zip("xy", (x, y), half, table_size, table_centre):
-        low, high = middle - length / 2, middle + length / 2
+    for axis, value, extent, (low, high) in zip("xy", (x, y), half, table):
         if not low <= value - extent or not value + extent <= high:
             raise fields["position"].error(
                 f"the {name} would hang over the edge of the table: it reaches from "
@@ -276,12 +253,7 @@ def _read_placed(
     return SceneObject(name, colour, (x, y, z), tuple(size), yaw, line)
 
 
-def _read_fault(
-    entry: _Entry,
-    objects: tuple[SceneObject, ...],
-    table_size: tuple[float, ...],
-    table_centre: tuple[float, ...],
-) -> Slip | Vanish:
+def _read_fault(entry: _Entry, objects: tuple[SceneObject, ...], table: _Limits) -> Slip | Vanish:
     fields = entry.fields(("kind", "object", "times", "to"), needed=("kind", "object"))
     kind = fields["kind"].choice("fault", ("slip", "vanish"))
     many = f"there are {len(objects)} objects, counted from 0"
@@ -295,12 +267,11 @@ def _read_fault(
         return Vanish(index, None)
     x, y = fields["to"].numbers(2, 2, -3.0, 3.0)
     extent = max(KINDS[objects[index].kind].footprint(objects[index].size)) / 2
-    for axis, value, length, middle in zip("xy", (x, y), table_size, table_centre):
-        low, high = middle - length / 2 + extent, middle + length / 2 - extent
-        if not low <= value <= high:
+    for axis, value, (low, high) in zip("xy", (x, y), table):
+        if not low + extent <= value <= high - extent:
             raise fields["to"].error(
                 f"{axis} = {value:g} m is too near to the edge of the table or beyond it; "
-                f"give {axis} from {low:.3f} to {high:.3f}"
+                f"give {axis} from {low + extent:.3f} to {high - extent:.3f}"
             )
     return Vanish(index, (x, y))
 

@@ -37,7 +37,9 @@ _BROWN, _LEAF = (0.30, 0.19, 0.10), (0.18, 0.42, 0.12)
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object. size: meaning of its dimensions; default: their values, m."""
+    """A kind of object or of furniture. size: meaning of its dimensions; default: their values, m; parts: names of what
+    moves.
+    """
 
     build: Callable[[ShapeBuilder, Sequence[float]], None]
     size: tuple[str, ...]
@@ -48,15 +50,16 @@ class Kind:
     """Size along the object's own x and y, m."""
     natural: tuple[float, float, float] | None = None
     """Red, green, blue where no other colour is asked for, if that colour's usual tone does not suit it."""
+    parts: tuple[str, ...] = ()
 
 
-def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str) -> None:
+def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: Kind, size: Sequence[float], colour: str) -> None:
     """Add the geoms of one object to its body: group 0 is visible and collides, group 2 is visible only, group 3
-    collides only.
+    collides only. What moves of it has a body with a joint, both named ``<body>_<part>``.
     """
-    natural = KINDS[kind].natural if colour == KINDS[kind].colour else None
-    builder = ShapeBuilder(spec, body, natural or COLOURS[colour], KINDS[kind].mass)
-    KINDS[kind].build(builder, size)
+    natural = kind.natural if colour == kind.colour else None
+    builder = ShapeBuilder(spec, body, natural or COLOURS[colour], kind.mass)
+    kind.build(builder, size)
     builder.share_mass()
 
 
@@ -116,20 +119,39 @@ class ShapeBuilder:
     def mesh(
         self,
         vertices: np.ndarray,
-        faces: np.ndarray,
+        faces: np.ndarray | None,
         role: str = "solid",
         rgb: Sequence[float] | None = None,
         smooth: bool = False,
     ) -> None:
-        """vertices: (n, 3); faces: (m, 3), consistently oriented. Collides as its convex hull."""
-        a, b, c = (vertices[faces[:, i]] for i in range(3))
-        if np.sum(a * np.cross(b, c)) < 0:  # six times the volume: negative where the faces look inwards
-            faces = faces[:, ::-1]
+        """vertices: (n, 3); faces: (m, 3), consistently oriented, or None for the convex hull, as which it collides."""
         name = f"{self.body.name}_mesh_{len(self.body.geoms)}"
         low, high = vertices.min(axis=0), vertices.max(axis=0)
-        mesh = self.spec.add_mesh(name=name, uservert=vertices.ravel(), userface=faces.ravel())
+        mesh = self.spec.add_mesh(name=name, uservert=vertices.ravel())
+        if faces is not None:
+            a, b, c = vertices[faces].transpose(1, 0, 2)
+            inside_out = np.sum(a * np.cross(b, c)) < 0  # six times the volume
+            mesh.userface = (faces[:, ::-1] if inside_out else faces).ravel()
         mesh.smoothnormal = smooth
         self._add("MESH", role, rgb, float(np.prod(high - low)), meshname=name)
+
+
+def _skin(rings: Sequence[np.ndarray], ends: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Surface along rings of points (_SIDES, 3); ends: (2, 3) middles of the first and the last ring, which close them;
+    None: the last ring is joined to the first.
+    """
+    faces, count = [], len(rings)
+    sides = [(k, (k + 1) % _SIDES) for k in range(_SIDES)]
+    for i in range(count if ends is None else count - 1):
+        a, c = i * _SIDES, (i + 1) % count * _SIDES
+        for k, n in sides:
+            faces += [(a + k, a + n, c + n), (a + k, c + n, c + k)]
+    if ends is None:
+        return np.concatenate(rings), np.array(faces)
+    first, last = count * _SIDES, (count - 1) * _SIDES
+    for k, n in sides:
+        faces += [(first, n, k), (first + 1, last + k, last + n)]
+    return np.concatenate([*rings, ends]), np.array(faces)
 
 
 def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -138,24 +160,8 @@ def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tu
     """
     angles = 2 * np.pi * np.arange(_SIDES) / _SIDES
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    vertices = [np.column_stack([radius * ring, np.full(_SIDES, z)]) for radius, z in profile]
-    faces = []
-    count = len(profile)
-    for i in range(count if closed else count - 1):
-        j = (i + 1) % count
-        for k in range(_SIDES):
-            n = (k + 1) % _SIDES
-            faces += [
-                (i * _SIDES + k, i * _SIDES + n, j * _SIDES + n),
-                (i * _SIDES + k, j * _SIDES + n, j * _SIDES + k),
-            ]
-    if not closed:
-        bottom, top = count * _SIDES, count * _SIDES + 1
-        vertices.append(np.array([[0, 0, profile[0][1]], [0, 0, profile[-1][1]]]))
-        for k in range(_SIDES):
-            n = (k + 1) % _SIDES
-            faces += [(bottom, n, k), (top, (count - 1) * _SIDES + k, (count - 1) * _SIDES + n)]
-    return np.concatenate(vertices), np.array(faces)
+    rings = [np.column_stack([radius * ring, np.full(_SIDES, z)]) for radius, z in profile]
+    return _skin(rings, None if closed else np.array([[0, 0, profile[0][1]], [0, 0, profile[-1][1]]]))
 
 
 def _lying(profile: Sequence[tuple[float, float]], flat: float) -> tuple[np.ndarray, np.ndarray]:
@@ -212,33 +218,13 @@ def _hollow(b: ShapeBuilder, outer: Sequence[tuple[float, float]], wall: float) 
                 for a in (2 * math.pi * k / sectors, 2 * math.pi * (k + 1) / sectors)
                 for r, z in ((r0, max(z0, 0.001)), (r1, z1), (r0 - wall, max(z0, 0.001)), (r1 - wall, z1))
             ]
-            b.mesh(np.array(corners), _HULL_OF_8, role="felt")
+            b.mesh(np.array(corners), None, role="felt")
 
 
 def _can(b: ShapeBuilder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     b.disc((0, 0, 0), radius, height, rgb=(0.72, 0.73, 0.75))
     b.mesh(*_revolve([(1.01 * radius, 0.06 * height), (1.01 * radius, 0.94 * height)]), role="seen")
-
-
-# Faces of a sector of a wall: its eight corners are two quadrilaterals (outer low, outer high, inner low,
-# inner high).
-_HULL_OF_8 = np.array(
-    [
-        (0, 4, 5),
-        (0, 5, 1),
-        (2, 3, 7),
-        (2, 7, 6),
-        (1, 5, 7),
-        (1, 7, 3),
-        (0, 2, 6),
-        (0, 6, 4),
-        (0, 1, 3),
-        (0, 3, 2),
-        (4, 6, 7),
-        (4, 7, 5),
-    ]
-)
 
 
 def _plate(b: ShapeBuilder, size: Sequence[float]) -> None:
@@ -265,27 +251,12 @@ def _banana(b: ShapeBuilder, size: Sequence[float]) -> None:
     for (x, y, z), angle, radius in zip(spine, angles, radii):
         out = np.cos(around)[:, None] * np.array([math.sin(angle), math.cos(angle), 0])
         rings.append(np.array([x, y, z]) + radius * (out + np.sin(around)[:, None] * np.array([0, 0, 1.0])))
-    vertices = np.concatenate([*rings, spine[:1], spine[-1:]])
-    faces = []
-    for i in range(count - 1):
-        for k in range(_SIDES):
-            n, a, c = (k + 1) % _SIDES, i * _SIDES, (i + 1) * _SIDES
-            faces += [(a + k, c + n, a + n), (a + k, c + k, c + n)]
-    first, last = count * _SIDES, (count - 1) * _SIDES
-    for k in range(_SIDES):
-        n = (k + 1) % _SIDES
-        faces += [(first, k, n), (first + 1, last + n, last + k)]
-    b.mesh(vertices, np.array(faces), role="seen", smooth=True)
+    b.mesh(*_skin(rings, spine[[0, -1]]), role="seen", smooth=True)
     for end, sign in ((0, -1), (-1, 1)):
         along = sign * np.array([math.cos(angles[end]), -math.sin(angles[end]), 0])
         tip = 0.9 * float(radii[end])
-        b.capsule(
-            spine[end],
-            spine[end] + (0.06 if sign > 0 else 0.01) * length * along,
-            tip,
-            role="seen",
-            rgb=_BROWN,
-        )
+        reach = (0.06 if sign > 0 else 0.01) * length
+        b.capsule(spine[end], spine[end] + reach * along, tip, role="seen", rgb=_BROWN)
 
 
 def _pear(b: ShapeBuilder, size: Sequence[float]) -> None:
@@ -301,15 +272,10 @@ def _pear(b: ShapeBuilder, size: Sequence[float]) -> None:
         (0.38, 0.92),
         (0.16, 1.0),
     ]
-    b.mesh(*_lying([(r * radius, z * length) for r, z in profile], 0.86 * radius), smooth=True)
     z = 0.86 * radius
-    b.capsule(
-        (0.49 * length, 0, z),
-        (0.58 * length, 0.02 * length, z + 0.03 * length),
-        0.002,
-        role="seen",
-        rgb=_BROWN,
-    )
+    b.mesh(*_lying([(r * radius, z * length) for r, z in profile], z), smooth=True)
+    tip = 0.58 * length, 0.02 * length, z + 0.03 * length
+    b.capsule((0.49 * length, 0, z), tip, 0.002, role="seen", rgb=_BROWN)
 
 
 def _round_fruit(b: ShapeBuilder, radius: float, squash: float, flat: float) -> None:
@@ -366,7 +332,7 @@ def _round(size: Sequence[float]) -> tuple[float, float]:
     return size[0], size[0]
 
 
-def _rectangle(size: Sequence[float]) -> tuple[float, float]:
+def rectangle(size: Sequence[float]) -> tuple[float, float]:
     return size[0], size[1]
 
 
@@ -375,8 +341,8 @@ _UPRIGHT = ("diameter", "height")
 KINDS: dict[str, Kind] = {
     "cube": Kind(_cube, ("edge",), (0.05,), "red", 0.09, _round),
     "cylinder": Kind(_cylinder, _UPRIGHT, (0.05, 0.07), "blue", 0.10, _round),
-    "tray": Kind(_tray, _OPEN, (0.20, 0.26, 0.03), "gray", 0.50, _rectangle),
-    "box": Kind(_tray, _OPEN, (0.20, 0.28, 0.08), "brown", 0.50, _rectangle),
+    "tray": Kind(_tray, _OPEN, (0.20, 0.26, 0.03), "gray", 0.50, rectangle),
+    "box": Kind(_tray, _OPEN, (0.20, 0.28, 0.08), "brown", 0.50, rectangle),
     "bowl": Kind(_bowl, _UPRIGHT, (0.17, 0.055), "blue", 0.40, _round),
     "mug": Kind(_mug, _UPRIGHT, (0.070, 0.085), "white", 0.25, lambda s: (s[0], 1.7 * s[0])),
     "can": Kind(_can, _UPRIGHT, (0.062, 0.085), "red", 0.20, _round),

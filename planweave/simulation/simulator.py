@@ -71,7 +71,7 @@ class Simulator:
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
         self._slips, self._vanishing = Slips(model, scene, robot), Vanishing(model, scene)
         self._person = Person(model, scene, robot)
-        self._hands = Hands(model, scene)
+        self._hands = Hands(model)
         self._data = home_state(model, robot, scene)
         self._parts = fixture_parts(scene)
         self._fatal = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import Validation, Validator
@@ -27,15 +28,7 @@ class PredictedBody:
         """The predicted world after the actions so far."""
         return self._world
 
-    def execute(
-        self,
-        action: Action,
-        *,
-        task_id: str = "",
-        timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None,
-        approval: str = "",
-    ) -> Outcome:
+    def execute(self, action: Action, **options: Any) -> Outcome:
         """Predict the outcome of an action; nothing moves."""
         check = self._validator.check((*self.done, action))
         if not check.ok:

@@ -12,7 +12,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.trees.behaviour_tree import Tree, check_names, play
 from planweave.core.trees.behaviour_tree_xml import read_tree
 from planweave.core.workflow.ports import Outcome
-from planweave.methods.episode import Episode
+from planweave.methods.running.episode import Episode
 from planweave.tasks.dry_run import PredictedBody
 
 GIVEN = "given"
@@ -66,7 +66,7 @@ class GivenTree:
     """text: the tree as XML (`planweave.core.trees.behaviour_tree_xml`)."""
 
     text: str
-    alone: ClassVar[bool] = True  # planweave.methods.method_run: no other method takes over
+    alone: ClassVar[bool] = True  # planweave.methods.running.method_run: no other method takes over
 
     def run(self, episode: Episode) -> None:
         """Follow the tree; raises GoalError before anything moves where it would not reach the goal."""
@@ -80,7 +80,9 @@ class GivenTree:
         episode.intend(prediction.actions)
         failed: list[Outcome] = []
         try:
-            succeeded = play(tree, lambda action: _acted(episode, action, failed), lambda x: _held(episode, x))
+            succeeded = play(
+                tree, lambda action: _acted(episode, action, failed), lambda x: _condition_holds(episode, x)
+            )
         except _StoppedError:
             return
         if not succeeded:
@@ -98,7 +100,7 @@ def _acted(episode: Episode, action: Action, failed: list[Outcome]) -> bool:
     return outcome.ok
 
 
-def _held(episode: Episode, literal: Literal) -> bool:
+def _condition_holds(episode: Episode, literal: Literal) -> bool:
     held = episode.observe().holds(literal)
     episode.journal.add("condition", literal=str(literal), holds=held)
     return held

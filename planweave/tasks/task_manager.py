@@ -26,15 +26,15 @@ from planweave.core.workflow.step_motion import MAX_STEPS
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
-from planweave.methods.journal import Journal
-from planweave.methods.method_run import Method as Method
+from planweave.methods.running.journal import Journal
+from planweave.methods.running.method_run import Method as Method
 from planweave.tasks.corrections import is_correction, is_objection, spoken_of
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.memory import Memory
 from planweave.tasks.plain_text import log_line, plain
 from planweave.tasks.task import Task as Task
-from planweave.tasks.task_run import TaskRun
+from planweave.tasks.task_runner import TaskRunner
 from planweave.tasks.task_store import Kept, TaskStore, logged_loss
 
 MAX_APPROVER = 200
@@ -53,7 +53,7 @@ class TaskManager:
     refused; pass_while_asking: whether the tasks after one that waits for an answer go on meanwhile. pause_timeout:
     seconds after which a paused task is cancelled. kept_tasks: number of ended tasks that remain available.
     on_change(task): called at every change; on_end(task): at the end. store: keeps tasks and their records, for
-    `take_up` in a later process. run_options: those of TaskRun.
+    `take_up` in a later process. run_options: those of TaskRunner.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class TaskManager:
     ):
         body = CompletedBody(body, run_options.get("load_domain", Domain.load))
         self.memory = Memory(store)
-        self._task_run = TaskRun(
+        self._runner = TaskRunner(
             planner,
             body,
             make,
@@ -172,8 +172,7 @@ class TaskManager:
                     **({"tree": tree} if tree else {}),
                     **({"dry_run": True} if dry_run else {}),
                 )
-            approval, inquiry = self._approval(status, 0.0), self._inquiry(status)
-            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, named, approval, inquiry))
+            task = self._gated(Task(status, tuple(goal), journal, tree, world_revision, named))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
@@ -224,19 +223,15 @@ class TaskManager:
         path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
         return Journal(path, partial(self._store.add, task_id) if self._store else None, lines)
 
-    def _approval(self, status: TaskStatus, at_least: float) -> Approval | None:
-        """The gate of a task whose plans a person approves. at_least: s for that also where no approval is required."""
-        seconds = max(self._approval_timeout, at_least)
-        if seconds <= 0 or status.dry_run:
-            return None
-        return Approval(status.task_id, seconds, self._approved_alone, self._approval_tolerance)
-
-    def _inquiry(self, status: TaskStatus) -> Inquiry | None:
-        """What asks a person where the sentence of a task is not clear."""
-        return Inquiry(status.task_id, self._answer_timeout) if self._answer_timeout > 0 else None
-
-    def _linked(self, task: Task) -> Task:
-        """The task, with waits for people whose time stands still while it is paused."""
+    def _gated(self, task: Task, at_least: float = 0.0) -> Task:
+        """The task with its waits for people: who approves its plans, and who says what its sentence means. Their time
+        stands still while it is paused. at_least: s to approve also where no approval is required.
+        """
+        task_id, seconds = task.status.task_id, max(self._approval_timeout, at_least)
+        if seconds > 0 and not task.status.dry_run:
+            task.approval = Approval(task_id, seconds, self._approved_alone, self._approval_tolerance)
+        if self._answer_timeout > 0:
+            task.inquiry = Inquiry(task_id, self._answer_timeout)
         for gate in (task.approval, task.inquiry):
             if gate is not None:
                 gate.paused = lambda: task.pause.is_set
@@ -271,11 +266,9 @@ class TaskManager:
             return task
         found = Interruption.of(kept)
         journal = self._journal(status.task_id, kept.lines)
-        approval = self._approval(status, ask_seconds if found.moved else 0.0)
-        task = Task(status, kept.goal, journal, kept.tree, approval=approval, known_goal=found.goal)
+        task = Task(status, kept.goal, journal, kept.tree, answers=found.answers, known_goal=found.goal)
         task.known_steps, task.known_keep = found.before, found.keep
-        task.inquiry, task.answers = self._inquiry(status), found.answers
-        self._linked(task)
+        self._gated(task, ask_seconds if found.moved else 0.0)
         if found.paused is not None:
             self._shut(task, *found.paused)
         if found.began:
@@ -316,7 +309,7 @@ class TaskManager:
             task.journal.add("paused", by=by, reason=reason, message=task.pause.message)
         self._on_change(task)
         with contextlib.suppress(PlanweaveError):  # without a body there is nothing to compare with
-            task.pause.know(self._task_run.body.observe(), first=True)
+            task.pause.know(self._runner.body.observe(), first=True)
         return task
 
     def _shut(self, task: Task, by: str, reason: str) -> None:
@@ -341,7 +334,7 @@ class TaskManager:
                 self._changed.notify_all()
         if queued:
             self._on_change(task)
-        elif why := task.pause.answer(self._task_run.resume_seconds + _LOOKING):
+        elif why := task.pause.answer(self._runner.resume_seconds + _LOOKING):
             raise GoalError(f"{task.status.task_id} was not resumed: {why}")
         return task
 
@@ -425,14 +418,14 @@ class TaskManager:
             raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
         return task.approval.edit(plan_hash, steps, editor)
 
-    def confirm(self, task_id: str, token: str, action: Action | None) -> str:
+    def redeem(self, task_id: str, token: str, action: Action | None) -> str:
         """Name of the person who approved the action of a token; raises GoalError where it was not approved."""
         task = self._running
         if action is None or task is None or task.status.task_id != task_id:
             raise GoalError(f"no task {task_id!r} that could send {action} runs")
         if task.approval is None:
             raise GoalError("the body requires approved actions, but feedback_node's require_approval is not set")
-        return task.approval.confirm(token, action)
+        return task.approval.redeem(token, action)
 
     @property
     def running(self) -> Task | None:
@@ -502,7 +495,7 @@ class TaskManager:
                     self._changed.notify_all()
                     return
             try:
-                self._task_run.run(task)
+                self._runner.run(task)
             finally:
                 with self._changed:
                     again = self._running is task

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -178,13 +178,7 @@ class TaskStore:
 
 
 def _written(status: TaskStatus) -> str:
-    row = {f.name: getattr(status, f.name) for f in fields(TaskStatus)}
-    for key in (*_LITERALS, *_ACTIONS):
-        row[key] = [str(each) for each in row[key]]
-    row["before"] = [[str(each) for each in step] for step in status.before]
-    return json.dumps(
-        {**row, "state": int(status.state), "action": None, "question": None, "usage": asdict(status.usage)}
-    )
+    return json.dumps({**status.plain(), "action": None})
 
 
 def _read(text: str) -> TaskStatus:

@@ -27,7 +27,7 @@ class AgentClient:
 
     def picture(self, topic="camera/color/image_raw", timeout=10.0):
         if self.silent:
-            raise SystemDownError(f"no image on {topic} in {timeout:g} s")
+            raise SystemDownError(f"no images on {topic} for {timeout:g} s")
         return np.zeros((2, 3, 3), np.uint8)
 
     def interpret_goal(self, sentence, world, timeout=60.0):

@@ -14,16 +14,13 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState
 
-from benchmarks.perception_figures import render, scene_truth
 from doubles.recorded_camera import png
+from doubles.table_view import CAMERA, table_view
 from planweave.robots import load_robot
-from planweave.simulation.camera import DepthNoise, load_camera
-from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
 
 FR3 = load_robot()
 
-CAMERA = load_camera()
 SAID_BEFORE = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)  # also what the log holds already
 EXPECTED = [
     "blue_cube",
@@ -56,8 +53,7 @@ def blocks_view(red_cube=(0.47, 0.02)):
                 continue
             thing = replace(thing, position=(*red_cube, 0.0))
         objects.append(thing)
-    scene = replace(scene, objects=tuple(objects))
-    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 1)
+    return table_view(replace(scene, objects=tuple(objects)))
 
 
 class CameraDriver:

@@ -13,7 +13,7 @@ from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import pose_of, quaternion
-from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
@@ -90,12 +90,10 @@ class SolidBench:
         self.scene, self.domain = scene, domain
         kinematics = Kinematics(scene.model, scene.robot)
         self.arm = CarryingArm(kinematics, self.things, misses)
-        retries = read_policies(["NO_GRASP 2 other_grasp", "GRASP_LOST 1 other_grasp"])
+        retries = read_retries(["NO_GRASP 2 other_grasp", "GRASP_LOST 1 other_grasp"])
         settings = SkillSettings(observe=(), planning_seconds=30.0, left=-1.0, pushes=0, retries=retries)
         safety = Safety(kinematics, JointLimits.of(scene.robot), *ROOM)
-        self.world = LookedWorld(
-            self.look, lambda: self.arm.q, kinematics, scene.robot.gripper, places, scene.table_height
-        )
+        self.world = LookedWorld(self.look, lambda: self.arm.q, domain, kinematics, safety, places, scene.table_height)
         reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 30.0, 0.07)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)
 
@@ -104,7 +102,7 @@ class SolidBench:
         self.world.wait_for_detections(0.0, 0.0)
         self.skills.run(Action.parse(text))
 
-    def look(self):
+    def look(self, world):
         facts = set()
         for a in self.things.values():
             for b in self.things.values():

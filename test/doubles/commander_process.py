@@ -14,7 +14,7 @@ if __name__ == "__main__":
     rclpy.init()
     node = rclpy.create_node("commander")
     nobody = Cancellation()
-    body = RosBody(node, lambda: nobody, timeout=60.0, silence=120.0)
+    body = RosBody(node, lambda: nobody, timeout=60.0, world_timeout=120.0)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     threading.Thread(target=executor.spin, daemon=True).start()

@@ -16,7 +16,8 @@ from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
-from planweave.perception.articulation import find_body, remembered
+from planweave.perception.articulation import remembered
+from planweave.perception.carcass import find_body
 from planweave.perception.fixtures import fixture_of
 from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
@@ -34,14 +35,14 @@ class Kitchen:
         self.arm, self.domain, self.furniture = DirectArm(self.simulator), Domain.load("kitchen"), []
         planning_scene = PlanningScene(robot=self.robot, pools=Pools(boxes=600, cylinders=1, held=16))
         kinematics = Kinematics(planning_scene.model, self.robot)
-        self.world = LookedWorld(self.look, lambda: self.arm.state().positions, kinematics, self.robot.gripper)
         settings = SkillSettings(domain=self.domain, observe=self.robot.observe, **settings)
         safety = Safety(kinematics, JointLimits.of(self.robot).scaled(settings.speed, settings.acceleration))
+        self.world = LookedWorld(self.look, lambda: self.arm.state().positions, self.domain, kinematics, safety)
         planner = MotionPlanner(planning_scene, kinematics)
         reaching = ApproachPlanner(planning_scene, kinematics, planner, seconds=30.0)
         self.skills = Skills(self.arm, planning_scene, reaching, safety, self.world, settings)
 
-    def look(self):
+    def look(self, world):
         """What two cameras with noise see of each piece of furniture now."""
         before = {each.name: list(each.joints.values()) for each in self.furniture}
         found = []

@@ -25,8 +25,13 @@ class SeenKitchen:
         """fixtures: lines of a scene file in place of the scene kitchen's own."""
         path = find_config("scenes", "kitchen")
         scene = load_scene(str(path)) if fixtures is None else parse_scene(fixtures, path)
-        self._configs = [load_camera(name) for name in NAMES]
-        self.simulator = Simulator(build_model(scene, self._configs), scene)
+        configs = [load_camera(name) for name in NAMES]
+        self.simulator = Simulator(build_model(scene, configs), scene)
+        self._eyes = {}  # camera, intrinsics and pose by name
+        for k, (name, config) in enumerate(zip(NAMES, configs)):
+            camera = OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k))
+            intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
+            self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name)).camera_to_parent
         self.data = self.simulator._data
         self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
         self.perceiver = Perceiver(load_extrinsics(find_camera("overhead")), domain=Domain.load("kitchen"))
@@ -54,21 +59,14 @@ class SeenKitchen:
         joints = JointHistory(robot=robot)
         positions, _ = self.simulator.joint_state()
         joints.add(0.0, dict(zip([*robot.joint_names, *robot.gripper.joints], positions.tolist())))
-        frames, sides = {}, []
-        for k, (name, config) in enumerate(zip(NAMES, self._configs)):
-            if name not in cameras:
-                continue
-            camera = OverheadCamera(self.simulator.model, config, DepthNoise(), seed=self._looks, name=camera_name(k))
-            frame = frames[name] = camera.render(float(self._looks), state.qpos)
-            camera.close()
-            fx, fy, cx, cy = config.intrinsics
-            intrinsics = Intrinsics(fx, fy, cx, cy, config.width, config.height)
-            pose = load_extrinsics(find_camera(name)).camera_to_parent
+        views = []
+        for name in cameras:
+            camera, intrinsics, pose = self._eyes[name]
+            camera._rng = np.random.default_rng(self._looks)  # so that the noise is that of the look
+            frame = camera.render(float(self._looks), state.qpos)
             if name == "left":
                 pose = type(pose)(pose.rotation, pose.translation + off)
-            if k:
-                sides.append(DepthView(name, frame.rgb, frame.depth, intrinsics, pose))
-            else:
-                first = intrinsics
-        frame = frames["overhead"]
-        return self.perceiver.process(frame.time, frame.rgb, frame.depth, first, joints.at(0.0, 0.0), (), sides)
+            views.append(DepthView(name, frame.rgb, frame.depth, intrinsics, pose))
+        above, *sides = views
+        now = joints.at(0.0, 0.0)
+        return self.perceiver.process(float(self._looks), above.rgb, above.depth, above.intrinsics, now, (), sides)

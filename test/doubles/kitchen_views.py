@@ -1,16 +1,20 @@
 """What depth cameras see of the simulated furniture: points of one fixture, cut out by the simulator's own labels."""
 
 import math
+from weakref import WeakKeyDictionary
 
 import mujoco
 import numpy as np
 
-from planweave.perception.articulation import find_body, joints_of
+from planweave.perception.articulation import joints_of
+from planweave.perception.carcass import find_body
 from planweave.simulation.mujoco_model import fixture_body
 
+_GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)  # NumPy compares with the member itself one pixel at a time
 NOISE = 0.001  # m at 1 m, and with the square of the distance
 LEFT, RIGHT = ((0.0, 0.55, 1.0), (0.62, -0.05, 0.08)), ((-0.1, -0.6, 1.0), (0.62, 0.05, 0.08))
 _WIDTH, _HEIGHT, _FOV = 640, 480, 58.0
+_RENDERERS = WeakKeyDictionary()  # of simulators; to make one takes longer than ten views
 
 
 def find_joints(points, floor):
@@ -26,12 +30,10 @@ def fixture_points(simulator, index, eyes=(LEFT, RIGHT), noise=NOISE, seed=0):
     body = model.body(fixture_body(index)).id
     rng = np.random.default_rng(seed)
     model.vis.global_.fovy = _FOV
-    renderer = mujoco.Renderer(model, _HEIGHT, _WIDTH)
-    try:
-        clouds = [_cloud(renderer, model, data, body, eye, target, noise, rng) for eye, target in eyes]
-    finally:
-        renderer.close()
-    return np.concatenate(clouds)
+    if simulator not in _RENDERERS:
+        _RENDERERS[simulator] = mujoco.Renderer(model, _HEIGHT, _WIDTH)
+    renderer = _RENDERERS[simulator]
+    return np.concatenate([_cloud(renderer, model, data, body, eye, target, noise, rng) for eye, target in eyes])
 
 
 def _cloud(renderer, model, data, body, eye, target, noise, rng):
@@ -49,7 +51,7 @@ def _cloud(renderer, model, data, body, eye, target, noise, rng):
     renderer.update_scene(data, camera)
     labels = renderer.render()
     renderer.disable_segmentation_rendering()
-    geoms = np.where(labels[..., 1] == mujoco.mjtObj.mjOBJ_GEOM, labels[..., 0], -1)
+    geoms = np.where(labels[..., 1] == _GEOM, labels[..., 0], -1)
     mask = (geoms >= 0) & (model.body_rootid[model.geom_bodyid[geoms]] == body)
     v, u = np.nonzero(mask)
     z = depth[mask] + rng.normal(size=len(u)) * noise * depth[mask] ** 2

@@ -18,9 +18,9 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.llm.clients import choose_client
 from planweave.methods import METHODS
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 
 FOLDER = Path(__file__).resolve().parents[1] / "cassettes"
 HOME = Path(__file__).resolve().parent / "small_home.json"

@@ -11,7 +11,7 @@ from doubles.planner_worlds import BLOCKS, table
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Action
 from planweave.llm.clients import choose_client
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 
 SETTINGS = PlannerSettings(timeout=1500, samples=4, votes=3, exclude_actions=("grab_and_putin",))
 SORTED_AWAY = table(

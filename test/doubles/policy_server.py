@@ -158,14 +158,21 @@ def planned(body, planning_scene, action):
     kinematics = Kinematics(planning_scene.model, robot)
     arm = _GrippingArm(planning_scene, kinematics, state, lambda: None)
     observation = Observation(seen.world(), tuple(seen.things()), state.stamp, seen.articulation)
+    safety = context.arm.safety
     world = LookedWorld(
-        lambda: observation, lambda: arm.state().positions, kinematics, robot.gripper, seen.places, context.ground
+        lambda _: observation,
+        lambda: arm.state().positions,
+        body.domain,
+        kinematics,
+        safety,
+        seen.places,
+        context.ground,
     )
     if seen.held is not None:
         world.grasped(seen.held)
     reaching = ApproachPlanner(planning_scene, kinematics, MotionPlanner(planning_scene, kinematics), seconds=30.0)
     settings = replace(context.settings, skills={}, retries={})
-    skills = Skills(arm, planning_scene, reaching, context.arm.safety, world, settings)
+    skills = Skills(arm, planning_scene, reaching, safety, world, settings)
 
     def told(phase, progress):
         if phase == "verifying":

@@ -15,9 +15,9 @@ from planweave.llm.parsing import letter, parse_choice, parse_goal, parse_plan, 
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.condition import parse_truth
+from planweave.methods.language.condition import parse_truth
+from planweave.methods.language.sampled import step_of
 from planweave.methods.progprompt import completed
-from planweave.methods.sampled import step_of
 
 CASSETTES = Path(__file__).resolve().parents[1] / "cassettes"
 OTHER = "pear"  # a thing of none of the recorded tasks

@@ -15,8 +15,8 @@ from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.workflow.ports import (
-    Check,
     Choice,
+    ConditionCheck,
     Grounding,
     Look,
     Outcome,
@@ -121,9 +121,9 @@ class ScriptedPlanner:
         self.asked.append(("ground", method, step))
         return Grounding(None if step.startswith("wait") else Action.parse(step), step, Usage(1, 100, 0, 5))
 
-    def check_condition(self, condition, world, **more) -> Check:
+    def check_condition(self, condition, world, **more) -> ConditionCheck:
         self.asked.append(("check", condition))
-        return Check(self.checks[condition](world), "rule")
+        return ConditionCheck(self.checks[condition](world), "rule")
 
     def select_action(self, method, sentence, world, history, options, **more) -> Choice:
         self.asked.append(("select", method, tuple(map(str, options)), tuple(more.get("errors", ()))))

@@ -3,7 +3,7 @@
 from planweave.core.base.usage import Usage
 from planweave.core.workflow.ports import Planner
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
 
 
 class ScriptedClient:

@@ -16,13 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import viser
+from doubles.browser import Browser, found
 from doubles.table_watch import Watch
 from PIL import Image
 from ros_fixtures import not_in_the_policies
 from websockets.sync.client import connect
 
-from benchmarks.browser import Browser, found
-from benchmarks.spun_node import spun_node
 from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.launcher.systems import load_system, with_page
 
@@ -310,7 +309,7 @@ def test_an_open_page_outlives_ten_others_one_that_dies_and_its_node(start_node,
         known("third_cube")
 
 
-def test_stop_stays_in_sight_and_the_policies_let_the_page_see(start_node, spin_until):
+def test_stop_stays_in_sight_and_the_policies_let_the_page_see(start_node, make_node, spin_until):
     from planweave_ros.client import Client
 
     start_node("web_node", port=0)
@@ -324,9 +323,9 @@ def test_stop_stays_in_sight_and_the_policies_let_the_page_see(start_node, spin_
         stop_is_in_sight(browser, spin_until, 390, 420)  # a phone whose keyboard is open
         stop_is_in_sight(browser, spin_until, 1280, 300)
         web_node = [node for node in with_page(load_system("tabletop")).nodes if node.name == "web_node"]
-        with spun_node("observer") as observer:  # while somebody looks, it subscribes to pictures
-            spin_until(lambda: asks_for_pictures(observer), 60, "the pictures to be asked for")
-            assert not not_in_the_policies(observer, web_node, spin_until)
+        observer = make_node("observer")  # while somebody looks, the page's node subscribes to pictures
+        spin_until(lambda: asks_for_pictures(observer), 60, "the pictures to be asked for")
+        assert not not_in_the_policies(observer, web_node, spin_until)
 
 
 def asks_for_pictures(observer):

@@ -158,7 +158,7 @@ def test_scenes_recordings_and_pictures(server, client):
     assert client.stop_recording("/tmp/x.mp4") == 12
     picture = client.picture()
     assert picture.tolist() == [[[255, 0, 0], [0, 255, 0], [0, 0, 255]]] * 2
-    with pytest.raises(SystemDownError, match=r"no image on /nowhere in 0\.2 s"):
+    with pytest.raises(SystemDownError, match=r"no images on /nowhere for 0\.2 s"):
         client.picture("/nowhere", 0.2)
 
 
@@ -224,7 +224,7 @@ def test_what_nobody_saw_has_an_exit_code_of_its_own(server, capsys):
 
 def test_status_shows_a_silent_camera(server, silent_body, capsys):
     code, out, _ = run_verb("status", capsys=capsys)
-    assert code == 0 and re.search(r"camera: silent for \d+ s", out), out
+    assert code == 0 and re.search(r"no detections for \d+ s", out), out
     assert json.loads(run_verb("status", "--json", capsys=capsys)[1])["sight"]["silent"]
 
 
@@ -235,7 +235,7 @@ def test_a_running_task_shows_a_silent_camera(server, client, silent_body):
         told.append(silent)
         server.go_on.set()
 
-    assert client.run_task("linger", on_silence=silence).success
+    assert client.run_task("linger", on_sight=silence).success
     assert told[:1] == [True], "it is told while the task runs"
 
 

@@ -171,7 +171,7 @@ def test_motions_are_refused_politely_while_an_action_runs_and_for_what_is_no_ac
     odd = table.motions(Action("grasp", ("<b>cup</b>",)), GRASP)
     assert not odd.success and [s.known for s in odd.steps] == [False, False] and "<b>cup</b>" in odd.message
     assert "step 1" in odd.steps[1].message
-    with table.executor._served.holding("something"):
+    with table.executor._served.reserved("something"):
         busy = table.motions(GRASP)
     assert not busy.success and not busy.steps and "the arm is busy with something; ask again" in busy.message
 
@@ -208,13 +208,13 @@ def test_an_edited_plan_is_checked_shown_approved_and_done(system, spin_until):
 def test_strangers_move_nothing(system, spin_until):
     """Whoever calls /execute_action: without a token, with an old one, with that of another action, after the end."""
     table = system(approval=True, approved_alone=["grab_and_putin"])
-    tokens, confirm = [], table.feedback.manager.confirm
-    table.feedback.manager.confirm = lambda *asked: tokens.append(asked) or confirm(*asked)
+    tokens, redeem = [], table.feedback.manager.redeem
+    table.feedback.manager.redeem = lambda *asked: tokens.append(asked) or redeem(*asked)
 
     def refused(action, task_id="", token=""):
         before = table.truth()
         result = table.do(action, task_id=task_id, approval=token)
-        assert (result.code, result.motion_seconds) == (Code.SAFETY_STOP, 0.0) and "nothing was moved" in result.message
+        assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0) and "nothing was moved" in result.message
         assert np.allclose(before, table.truth(), atol=1e-3)
         return result.message
 
@@ -246,7 +246,7 @@ def test_what_has_moved_since_it_was_shown_is_asked_for_again(system, spin_until
         key=lambda at: -min(np.hypot(*np.subtract(o.position[:2], at)) for o in table.worlds[-1].objects),
     )
     table.simulation._runner.call(lambda s: s.intervene(_moved(0, *free), lambda shown: None), 60.0)
-    heard = table.feedback.manager._task_run.body.observe  # by feedback_node, which judges what has moved
+    heard = table.feedback.manager._runner.body.observe  # by feedback_node, which judges what has moved
     spin_until(lambda: np.hypot(*np.subtract(heard().by_name["red_cube"].position, there)[:2]) > 0.03, 30, "the look")
     assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
     second = table.waiting(2)

@@ -13,8 +13,8 @@ from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.ports import (
     Candidate,
-    Check,
     Choice,
+    ConditionCheck,
     Grounding,
     Planner,
     Proposals,
@@ -23,7 +23,7 @@ from planweave.core.workflow.ports import (
     Written,
 )
 from planweave.core.workflow.question import Clarification
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
 from planweave_ros.questions import QUESTIONS, question_for
 
 USED = Usage(2, 100, 20, 30, 0.5, 0.25, "small", "http://here")
@@ -89,7 +89,7 @@ CASES = {
         {"errors": ["no"], "task_id": "t"},
         Grounding(GRASP, "pick up (match 0.9)", USED),
     ),
-    "check_condition": (("'close' to 'mug'", BLOCKS), {"task_id": "t"}, Check(True, "rule", USED)),
+    "check_condition": (("'close' to 'mug'", BLOCKS), {"task_id": "t"}, ConditionCheck(True, "rule", USED)),
 }
 
 

@@ -115,7 +115,7 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
     robot.until(lambda: other.count_publishers("/world_state") == 2, 20, "the second publisher in the graph")
     before = len(robot.sent)
     result = robot.do("return_to_base()")
-    assert result.code == Code.SAFETY_STOP and "executor_node_2 already publishes /world_state" in result.message
+    assert result.code == Code.NOT_STARTED and "executor_node_2 already publishes /world_state" in result.message
     assert len(robot.sent) == before
 
 

@@ -48,22 +48,23 @@ def test_a_robot_that_is_not_told_clearly_does_not_start(files, rules, words):
 def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
     """rcl's own reading of the names in parameter files, against planweave.launcher.parameter_files."""
     entries = ["executor_node", "/**/executor_node", "/**", "/*/executor_node", "/arm1/executor_node", "/**/left"]
-    context = ros.Context()
+    given = []
     for number, entry in enumerate(entries):
         path = tmp_path / f"{number}.yaml"
-        path.write_text(f"{entry}:\n  ros__parameters: {{mark: 1}}\n")
-        ros.init(args=["--ros-args", "--params-file", str(path)], context=context)
-        node = ros.create_node(
-            "executor_node",
-            namespace=namespace or None,
-            context=context,
-            automatically_declare_parameters_from_overrides=True,
-        )
-        fits = node.has_parameter("mark")
-        node.destroy_node()
-        ros.shutdown(context=context)
-        context = ros.Context()
-        assert fits is parameter_files.is_for(entry, f"{namespace}/executor_node"), (entry, namespace)
+        path.write_text(f"{entry}:\n  ros__parameters: {{mark_{number}: 1}}\n")
+        given += ["--params-file", str(path)]
+    context = ros.Context()
+    ros.init(args=["--ros-args", *given], context=context)
+    node = ros.create_node(
+        "executor_node",
+        namespace=namespace or None,
+        context=context,
+        automatically_declare_parameters_from_overrides=True,
+    )
+    fits = [node.has_parameter(f"mark_{number}") for number in range(len(entries))]
+    node.destroy_node()
+    ros.shutdown(context=context)
+    assert fits == [parameter_files.is_for(entry, f"{namespace}/executor_node") for entry in entries]
 
 
 def test_a_real_controller_is_not_moved_with_the_speeds_of_the_simulation(make_node, spin_until):

@@ -130,7 +130,7 @@ def test_goals_of_strangers_do_not_delay_a_cancellation(serve, monkeypatch):
     assert {wait(end).status for end in ends} == {5}  # STATUS_CANCELED
     monkeypatch.setattr("planweave_ros.permission._DEATH", 0.0)
     result = served.do("grasp(b)", sender=b"nobody")
-    assert Code(result.code) is Code.SAFETY_STOP and b"nobody".hex() in result.message
+    assert Code(result.code) is Code.NOT_STARTED and b"nobody".hex() in result.message
 
 
 def test_a_body_that_cannot_be_stopped_ends_its_action_first(serve):
@@ -187,13 +187,13 @@ def test_what_is_in_the_way_is_said_and_nothing_moves(serve):
     served = serve(body, why_idle=lambda: why["idle"], problem=lambda: why["problem"])
     why["idle"] = "it sleeps"
     result = served.do("grasp(a)")
-    assert (Code(result.code), result.message) == (Code.SAFETY_STOP, "nothing was moved: it sleeps")
+    assert (Code(result.code), result.message) == (Code.NOT_STARTED, "nothing was moved: it sleeps")
     assert served.served.report().message == "it sleeps"
     why.update(idle="", problem="another body is there")
     result = served.do("grasp(a)")
-    assert (Code(result.code), result.message) == (Code.SAFETY_STOP, "another body is there; nothing was moved")
+    assert (Code(result.code), result.message) == (Code.NOT_STARTED, "another body is there; nothing was moved")
     why["problem"] = ""
-    with served.served.holding("a reset") as busy:
+    with served.served.reserved("a reset") as busy:
         assert not busy and "the body is busy with a reset" in served.do("grasp(a)").message
     assert not body.done and Code(served.do("grasp(a)").code) is Code.SUCCESS
 
@@ -207,7 +207,7 @@ def test_the_end_of_the_node_stops_what_runs_and_begins_nothing(serve):
     served.served.end("the node was shut down")
     ended = wait(handle.get_result_async()).result
     assert (Code(ended.code), ended.message) == (Code.SAFETY_STOP, "the node was shut down")
-    assert Code(served.do("grasp(a)").code) is Code.SAFETY_STOP and "grasp(a)" not in body.done[1:]
+    assert Code(served.do("grasp(a)").code) is Code.NOT_STARTED and "grasp(a)" not in body.done[1:]
 
 
 def test_a_second_body_is_refused(serve, make_node):
@@ -299,7 +299,7 @@ def test_the_actions_of_a_second_feedback_node_are_refused(serve, announce, spin
     other, _ = announce("feedback_node_of_another_system")
     spin_until(lambda: binding._presence.count == 2, 20, "both")
     result = served.do("place_in(a, tray)", sender=other)
-    assert Code(result.code) is Code.SAFETY_STOP and "feedback_node_of_another_system" in result.message
+    assert Code(result.code) is Code.NOT_STARTED and "feedback_node_of_another_system" in result.message
     assert body.done == ["grasp(a)"]
     assert Code(served.do("place_in(a, tray)", sender=own).code) is Code.SUCCESS
     end()
@@ -314,5 +314,5 @@ def test_of_two_feedback_nodes_that_were_there_before_the_body_none_is_obeyed(se
     spin_until(lambda: served.served._binding._presence.count == 2, 20, "both")
     served.served._binding._bound = b""  # which of them was met first is chance
     for key in keys:
-        assert Code(served.do("grasp(a)", sender=key).code) is Code.SAFETY_STOP
+        assert Code(served.do("grasp(a)", sender=key).code) is Code.NOT_STARTED
     assert not body.done

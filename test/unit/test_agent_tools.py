@@ -191,10 +191,10 @@ def test_an_agent_answers_what_a_task_asks_and_says_that_it_is_one(start):
     assert "AWAITING AN ANSWER" in asked and "| 2. b" in asked
     task_id, question_id = asked.split()[0], re.search(r"question_id: (\w+)", asked).group(1)
     with pytest.raises(GoalError, match="question_id"):
-        tools.reply(task_id, "", 1, "")
+        tools.answer_question(task_id, "", 1, "")
     with pytest.raises(GoalError, match="no choice 3"):
-        tools.reply(task_id, question_id, 3, "")
-    assert tools.reply(task_id, question_id, 1, "") == "a"
+        tools.answer_question(task_id, question_id, 3, "")
+    assert tools.answer_question(task_id, question_id, 1, "") == "a"
     assert "SUCCEEDED" in tools.status(task_id, 60.0)
 
 
@@ -355,7 +355,7 @@ def test_without_a_picture_the_words_come_alone(start):
     world, client.silent = client.world(), True
     client.world = lambda patience=5.0: world
     content = session(tools, lambda agent: agent.call_tool("observe", {})).content
-    assert content[0].text.startswith("World of") and "There is no picture: no image on" in content[1].text
+    assert content[0].text.startswith("World of") and "There is no picture: no images on" in content[1].text
 
 
 @needs_sdk

@@ -143,30 +143,30 @@ class CheckingBody(SymbolicBody):
 
     def __init__(self, world):
         super().__init__(world)
-        self.manager, self.confirmed = None, []
+        self.manager, self.redeemed = None, []
 
     def execute(self, action, **options):
         token, task_id = options["approval"], options["task_id"]
         with pytest.raises(GoalError):  # the token of one action is not good for another one
-            self.manager.confirm(task_id, token, Action("grasp", ("b",)))
+            self.manager.redeem(task_id, token, Action("grasp", ("b",)))
         with pytest.raises(GoalError):  # and a wrong answer spends it
-            self.manager.confirm(task_id, token, action)
+            self.manager.redeem(task_id, token, action)
         return super().execute(action, **options)
 
 
 def test_a_token_is_good_for_its_action_and_once(watch):
     body = SymbolicBody(WORLD)
-    confirmed = []
+    redeemed = []
     execute = body.execute
 
     def asking(action, **options):
         token, task_id = options["approval"], options["task_id"]
         with pytest.raises(GoalError):  # a stranger's guess does not spend it
-            watcher.manager.confirm(task_id, "0" * 32, action)
-        confirmed.append(watcher.manager.confirm(task_id, token, action))
+            watcher.manager.redeem(task_id, "0" * 32, action)
+        redeemed.append(watcher.manager.redeem(task_id, token, action))
         for wrong in (token, "", "0" * 32, watcher.asked(1).plan_hash, "é"):
             with pytest.raises(GoalError):
-                watcher.manager.confirm(task_id, wrong, action)
+                watcher.manager.redeem(task_id, wrong, action)
         return execute(action, **options)
 
     body.execute = asking
@@ -174,15 +174,15 @@ def test_a_token_is_good_for_its_action_and_once(watch):
     task = watcher.manager.submit("put a in the tray")
     waiting = watcher.asked(1)
     with pytest.raises(GoalError):  # nothing is approved yet
-        watcher.manager.confirm(task.status.task_id, waiting.plan_hash, waiting.plan[0])
+        watcher.manager.redeem(task.status.task_id, waiting.plan_hash, waiting.plan[0])
     watcher.manager.approve("", waiting.plan_hash, True, approver="anna")
     status = ended(task)
-    assert status.state is TaskState.SUCCEEDED and confirmed == ["anna", "anna"]
+    assert status.state is TaskState.SUCCEEDED and redeemed == ["anna", "anna"]
     assert len(set(body.approvals)) == 2 and all(len(token) == 32 for token in body.approvals)
     for token in body.approvals:
         assert token not in task.journal.to_json() and token not in str(status)
         with pytest.raises(GoalError, match="no task"):
-            watcher.manager.confirm(task.status.task_id, token, Action("grasp", ("a",)))
+            watcher.manager.redeem(task.status.task_id, token, Action("grasp", ("a",)))
 
 
 def test_a_wrong_question_spends_the_token(watch):
@@ -221,7 +221,7 @@ def test_a_body_that_asks_without_approval_switched_on_is_told(watch):
     task = plain.manager.submit("put a in the tray")
     assert plain.body.began.wait(60.0)
     with pytest.raises(GoalError, match="require_approval is not set"):
-        plain.manager.confirm(task.status.task_id, "", Action("grasp", ("a",)))
+        plain.manager.redeem(task.status.task_id, "", Action("grasp", ("a",)))
     plain.body.hold.set()
 
 

@@ -1,6 +1,7 @@
 """The rules of the house about who may import whom, held by walking the imports of every file."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -109,6 +110,7 @@ def part_of(*names):
     return names[1] if len(names) > 1 and names[1] in (*LIBRARY, "api", "cli") else None
 
 
+@functools.cache
 def modules(source):
     """Dotted names that a source text imports anywhere, also inside functions and by import_module."""
     names = set()
@@ -156,6 +158,56 @@ def violations(path, names):
             and any(p.startswith(("_", "impl")) for p in name.split("."))
         ):
             yield f"{name} is private to rclpy and differs between releases; see planweave_ros/rclpy_compat.py"
+
+
+OF_BENCHMARKS = (
+    "a test of the product imports benchmarks: what both need belongs in the product or in test/doubles, "
+    "and a test of a benchmark in the folder benchmarks/ of its tier"
+)
+
+
+def files_of_tests():
+    """Every Python file of the tests."""
+    return sorted(path.relative_to(ROOT) for path in (ROOT / "test").rglob("*.py"))
+
+
+def violations_of_tests(path, names):
+    """What of the imports of a test or double breaks a rule; tests of benchmarks have folders of their own."""
+    of_benchmarks = path.parts[2:3] == ("benchmarks",)
+    if not of_benchmarks and any(name.split(".")[0] == "benchmarks" for name in names):
+        yield OF_BENCHMARKS
+    if of_benchmarks and not any(name.split(".")[0] == "benchmarks" for name in names):
+        yield "a test of the product is among those of the benchmarks"
+
+
+@pytest.mark.parametrize("path", files_of_tests(), ids=str)
+def test_no_test_of_the_product_imports_benchmarks(path):
+    source = (ROOT / path).read_text()
+    names = modules(source) if "benchmarks" in source else ()
+    assert not list(violations_of_tests(path, names))
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "broken"),
+    [
+        ("test/unit/test_sentences.py", "from benchmarks.sentence_set import judged", OF_BENCHMARKS),
+        ("test/unit/test_sentences.py", "from doubles.named_worlds import world_of", None),
+        ("test/doubles/table_view.py", "def f():\n    import benchmarks", OF_BENCHMARKS),
+        (
+            "test/ros_fixtures.py",
+            "from importlib import import_module\nimport_module('benchmarks.page')",
+            OF_BENCHMARKS,
+        ),
+        ("test/ros/benchmarks/test_tabletop_figures.py", "from benchmarks.tabletop import _task_rows", None),
+        (
+            "test/unit/benchmarks/test_sentences.py",
+            "from planweave.core.base.errors import GoalError",
+            "a test of the product is among those of the benchmarks",
+        ),
+    ],
+)
+def test_the_rule_of_the_tests_finds_what_breaks_it(path, source, broken):
+    assert list(violations_of_tests(Path(path), modules(source))) == ([broken] if broken else [])
 
 
 @pytest.mark.parametrize("path", list(python_files()), ids=str)
@@ -345,6 +397,12 @@ def test_every_node_room_is_installed_and_run_by_name():
             assert any(isinstance(part, ast.FunctionDef) and part.name == "main" for part in tree.body), node
 
 
+def test_methods_are_one_file_each_and_nothing_else_is_beside_them():
+    setup = ast.parse((ROOT / "setup.py").read_text())
+    (named,) = (n.value for n in setup.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "METHODS")
+    assert {path.stem for path in (ROOT / "planweave/methods").glob("*.py")} == {*ast.literal_eval(named), "__init__"}
+
+
 def test_no_file_is_longer_than_600_lines():
     long = {str(path): lines for path in python_files() if (lines := len((ROOT / path).read_text().splitlines())) > 600}
     assert not long
@@ -356,8 +414,10 @@ def test_what_the_page_on_extending_names_exists():
         (ROOT / f).read_text()
         for f in (
             "planweave/bodies/arm/skills/door.py",
-            "planweave/bodies/arm/skills/__init__.py",
+            "planweave/bodies/arm/skills/planned.py",
             "planweave/bodies/arm/relations.py",
+            "planweave/core/workflow/approval.py",
+            "planweave_ros/conversions.py",
             "planweave_ros/questions.py",
         )
     )

@@ -25,7 +25,7 @@ class Body(ArmBody):
         self.names = skills_there or ("run",)
         self.facts, self.makes, self.looked = EMPTY, {"run": (HELD, HELD)}, None
         skills = types.SimpleNamespace(
-            mover=types.SimpleNamespace(motion_seconds=1.5, planning_seconds=0.5),
+            mover=types.SimpleNamespace(motion_seconds=1.5, planning_seconds=0.5, stood_in=set()),
             context=types.SimpleNamespace(
                 pushed=[], settings=types.SimpleNamespace(observe=(0.0,)), look_anew=self._look_anew
             ),

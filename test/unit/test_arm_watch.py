@@ -112,13 +112,13 @@ def test_silence_while_reading_stops_nobody(bench):
         while True:
             bench.arm.state()
             time.sleep(0.01)
-    assert caught.value.code is Code.CONTROL_FAILED and not bench.controller.canceled
+    assert caught.value.action_code is Code.CONTROL_FAILED and not bench.controller.canceled
 
 
 def test_the_motion_of_another_client_keeps_ours_from_beginning(bench):
     bench.controller.foreign_goals.append(ELSEWHERE)
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and not bench.controller.goals
+    assert error.action_code is Code.SAFETY_STOP and not bench.controller.goals
 
 
 # ---- whose motion it is ---------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def test_a_trajectory_of_another_publisher_ends_ours_within_a_small_way(bench, f
 
     controller.at[0.3] = intrude
     error = bench.fails()
-    assert error.code is (Code.SAFETY_STOP if feedback or names else Code.COLLISION)
+    assert error.action_code is (Code.SAFETY_STOP if feedback or names else Code.COLLISION)
     assert controller.canceled and (names in error.message)
 
 
@@ -147,7 +147,7 @@ def test_an_intruder_that_is_heard_ends_the_motion_at_once(bench):
         target=bench.arm.intruded, args=("/teleop published a trajectory on /fr3_arm_controller/joint_trajectory",)
     ).start()
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and "/teleop" in error.message and controller.canceled
+    assert error.action_code is Code.SAFETY_STOP and "/teleop" in error.message and controller.canceled
     bench.arm.intruded("/teleop published a trajectory")  # nothing moves any more
     assert controller.canceled == 1
 
@@ -157,7 +157,7 @@ def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench, en
     bench.controller.names, bench.controller.preempted = "/other_client", ended
     bench.controller.at[0.3] = lambda: bench.controller.preempt(ELSEWHERE)
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and "/other_client" in error.message
+    assert error.action_code is Code.SAFETY_STOP and "/other_client" in error.message
     assert "another client" in error.message and "/executor/recover" not in error.message
     assert bench.controller.canceled
     bench.wait(lambda: not bench.controller.foreign_goals)
@@ -165,7 +165,7 @@ def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench, en
 
 def test_a_cancel_by_another_client_is_no_error_of_the_controller(bench):
     bench.controller.at[0.3] = bench.controller.cancel
-    assert bench.fails().code is Code.CANCELED
+    assert bench.fails().action_code is Code.CANCELED
 
 
 # ---- what ended it --------------------------------------------------------------------------------------------------
@@ -174,16 +174,16 @@ def test_a_cancel_by_another_client_is_no_error_of_the_controller(bench):
 def test_a_controller_that_is_deactivated_by_somebody_is_told(bench):
     bench.controller.at[0.3] = bench.controller.deactivate
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and "somebody switched controllers" in error.message
+    assert error.action_code is Code.SAFETY_STOP and "somebody switched controllers" in error.message
     assert "/executor/recover" in error.message and "use the stop at the robot" not in error.message
     again = bench.fails(time_path(np.array([bench.controller.q, HOME]), SLOW))
-    assert again.code is Code.SAFETY_STOP and "/executor/recover" in again.message
+    assert again.action_code is Code.SAFETY_STOP and "/executor/recover" in again.message
 
 
 def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the_robot(bench):
     bench.controller.at[0.3] = bench.controller.fail_hardware
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and "the joint states ended with it" in error.message
+    assert error.action_code is Code.SAFETY_STOP and "the joint states ended with it" in error.message
     assert "/executor/recover" in error.message and "use the stop at the robot" in error.message
     with pytest.raises(SkillFailureError) as caught:
         bench.arm.state()
@@ -196,7 +196,7 @@ def test_silence_of_the_arm_during_a_motion_asks_for_the_stop_at_the_robot(bench
 
     bench.controller.at[0.3] = silence
     error = bench.fails()
-    assert error.code is Code.SAFETY_STOP and "use the stop at the robot" in error.message
+    assert error.action_code is Code.SAFETY_STOP and "use the stop at the robot" in error.message
     assert bench.controller.canceled
 
 
@@ -217,7 +217,7 @@ def test_silence_of_the_fingers_alone_is_not_that_of_the_arm(bench):
 
     bench.controller.at[0.3] = lose
     error = bench.fails()
-    assert error.code is Code.CONTROL_FAILED and "of the fingers" in error.message and bench.controller.canceled
+    assert error.action_code is Code.CONTROL_FAILED and "of the fingers" in error.message and bench.controller.canceled
     assert "unknown whether the arm stands" not in error.message
     with pytest.raises(SkillFailureError) as caught:
         bench.arm.state()
@@ -241,7 +241,7 @@ def test_a_speed_scaled_to_nothing_ends_after_the_grace(bench):
 
     bench.controller.at[0.3] = halt
     error = bench.fails()
-    assert error.code is Code.CONTROL_FAILED and bench.controller.canceled
+    assert error.action_code is Code.CONTROL_FAILED and bench.controller.canceled
 
 
 @pytest.mark.parametrize("through", [None, Status])
@@ -251,14 +251,14 @@ def test_a_blocked_joint_is_a_contact_and_permanent(through, blocked):
     with bench.controller:
         bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(blocked)
         error = bench.fails()
-    assert error.code is Code.COLLISION and error.permanent
+    assert error.action_code is Code.COLLISION and error.permanent
 
 
 def test_a_contact_that_the_controller_tolerates_is_seen_by_what_is_measured(bench):
     bench.controller.tolerances = False
     bench.controller.at[0.5] = lambda: bench.controller.blocked.append(4)
     error = bench.fails()
-    assert error.code is Code.COLLISION and error.permanent and "off the path" in error.message
+    assert error.action_code is Code.COLLISION and error.permanent and "off the path" in error.message
 
 
 def test_a_controller_that_begins_late_and_is_heard_before_the_arm_is_measured_is_not_held(bench):
@@ -280,7 +280,7 @@ def test_an_arm_that_is_held_on_its_path_is_a_contact_and_does_not_jump_when_it_
     bench.controller.tolerances, bench.controller.scaling = False, 0.1
     bench.controller.at[0.5] = lambda: bench.controller.blocked.extend(range(7))
     error = bench.fails()
-    assert error.code is Code.COLLISION and error.permanent and "farther along its path" in error.message
+    assert error.action_code is Code.COLLISION and error.permanent and "farther along its path" in error.message
     assert bench.controller.ends == [End.CANCELED], "it is found while the controller goes on, not at the end"
     assert free_again(bench) < 0.01
 
@@ -311,5 +311,5 @@ def test_through_moveit_a_controller_that_ends_is_no_contact(how):
     with bench.controller:
         bench.controller.at[1.0] = getattr(bench.controller, how)
         error = bench.fails()
-    assert error.code is (Code.CONTROL_FAILED if how == "deactivate" else Code.SAFETY_STOP)
+    assert error.action_code is (Code.CONTROL_FAILED if how == "deactivate" else Code.SAFETY_STOP)
     assert "/executor/recover" in error.message

@@ -45,7 +45,9 @@ class Bench:
             lambda: "home", lambda width, speed: ("move", width, speed), lambda force, speed: ("grasp", force, speed)
         )
         gripper = FrankaGripper(self.homing, self.moves, self.grasps, goals, home)
-        self.arm = ControlledArm(ActionFollower(self.port, lambda trajectory: trajectory), gripper, silence=silence)
+        self.arm = ControlledArm(
+            ActionFollower(self.port, lambda trajectory: trajectory), gripper, joint_state_timeout=silence
+        )
         self.arm.on_state(state(0.0))
         self.arm.begin(time.monotonic() + 60.0)
 
@@ -112,7 +114,7 @@ def test_a_report_of_success_far_from_the_end_is_not_believed(bench):
     bench.port.end(error_code=0)
     standing(bench, thread, HOME + 0.1)
     error = ended(thread, box)
-    assert error.code is Code.CONTROL_FAILED and "0.100 rad away" in error.message and bench.port.canceled
+    assert error.action_code is Code.CONTROL_FAILED and "0.100 rad away" in error.message and bench.port.canceled
 
 
 @pytest.mark.parametrize("number", sorted(ERRORS))
@@ -121,7 +123,7 @@ def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
     bench.port.end(End.ABORTED, error_code=number, error_string="joint 3, by 0.2 rad")
     error = ended(thread, box)
     code, text = ERRORS[number]
-    assert error.code is code and text in error.message and "joint 3, by 0.2 rad" in error.message
+    assert error.action_code is code and text in error.message and "joint 3, by 0.2 rad" in error.message
     assert bench.port.canceled == 1
 
 
@@ -138,7 +140,7 @@ def test_goals_that_end_without_an_error_code(bench, end, code, words):
     thread, box = following(bench)
     bench.port.end(end)
     error = ended(thread, box)
-    assert error.code is code and words in error.message and bench.port.canceled == 1
+    assert error.action_code is code and words in error.message and bench.port.canceled == 1
 
 
 def test_rejected_and_absent_controllers_say_how_to_recover(bench):
@@ -174,21 +176,21 @@ def test_cancel_reaches_the_controller_before_abort_returns(bench):
 def test_the_deadline_of_the_action_stops_the_arm(bench):
     bench.arm.begin(time.monotonic() + 0.1)
     thread, box = following(bench)
-    assert ended(thread, box).code is Code.TIMEOUT and bench.port.canceled
+    assert ended(thread, box).action_code is Code.TIMEOUT and bench.port.canceled
 
 
 def test_stale_joint_states_stop_the_arm():
     bench = Bench(silence=2.0)
     thread, box = following(bench)
     error = ended(thread, box)
-    assert error.code is Code.SAFETY_STOP and "no joint states for 2 s" in error.message and bench.port.canceled
+    assert error.action_code is Code.SAFETY_STOP and "no joint states for 2 s" in error.message and bench.port.canceled
 
 
 def test_silence_is_waited_for_once_until_the_controller_is_heard_again(bench):
     for silence in (0.05, 1e5):  # s: a second wait would be long
-        bench.arm._silence, bench.arm._arrived_at = silence, float("-inf")
+        bench.arm._joint_state_timeout, bench.arm._arrived_at = silence, float("-inf")
         bench.arm.begin(float("inf"))
-        assert ended(*in_thread(bench.arm.state)).code is Code.CONTROL_FAILED
+        assert ended(*in_thread(bench.arm.state)).action_code is Code.CONTROL_FAILED
     bench.arm.on_state(state(1.0))
     assert bench.arm.state().stamp == 1.0
 
@@ -197,21 +199,23 @@ def test_a_controller_that_dies_silently(bench):
     thread, box = following(bench)
     standing(bench, thread, MOTION.end)
     error = ended(thread, box)
-    assert error.code is Code.CONTROL_FAILED and "did not report the end" in error.message and bench.port.canceled
+    assert (
+        error.action_code is Code.CONTROL_FAILED and "did not report the end" in error.message and bench.port.canceled
+    )
 
 
 def test_an_object_that_slips_stops_the_arm(bench):
     thread, box = following(bench, watch=lambda s: "it fell" if s.width < 0.01 else "")
     bench.arm.on_state(state(0.2, HOME + 0.01, width=0.0))
     error = ended(thread, box)
-    assert error.code is Code.GRASP_LOST and error.message == "it fell" and bench.port.canceled == 1
+    assert error.action_code is Code.GRASP_LOST and error.message == "it fell" and bench.port.canceled == 1
 
 
 def test_a_late_report_of_an_old_motion_does_not_end_a_new_one(bench):
     first, box = following(bench)
     late = bench.port._done
     bench.arm.abort(Code.CANCELED, "enough")
-    assert ended(first, box).code is Code.CANCELED
+    assert ended(first, box).action_code is Code.CANCELED
     bench.arm.begin(time.monotonic() + 60.0)
     bench.port.goals.clear()
     second, box = following(bench)
@@ -243,7 +247,7 @@ def test_joint_states_that_jump_stop_a_motion(bench):
     bench.arm.on_state(state(0.04, jumped, v=1.0))
     bench.arm.on_state(state(0.3, jumped))
     error = ended(thread, box)
-    assert error.code is Code.SAFETY_STOP and bench.port.canceled
+    assert error.action_code is Code.SAFETY_STOP and bench.port.canceled
     assert "the joint states jump: fr3_joint1 by 0.450 rad in 0.020 s" in error.message
 
 
@@ -325,7 +329,7 @@ def test_homing_that_fails_moves_nothing_and_is_tried_again():
     until(lambda: bench.homing.goals)
     bench.homing.end(End.ABORTED, success=False, error="libfranka: gripper: Connection timeout")
     error = ended(thread, box)
-    assert error.code is Code.CONTROL_FAILED and "Connection timeout" in error.message and not bench.moves.goals
+    assert error.action_code is Code.CONTROL_FAILED and "Connection timeout" in error.message and not bench.moves.goals
     bench.arm.grip(0.06, 20.0, wait=False)
     assert len(bench.homing.goals) == 2
 
@@ -354,7 +358,7 @@ def test_each_way_a_movement_of_the_fingers_fails(bench, end, result, code, word
     until(lambda: bench.moves.goals)
     bench.moves.end(end, **result)
     error = ended(thread, box)
-    assert error.code is code and words in error.message
+    assert error.action_code is code and words in error.message
 
 
 def test_a_gripper_that_never_answers_is_stopped(bench):
@@ -362,7 +366,7 @@ def test_a_gripper_that_never_answers_is_stopped(bench):
     until(lambda: bench.moves.goals)
     bench.arm.on_state(state(30.0))
     error = ended(thread, box)
-    assert error.code is Code.CONTROL_FAILED and "did not report" in error.message and bench.moves.canceled
+    assert error.action_code is Code.CONTROL_FAILED and "did not report" in error.message and bench.moves.canceled
 
 
 @pytest.mark.parametrize(

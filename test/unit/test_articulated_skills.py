@@ -44,7 +44,7 @@ class Stub:
         self.now = self._left.pop(0)
         self._shown -= 1
 
-    def go_observe(self):
+    def go_aside(self):
         self.observed += 1
 
     def look_anew(self):
@@ -62,7 +62,7 @@ def test_what_is_not_in_view_is_not_moved_by_what_is_remembered(attempts):
     body = Stub(1.0, 1.0, hidden_after=attempts)
     with pytest.raises(SkillFailureError, match="not seen since the arm moved") as failure:
         articulated._until(body, "door", SHUT, body.push)
-    assert failure.value.code is Code.CONTROL_FAILED and len(body._left) == 2 - attempts and body.observed
+    assert failure.value.action_code is Code.CONTROL_FAILED and len(body._left) == 2 - attempts and body.observed
 
 
 def test_nearly_shut_is_pushed_again():
@@ -77,7 +77,7 @@ def test_without_its_effect_it_is_a_failure_with_the_literal():
         SkillFailureError, match=r"after 3 attempts door is not seen to be closed: it is at 0\.800"
     ) as failure:
         articulated._until(body, "door", SHUT, body.push)
-    assert failure.value.code is Code.CONTROL_FAILED and failure.value.unmet == (SHUT,)
+    assert failure.value.action_code is Code.CONTROL_FAILED and failure.value.unmet == (SHUT,)
 
 
 def test_a_way_that_is_not_there_is_said_at_once():
@@ -88,7 +88,7 @@ def test_a_way_that_is_not_there_is_said_at_once():
 
     with pytest.raises(SkillFailureError, match="no free way") as failure:
         articulated._until(body, "door", SHUT, nothing_free)
-    assert failure.value.code is Code.PLANNING_FAILED
+    assert failure.value.action_code is Code.PLANNING_FAILED
 
 
 def test_a_person_s_stop_is_not_tried_again():
@@ -100,7 +100,7 @@ def test_a_person_s_stop_is_not_tried_again():
 
     with pytest.raises(SkillFailureError) as failure:
         articulated._until(body, "door", SHUT, stopped)
-    assert failure.value.code is Code.CANCELED
+    assert failure.value.action_code is Code.CANCELED
 
 
 def test_a_handle_that_was_missed_is_taken_in_another_way():
@@ -138,4 +138,4 @@ def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
     monkeypatch.setattr(articulated, "_turn", lambda *_: pytest.fail("it was turned"))
     with pytest.raises(SkillFailureError, match="not seen whether stove is on") as failure:
         articulated.turn_on(body, "stove")
-    assert failure.value.code is Code.CONTROL_FAILED
+    assert failure.value.action_code is Code.CONTROL_FAILED

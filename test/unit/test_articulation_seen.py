@@ -2,12 +2,13 @@
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 from doubles.kitchen_views import LEFT, RIGHT, find_joints, fixture_points
 
 from planweave.core.base.paths import find_config
-from planweave.perception import articulation
+from planweave.perception import articulation, carcass
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model, fixture_body
 from planweave.simulation.scene import parse_scene
@@ -31,13 +32,23 @@ def joints_of(simulator, **view):
     return {joint.name: joint for joint in find_joints(fixture_points(simulator, 0, **view), 0.0)}
 
 
-def door_at(simulator, value):
-    simulator._data.joint(fixture_body(0, "door")).qpos[0] = value
-    return fixture_points(simulator, 0)
+@pytest.fixture(scope="module")
+def door_at():
+    """door_at(angle): points of a cupboard whose door is so far open, rad, and the simulator, in that state."""
+    simulator, seen = simulator_of(CUPBOARD), {}
+
+    def look(value):
+        simulator._data.joint(fixture_body(0, "door")).qpos[0] = value
+        mujoco.mj_forward(simulator.model, simulator._data)
+        if value not in seen:
+            seen[value] = fixture_points(simulator, 0)
+        return seen[value], simulator
+
+    return look
 
 
 def measured(points):
-    return articulation.with_shut(articulation.find_body(points, 0.0), points)
+    return articulation.with_shut(carcass.find_body(points, 0.0), points)
 
 
 def bar_of(simulator, name):
@@ -62,12 +73,11 @@ def test_drawers_are_seen_with_their_axis_their_handle_and_how_far_they_are_out(
 
 
 @pytest.mark.parametrize("before", [None, 0.0, 1.2])
-def test_a_door_is_seen_with_its_hinge_and_its_angle(before):
+def test_a_door_is_seen_with_its_hinge_and_its_angle(door_at, before):
     """By one look, or with the body as it was measured when the door was shut, or open."""
-    simulator = simulator_of(CUPBOARD)
-    body = None if before is None else measured(door_at(simulator, before))
+    body = None if before is None else measured(door_at(before)[0])
     for value in (0.0, 0.03, 0.1, 0.15, 0.35, 0.8, 1.8):
-        points = door_at(simulator, value)
+        points, simulator = door_at(value)
         (joint,) = articulation.joints_of(body or measured(points), points)
         assert (joint.name, joint.kind) == ("door", "hinge")
         assert joint.value == pytest.approx(value, abs=0.015), "0.1 rad is ajar and not closed"
@@ -79,6 +89,63 @@ def test_a_door_is_seen_with_its_hinge_and_its_angle(before):
         assert joint.panel.centre == pytest.approx(middle, abs=0.006)
         if value <= 0.45:  # its outside faces the cameras
             assert joint.handle.centre == pytest.approx(bar_of(simulator, "door"), abs=0.01)
+
+
+def test_behind_an_open_door_is_a_room_where_its_floor_is_seen(door_at):
+    points, _ = door_at(0.5)
+    (joint,) = articulation.joints_of(measured(points), points)
+    assert joint.room is None, "a door that is ajar hides it"
+    points, simulator = door_at(1.8)
+    (joint,) = articulation.joints_of(measured(points), points)
+    body = simulator._data.body("fixture_0")
+    low, high = (
+        (joint.room.centre + sign * joint.room.axes @ joint.room.half - body.xpos) @ body.xmat.reshape(3, 3)
+        for sign in (1, -1)
+    )
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    assert (low > (-0.115, -0.115, 0.005)).all() and (high < (0.095, 0.115, 0.215)).all(), "within the boards"
+    assert (high - low > (0.15, 0.18, 0.17)).all()
+    (again,) = articulation.remembered([joint], articulation.joints_of(measured(points), points[:0]) or [joint])
+    assert again.room is not None, "it stays known while the hand hides it"
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_a_closed_door_with_a_window_is_one_front(window):
+    rng, body = np.random.default_rng(0), carcass.Carcass(np.zeros(2), np.array((1.0, 0.0)), 0.1, 0.15, 0.0, 0.2)
+
+    def face(out, along, z, count=40_000):
+        of = (rng.uniform(*along, count), rng.uniform(*z, count))
+        return np.column_stack((np.full(count, 0.1 + out), *of))
+
+    front = face(0.012, (-0.15, 0.15), (0.0, 0.2))
+    if window:
+        glass = (np.abs(front[:, 1]) < 0.11) & (np.abs(front[:, 2] - 0.1) < 0.05)
+        front[glass, 0] -= 0.015
+    handle = face(0.05, (0.12, 0.13), (0.05, 0.15), 1000)
+    (joint,) = articulation.joints_of(body, np.concatenate((front, handle)))
+    assert (joint.name, joint.value) == ("door", pytest.approx(0.0, abs=0.01))
+    assert joint.panel.half[2] > 0.09
+
+
+def test_an_open_door_is_as_thick_and_as_long_as_it_shows():
+    rng, body = np.random.default_rng(0), carcass.Carcass(np.zeros(2), np.array((1.0, 0.0)), 0.1, 0.15, 0.0, 0.2)
+    level = (rng.uniform(0.1, 0.33, 20_000), rng.uniform(-0.166, -0.140, 20_000), np.full(20_000, 0.195))
+    inner = (rng.uniform(0.1, 0.33, 20_000), np.full(20_000, -0.140), rng.uniform(0.0, 0.2, 20_000))
+    (joint,) = articulation.joints_of(body, np.column_stack(np.concatenate((level, inner), axis=1)))
+    assert joint.value == pytest.approx(math.pi / 2, abs=0.02)
+    low, high = joint.panel.centre - np.abs(joint.panel.axes @ joint.panel.half), None
+    high = 2 * joint.panel.centre - low
+    assert (low[:2], high[:2]) == (pytest.approx((0.1, -0.166), abs=0.012), pytest.approx((0.33, -0.14), abs=0.012))
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.3])
+def test_a_top_that_a_picture_cuts_off_is_as_it_stands(turned):
+    xy = np.random.default_rng(0).uniform((-0.1, -0.17), (0.1, 0.17), (40_000, 2))
+    xy = xy[xy[:, 0] < 0.08 + 0.15 * xy[:, 1]]  # the edge of a picture
+    c, s = math.cos(turned), math.sin(turned)
+    top = np.column_stack((xy @ np.array(((c, s), (-s, c))), np.full(len(xy), 0.2)))
+    body = carcass.find_body(top, 0.0)
+    assert math.remainder(math.atan2(body.front[1], body.front[0]) - turned, math.pi / 2) == pytest.approx(0, abs=0.01)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1.5])
@@ -109,7 +176,7 @@ def test_the_edge_of_an_open_door_is_no_top_of_furniture():
     top = level((-0.1, 0.1), (-0.12, 0.12)) @ np.array(((c, s, 0), (-s, c, 0), (0, 0, 1)))
     corner = top[top[:, 1].argmax()]
     door = level((corner[0] - 0.24, corner[0]), (corner[1] - 0.012, corner[1]))  # where the points end, along an axis
-    body = articulation.find_body(np.vstack((top, door)), 0.0)
+    body = carcass.find_body(np.vstack((top, door)), 0.0)
     assert body.middle == pytest.approx((0.0, 0.0), abs=0.005)
     assert sorted((body.depth, body.width)) == pytest.approx((0.1, 0.12), abs=0.005)
 

@@ -8,7 +8,7 @@ from doubles.scripted import ScriptedPlanner, literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.home_tasks import HomeBody
+from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import DomainError
 from planweave.core.checks.assumptions import never_seen, unknown_rules
@@ -16,8 +16,8 @@ from planweave.core.checks.validation import Validator
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.methods.classical import Classical
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 from planweave.methods.tree_planner import TreePlanner
 
 DOMAIN = Domain.load("household")
@@ -130,7 +130,7 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     hide = hide.replace("microwave", names["microwave"]).replace("sofa", names["sofa"])
     assert all(simulator.execute(a).ok for a in actions(hide))
     body.home.simulator = HomeSimulator(simulator.graph_now())
-    body._body.reset()
+    body.reset()
     goal = literals(f"on(salmon_49, {names['coffee_table']})")
     episode = Episode("t", "", goal, DOMAIN, ScriptedPlanner(), body, Journal())
     Classical(plan_timeout=60.0).run(episode)
@@ -153,3 +153,18 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
 def test_bad_declarations(row, words):
     with pytest.raises(DomainError, match=words):
         unknown_rules(replace(DOMAIN, extra=MappingProxyType({"unknown": [row]})))
+
+
+def test_an_effect_on_a_constant_is_none_on_another_thing():
+    domain = Domain.load(
+        """(define (domain stove_kiosk) (:types thing) (:constants stove - thing)
+        (:predicates (unseen ?x - thing) (lit ?x - thing) (warm ?x - thing))
+        (:action heat :parameters () :effect (when (lit stove) (warm stove))))""",
+        'unknown: [{fact: "lit(?x)", when: "unseen(?x)"}]',
+    )
+    world = domain.world("cup: thing", "unseen(cup); unseen(stove)")
+    checks = {
+        name: Validator(domain, world).check(actions("heat()"), literals(f"warm({name})")) for name in ("stove", "cup")
+    }
+    assert checks["stove"].ok and [str(x) for x in checks["stove"].assumed] == ["lit(stove)"]
+    assert not checks["cup"].ok and not checks["cup"].assumed

@@ -9,7 +9,6 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import __main__ as benchmarks
 from planweave.bench import bakeoff
 from planweave.bench.episodes import Spec, play
 from planweave.bench.expert import Expert
@@ -23,8 +22,8 @@ from planweave.core.base.errors import ConfigError, ModelRequestError, ParseErro
 from planweave.core.symbolic.world import Action, Literal
 from planweave.llm.clients.base import About, ChatRequest
 from planweave.methods import METHODS, asks_model
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.settings import PlannerSettings
 
 pytestmark = pytest.mark.slow
 
@@ -311,11 +310,6 @@ def test_task_and_tasks_choose_the_same(given):
     options = bench_options(["home", "--method", "classical", *given])
     wanted = [word for word in given if not word.startswith("--")]
     assert set(bakeoff._config(options).cases) == set(wanted)
-
-
-def test_figures_that_have_no_tasks_refuse_one(capsys):
-    assert benchmarks.main(["household", "--task", "watch_tv"]) == 2
-    assert "figures of household" in capsys.readouterr().err
 
 
 def bench_options(words):

@@ -19,7 +19,7 @@ from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.parameter import option_parameters
 from planweave.core.base.paths import config_dir
 from planweave.methods import METHODS
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.settings import PlannerSettings
 
 OWN = """
 play_music:

@@ -16,8 +16,8 @@ from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, World, WorldObject
 from planweave.core.workflow.ports import Choice
 from planweave.methods.blocking import Blocking
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 
 ROOMS = tuple(WorldObject(name, "room") for name in ("kitchen", "bedroom"))
 THINGS = tuple(WorldObject(name, "item") for name in ("fridge", "apple"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 
 from planweave.core.base.errors import ConfigError
 from planweave.robots import load_robot
-from planweave.simulation import offscreen
+from planweave.simulation import camera_thread, offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import LOOKS, CameraThread
 from planweave.simulation.mujoco_model import build_model
@@ -327,32 +328,54 @@ class Rendering:
         pass
 
 
-def test_a_state_that_was_seen_often_enough_is_not_rendered_again():
-    camera, frames, arrived = Rendering(), [], threading.Event()
-    thread = CameraThread(lambda model: [camera], lambda f: (frames.append(f[0]), arrived.set()), pytest.fail)
-    model = object()
+@pytest.fixture
+def thread_of():
+    """thread_of(camera): its thread, and image(time, place): the image of a state, once it has come."""
+    made = []
 
-    def image(time, place):
-        arrived.clear()
-        thread.request(model, Snapshot(time, np.array([place])))
-        assert arrived.wait(60.0)
-        return frames[-1]
+    def start(camera):
+        frames, arrived, model = [], threading.Event(), object()
+        thread = CameraThread(lambda model: [camera], lambda f: (frames.append(f[0]), arrived.set()), pytest.fail)
+        made.append(thread)
+        thread.use(model)
 
-    try:
-        thread.use(model)
-        for k in range(LOOKS):
-            image(0.1 * k, 1.0)
-        assert camera.count == LOOKS and thread.settled
-        again = image(5.0, 1.0)
-        assert camera.count == LOOKS and again.time == 5.0 and again.rgb is frames[-2].rgb
-        assert image(5.1, 1.0 + 1e-9).depth[0, 0] == np.float32(1.0 + 1e-9) and camera.count == LOOKS + 1
-        assert not thread.settled  # the least movement counts
-        image(5.2, 2.0)
-        thread.use(model)
-        image(5.3, 2.0)
-        assert camera.count == LOOKS + 3
-    finally:
+        def image(time, place):
+            arrived.clear()
+            thread.request(model, Snapshot(time, np.array([place])))
+            assert arrived.wait(60.0)
+            return frames[-1]
+
+        return thread, model, image
+
+    yield start
+    for thread in made:
         thread.close()
+
+
+def test_a_state_that_was_seen_often_enough_is_not_rendered_again(thread_of, monkeypatch):
+    monkeypatch.setattr(camera_thread, "_ONCE_MORE", (math.inf, math.inf))
+    camera = Rendering()
+    thread, model, image = thread_of(camera)
+    for k in range(LOOKS):
+        before = image(0.1 * k, 1.0)
+    assert camera.count == LOOKS and thread.settled
+    again = image(5.0, 1.0)
+    assert camera.count == LOOKS and again.time == 5.0 and again.rgb is before.rgb
+    assert image(5.1, 1.0 + 1e-9).depth[0, 0] == np.float32(1.0 + 1e-9) and camera.count == LOOKS + 1
+    assert not thread.settled  # the least movement counts
+    image(5.2, 2.0)
+    thread.use(model)
+    image(5.3, 2.0)
+    assert camera.count == LOOKS + 3
+
+
+def test_a_state_that_stays_is_rendered_again_now_and_then(thread_of, monkeypatch):
+    monkeypatch.setattr(camera_thread, "_ONCE_MORE", (0.0, 0.0))
+    camera = Rendering()
+    _, _, image = thread_of(camera)
+    for k in range(LOOKS + 3):
+        image(0.1 * k, 1.0)
+    assert camera.count == LOOKS + 3
 
 
 def test_a_gif_keeps_the_colours_of_small_things(tmp_path):

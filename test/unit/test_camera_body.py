@@ -25,12 +25,17 @@ pytestmark = pytest.mark.slow
 KITCHEN = Domain.load("kitchen")
 
 
-@pytest.fixture
-def body():
+def a_body():
     simulator = RecordedSimulator()
     found = LiberoBody(simulator, blinded(simulator.load("x")), "camera", TrueNamer(lambda: {"things": THINGS}))
     assert not simulator.poisoned
     return found
+
+
+@pytest.fixture(scope="module")
+def body():
+    """One that takes no step."""
+    return a_body()
 
 
 def configured(monkeypatch, url):
@@ -67,7 +72,8 @@ def test_things_have_shapes_in_the_base_frame(body):
     assert np.abs(np.array(plate.position[:2]) - ((low + high) / 2 - ROBOT["base"])[:2]).max() < 0.01
 
 
-def test_what_still_stands_where_it_was_is_not_held(body):
+def test_what_still_stands_where_it_was_is_not_held():
+    body = a_body()
     thing = next(t for t in body.world.things() if t.name == "plate_1")
     body.arm.steps += 1
     body.world.grasped(Held(thing, np.eye(4), 0.03))

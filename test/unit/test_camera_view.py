@@ -4,26 +4,21 @@ data/libero_pictures.npz: two cameras of libero_spatial/5/0 of libero-pro-benchm
 (LIBERO's data are CC BY 4.0). A bowl leans on a ramekin, another one stands on a box.
 """
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator, picture
 
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.libero.camera_view import classes, cut, depth_view, see
-from planweave.libero.client import Picture
-from planweave.libero.seen_world import seen_world
+from planweave.libero.camera_view import CameraView, classes, cut, depth_view
+from planweave.libero.seen_world import Seen
 from planweave.perception.seen_things import SeenThing
 from planweave.perception.seen_things import named_things as named_segments
 from planweave.perception.segmentation import Segment, Segmentation, find_segments
 from planweave.perception.vision_names import UNKNOWN, Named
 
-DATA = np.load(Path(__file__).parent / "data" / "libero_pictures.npz")
-THINGS = json.loads(str(DATA["things"]))
-ROBOT = {key: DATA[key].tolist() for key in ("joints", "gripper", "base")}
 KITCHEN = Domain.load("kitchen")
 CLASSES = {
     "akita_black_bowl": "bowl",
@@ -33,12 +28,6 @@ CLASSES = {
     "cookies": "cookie_box",
     "plate": "plate",
 }
-
-
-def picture(name):
-    depth = DATA[f"{name}_depth"].astype(np.float32) / 5000
-    place = (DATA[f"{name}_{key}"] for key in ("fovy", "pos", "mat"))
-    return Picture(name, DATA[f"{name}_rgb"], depth, *place)
 
 
 PICTURES = [picture(name) for name in ("agentview", "robot0_eye_in_hand")]
@@ -74,7 +63,7 @@ def segmentation():
 
 @pytest.fixture(scope="module")
 def seen():
-    return see(KITCHEN, PICTURES, "put the bowl on the plate", ROBOT, ByPlace(), 1.0)
+    return CameraView(RecordedSimulator(), KITCHEN, ByPlace()).look("put the bowl on the plate", ROBOT, 1.0)
 
 
 @pytest.mark.parametrize("thing", sorted(THINGS.keys() - {"flat_stove_1"}))  # its knob stands apart, as another segment
@@ -133,7 +122,7 @@ def test_what_has_no_name_is_an_unknown_thing():
         def names(self, pictures, marked, words, changing):
             return [UNKNOWN for _ in marked]
 
-    world = see(KITCHEN, PICTURES, "", ROBOT, Silent()).world
+    world = CameraView(RecordedSimulator(), KITCHEN, Silent()).look("", ROBOT).world
     assert {o.class_name for o in world.objects if o.type != "location"} == {"unknown_thing"}
 
 
@@ -146,6 +135,11 @@ def box(low, high, n=40):
     return np.concatenate(rows)
 
 
+def facts_of(*things):
+    """The facts of a world of things, on the ground of LIBERO's frame."""
+    return {str(f) for f in Seen(KITCHEN, things, 0.0, np.zeros(3)).world.facts}
+
+
 def put_on(kind, below, at, low=0.02, side=0.04):
     """The facts of a world in which the robot has put a thing to a place on or in another one, as it is seen."""
     cloud = box((at - side / 2, -side / 2, low), (at + side / 2, side / 2, low + 0.05))
@@ -154,7 +148,7 @@ def put_on(kind, below, at, low=0.02, side=0.04):
         SeenThing("thing_1", cloud, grey, Named(kind), low, below="other_1", was_put=True),
         SeenThing("other_1", box((-0.07, -0.07, 0), (0.07, 0.07, 0.02 if low >= 0.02 else 0.1)), grey, Named(below), 0),
     )
-    return {str(f) for f in seen_world(KITCHEN, things, 0.0).facts if f.predicate in ("on", "in")}
+    return {f for f in facts_of(*things) if f.startswith(("on(", "in("))}
 
 
 @pytest.mark.parametrize(("apart", "holds"), [(0.0, True), (0.013, True), (0.017, False), (0.029, False)])
@@ -174,8 +168,16 @@ def test_what_lies_across_the_rim_is_not_inside():
     grey = np.full((1, 3), 128)
     thing = SeenThing("thing_1", cloud, grey, Named("salad_dressing"), 0.08, below="other_1", was_put=True)
     basket = SeenThing("other_1", box((-0.07, -0.07, 0), (0.07, 0.07, 0.1)), grey, Named("basket"), 0)
-    facts = {str(f) for f in seen_world(KITCHEN, (thing, basket), 0.0).facts}
-    assert "in(thing_1, other_1)" not in facts
+    assert "in(thing_1, other_1)" not in facts_of(thing, basket)
+
+
+def test_what_is_lost_has_no_fact_while_another_thing_is_held():
+    grey = np.full((1, 3), 128)
+    held = SeenThing("thing_1", box((0, 0, 0.3), (0.05, 0.05, 0.35)), grey, Named("butter"), 0.0)
+    lost = SeenThing("other_1", box((0.2, 0, 0), (0.25, 0.05, 0.05)), grey, Named("bowl"), 0.0, lost=True)
+    facts = {str(f) for f in Seen(KITCHEN, (held, lost), 0.0, np.zeros(3)).world_at(1.0, "thing_1").facts}
+    assert "holding(thing_1)" in facts and not {"hand_empty()", "at_base()"} & facts
+    assert not {f for f in facts if "other_1" in f}
 
 
 def named_things(*rows):

@@ -118,7 +118,7 @@ def test_only_the_newest_frame_of_a_device_counts_and_silence_is_told(opened):
     assert camera.take().nanoseconds == 3_000_000
     assert camera.take() is None
     assert camera.complaint(camera._heard + 0.4) == ""
-    assert "silent: no image for 0.5 s" in camera.complaint(camera._heard + 0.6)
+    assert "no images for 0.5 s" in camera.complaint(camera._heard + 0.6)
 
 
 def test_a_recording_gives_every_frame_and_ends(taker, opened):
@@ -255,7 +255,7 @@ def test_a_realsense_camera_that_falls_silent_is_named(rs, monkeypatch, tmp_path
     record_realsense(rs, path, pictures(3), INTRINSICS)
     frames = realsense._frames(rs, *realsense.open_file(rs, path), "optical", threading.Event(), None)
     assert next(frames).depth[24, 32] == pytest.approx(1.0, abs=0.05)
-    with pytest.raises(CameraError, match=r"no image for 0\.3 s: is it still plugged in"):
+    with pytest.raises(CameraError, match=r"no images for 0\.3 s from the RealSense camera: is it still plugged in"):
         list(frames)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planweave.bodies.arm.failures import SkillFailureError
 from planweave.cli.main import main
 from planweave.core.base.errors import PlanweaveError, SceneError, UnknownNameError
 from planweave.core.base.failure import Code
@@ -30,15 +31,14 @@ def test_every_error_has_a_code_of_its_own_or_says_how_an_action_failed():
     own = [c.__dict__["code"] for c in ours if "code" in c.__dict__]
     others = {c.__name__ for c in ours if "code" not in c.__dict__}
     assert len(own) == len(set(own)) > 30
-    assert others <= {"PddlError", "PolicyError", "UnityError", "SkillFailureError"}  # kinds of mistakes; a Code
+    kinds = {"PddlError", "PolicyError"}  # of mistakes
+    assert others <= {*kinds, "ActionFailureError", "UnityError", "SkillFailureError"}
 
 
 def test_the_name_of_a_code():
-    assert UnknownNameError("mug", "mgu", ["mug"]).code_name == "unknown_name"
-    failed = PlanweaveError("no grasp")
-    failed.code = Code.NO_GRASP
-    assert failed.code_name == "no_grasp"
-    assert SceneError("a").code_name == "scene"
+    assert UnknownNameError("mug", "mgu", ["mug"]).code == "unknown_name"
+    assert SkillFailureError(Code.NO_GRASP, "no grasp").code == "no_grasp"
+    assert SceneError("a").code == "scene"
 
 
 def test_a_command_says_its_code_with_json(capsys):

@@ -8,7 +8,8 @@ from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.libero.compartments import compartments_of
-from planweave.libero.seen_world import TURNED, seen_world
+from planweave.libero.seen_world import TURNED, Seen
+from planweave.perception.geometry import Pose
 from planweave.perception.seen_things import SeenThing
 from planweave.perception.vision_names import Named
 
@@ -35,10 +36,10 @@ def test_they_are_found_where_their_walls_are(partition):
     places = {"left": (0.375, -0.125), "right": (0.375, 0.14), "front": (0.408, 0.0075), "back": (0.341, 0.0075)}
     for side, (x, y) in places.items():
         part = found[side]
-        assert part.name == f"caddy_1_{side}_compartment" and part.of == "caddy_1"
-        assert np.hypot(part.region.centre[0] - x, part.region.centre[1] - y) < 0.008, side
-        assert part.covers(x, y, 0.015) and not part.covers(x + 0.08, y, 0.0)
-        assert part.in_world(np.zeros(3), 1.0).attributes == {"side": side}
+        assert part.room.name == f"caddy_1_{side}_compartment" and part.of == "caddy_1"
+        assert np.hypot(part.room.position[0] - x, part.room.position[1] - y) < 0.008, side
+        assert part.room.covers(x, y, -0.015) and not part.room.covers(x + 0.08, y)
+        assert part.in_world(Pose(np.eye(3), np.zeros(3)), 1.0).attributes == {"side": side}
 
 
 def test_without_the_partition_nobody_tells_front_from_back():
@@ -66,7 +67,7 @@ def test_a_bowl_has_none():
 @pytest.mark.parametrize(("bottom", "stands"), [(0.012, True), (0.085, False)])
 def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
     (left,) = (part for part in compartments_of(caddy([])) if part.side == "left")
-    middle = np.array([*left.region.centre[:2], 0.0])
+    middle = np.array([*left.room.position[:2], 0.0])
     book = middle + np.array(
         [(x, y, bottom + z) for x in (-0.02, 0.02) for y in (-0.02, 0.02) for z in (0.0, 0.1)] * 20
     )
@@ -75,9 +76,11 @@ def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
         SeenThing("caddy_1", caddy_points() @ TURNED, np.zeros((8, 3)), Named("caddy"), 0.0),
         SeenThing("book_1", points, np.zeros((len(points), 3)), Named("book"), 0.0, below="caddy_1"),
     ]
-    world = seen_world(Domain.load("kitchen"), things, 1.0, compartments=[left], base=np.zeros(3))
-    assert (f"in(book_1, {left.name})" in {str(fact) for fact in world.facts}) == stands
-    assert f"part_of({left.name}, caddy_1)" in {str(fact) for fact in world.facts}
+    seen = Seen(Domain.load("kitchen"), things, 0.0, np.zeros(3))
+    seen.compartments = [left]
+    facts = {str(fact) for fact in seen.world.facts}
+    assert (f"in(book_1, {left.room.name})" in facts) == stands
+    assert f"part_of({left.room.name}, caddy_1)" in facts
 
 
 def caddy_points():

@@ -52,8 +52,8 @@ TOWER = world(
 def test_confirmed(goal, objects, inferred):
     goal = literals(goal)
     facts = {g for g in goal if g.positive} | TOWER.facts
-    finding = confirm(Look(World("tabletop", objects, frozenset(facts), stamp=100.0)), goal, began=50.0)
-    assert finding.confirmed and finding.inferred == inferred
+    check = confirm(Look(World("tabletop", objects, frozenset(facts), stamp=100.0)), goal, began=50.0)
+    assert check.confirmed and check.inferred == inferred
 
 
 @pytest.mark.parametrize(
@@ -79,30 +79,30 @@ def test_confirmed(goal, objects, inferred):
 def test_not_confirmed(goal, objects, words):
     goal = literals(goal)
     facts = frozenset(g for g in goal if g.positive)
-    finding = confirm(Look(World("tabletop", objects, facts, stamp=100.0)), goal, 50.0)
-    assert not finding.confirmed and not finding.unmet
-    assert words in finding.unconfirmed[0]
+    check = confirm(Look(World("tabletop", objects, facts, stamp=100.0)), goal, 50.0)
+    assert not check.confirmed and not check.unmet
+    assert words in check.unconfirmed[0]
 
 
 def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_is_silent():
     here = world(thing("a", SEEN), thing("box", SEEN), facts="in(a, box)", silent=True, heard=time.time() - 30.0)
-    finding = confirm(Look(here, False, "nothing comes"), literals("in(a, box)"), 50.0)
-    assert finding.unconfirmed == ("a was last seen 30 s ago", "box was last seen 30 s ago", "nothing comes")
+    check = confirm(Look(here, False, "no detections"), literals("in(a, box)"), 50.0)
+    assert check.unconfirmed == ("a was last seen 30 s ago", "box was last seen 30 s ago", "no detections")
     held = world(thing("a", Known.SENSED), facts="holding(a)", silent=True)
-    assert confirm(Look(held, False, "nothing comes"), literals("holding(a)"), 50.0).confirmed, "the gripper feels it"
+    assert confirm(Look(held, False, "no detections"), literals("holding(a)"), 50.0).confirmed, "the gripper feels it"
 
 
 @pytest.mark.parametrize("goal", ["hand_empty()", "not hand_empty()"])
 def test_the_body_itself_is_looked_at_too(goal):
     goal = literals(goal)
     facts = frozenset(g for g in goal if g.positive)
-    finding = confirm(Look(World("tabletop", (), facts), False, "no joint states came in 5.0 s"), goal, 50.0)
-    assert finding.unconfirmed == (f"it is unknown whether {goal[0]} holds now", "no joint states came in 5.0 s")
+    check = confirm(Look(World("tabletop", (), facts), False, "no joint states came in 5.0 s"), goal, 50.0)
+    assert check.unconfirmed == (f"it is unknown whether {goal[0]} holds now", "no joint states came in 5.0 s")
 
 
 def test_what_does_not_hold_is_not_confirmed():
-    finding = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
-    assert not finding.confirmed and finding.unmet == literals("in(a, box)") and not finding.unconfirmed
+    check = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
+    assert not check.confirmed and check.unmet == literals("in(a, box)") and not check.unconfirmed
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_what_does_not_hold_is_not_confirmed():
 )
 def test_the_state_of_what_a_closed_container_hides_is_neither_so_nor_not_so(facts, known, unseen):
     salmon = thing("salmon", known, 90.0, "oven" if known is HIDDEN else "")
-    finding = confirm(
+    check = confirm(
         Look(world(salmon, thing("oven", SEEN), facts=facts)), literals("in(salmon, oven); hot(salmon)"), 50.0
     )
-    assert not finding.confirmed and finding.unmet == literals("hot(salmon)")
-    assert finding.unseen == (finding.unmet if unseen else ())
-    assert any("hot(salmon) cannot be seen: salmon is in oven" in why for why in finding.unconfirmed) == unseen
+    assert not check.confirmed and check.unmet == literals("hot(salmon)")
+    assert check.unseen == (check.unmet if unseen else ())
+    assert any("hot(salmon) cannot be seen: salmon is in oven" in why for why in check.unconfirmed) == unseen

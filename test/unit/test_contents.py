@@ -7,7 +7,10 @@ import pytest
 
 from planweave.bodies.arm.contents import Contents
 from planweave.bodies.arm.furniture import Furniture
+from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 
 AXIS = np.array((-1.0, 0.0, 0.0))
@@ -63,3 +66,36 @@ def test_what_is_seen_elsewhere_is_in_the_drawer_no_more(contents):
 def test_without_the_cabinet_nobody_knows(contents):
     assert contents.update({}, []) == {}
     assert contents.hider("mug") == ""
+
+
+def cupboard(value):
+    """A cupboard whose door is so far open, rad, with the room behind it."""
+    panel = OrientedBox(np.array((0.6, 0.0, 0.1)), AXES, np.array((0.006, 0.12, 0.1)))
+    room = OrientedBox(np.array((0.69, 0.0, 0.1)), AXES, np.array((0.08, 0.1, 0.09)))
+    up = np.array((0.0, 0.0, 1.0))
+    joint = SeenJoint("door", "hinge", up, np.array((0.6, 0.12, 0.0)), value, 1.9, panel, None, room=room)
+    body = OrientedBox(np.array((0.7, 0.0, 0.1)), AXES, np.array((0.1, 0.12, 0.1)))
+    return [Furniture.of(SeenFixture("cupboard", "cupboard", (body,), (joint,)))]
+
+
+def test_what_is_behind_a_door_stays_there_and_is_not_gone_for_being_hidden():
+    made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05))
+    assert made.update({"mug": inside}, cupboard(1.8)) == {"mug": inside} and made.hider("mug") == "cupboard"
+    for value in (0.0, *[1.8] * 10):
+        assert made.update({}, cupboard(value))["mug"].position == inside.position
+    aside = replace(MUG, position=(0.4, 0.2, 0.04))
+    made.update({"mug": aside}, cupboard(1.8))
+    assert made.hider("mug") == ""
+
+
+def test_a_room_behind_a_door_has_walls_and_a_roof_and_only_while_it_is_open():
+    (shut,), (open_one,) = cupboard(0.0), cupboard(1.8)
+    assert shut.rooms() == [] and [each.name for each in open_one.rooms()] == ["cupboard"]
+    thing = open_one.thing(Domain.load("kitchen"))
+    inside = [part for part in thing.solid.moved(pose_of(thing)).parts if part.kind == "box"]
+    x, y = np.array([0.69]), np.array([0.0])
+    crossed = sorted(float(part.crossing(x, y)[1][0]) for part in inside if np.isfinite(part.crossing(x, y)[1][0]))
+    assert crossed == [pytest.approx(0.01), pytest.approx(0.2)], "a floor and a roof, nothing between them"
+    deep, top = sorted(thing.regions, key=lambda region: -region.size[2])
+    assert deep.size == pytest.approx((0.16, 0.2, 0.18)) and top.centre[2] == pytest.approx(0.2, abs=0.005)
+    assert Literal("holds_things", ("cupboard",)) in open_one.facts()

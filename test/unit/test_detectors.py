@@ -4,8 +4,8 @@ import importlib.util
 
 import numpy as np
 import pytest
+from doubles.table_view import table_view
 
-from benchmarks.perception_figures import intrinsics_of, render, scene_truth
 from planweave.core.base.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
@@ -18,14 +18,10 @@ from planweave.perception.detectors.weights import MEGABYTES
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.region_head import WEIGHTS, fitting, load_region_head
-from planweave.perception.regions import PixelRegion
-from planweave.perception.splitting import split
+from planweave.perception.regions import PixelRegion, split
 from planweave.perception.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
-from planweave.simulation.camera import DepthNoise, load_camera
-from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import parse_scene
 
-CAMERA = load_camera()
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 
 
@@ -145,16 +141,15 @@ def test_boxes_name_the_regions_they_overlap_best():
 def test_what_cannot_be_judged_keeps_its_name():
     seen = view((thing(), region(4, 4, 14, 14)), (thing(cut=True), region(20, 4, 30, 14)), (thing(), None),
                 (thing(), region(40, 4, 40, 14)))  # fmt: skip
-    assert nameable(seen) == [0], "cut off, inferred and empty regions are not judged"
-    named = rename_all(seen, [0], np.array([[0.2, 0.6]]), 0.3)
+    assert list(nameable(seen)) == [0], "cut off, inferred and empty regions are not judged"
+    named = rename_all(seen, lambda regions: np.array([[0.2, 0.6]]), 0.3)
     assert [d.class_name for d in named] == ["bowl", "cube", "cube", "cube"]
-    assert [d.class_name for d in rename_all(seen, [0], np.array([[0.2, 0.1]]), 0.3)] == ["cube"] * 4
+    assert [d.class_name for d in rename_all(seen, lambda _: np.array([[0.2, 0.1]]), 0.3)] == ["cube"] * 4
 
 
 def test_crops_are_the_box_and_half_as_much_around_it_within_the_image():
     image = np.arange(48 * 64 * 3, dtype=np.uint8).reshape(48, 64, 3)
-    seen = View(image, [(thing(), region(0, 10, 10, 20))], ("cup",), 0.002)
-    [[once, wider]] = crops(seen, [0])
+    once, wider = crops(image, region(0, 10, 10, 20))
     assert once.shape == (10, 10, 3) and wider.shape == (16, 13, 3)
     assert (once == image[10:20, 0:10]).all()
     assert (article("apple"), article("mug")) == ("an", "a")
@@ -220,8 +215,7 @@ objects:
 
 @pytest.fixture(scope="module")
 def picture():
-    scene = parse_scene(SCENE, find_config("scenes", "blocks").with_name("test.yaml"))
-    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 3)
+    return table_view(parse_scene(SCENE, find_config("scenes", "blocks").with_name("test.yaml")), seed=3)
 
 
 @pytest.mark.gl
@@ -230,7 +224,7 @@ def test_region_head_names_things_in_words_it_was_not_trained_on(picture):
     names = ["crimson dice", "navy canister", "emerald vial", "ivory basin"]
     perceiver = Perceiver(EXTRINSICS, detector=detector, vocabulary=Vocabulary(names))
     for stamp in (1.0, 2.0):
-        result = perceiver.process(stamp, picture.rgb, picture.depth, intrinsics_of(CAMERA), picture.robot)
+        result = perceiver.process(stamp, picture.rgb, picture.depth, picture.intrinsics, picture.robot)
     places = {o.name: o.thing.position[:2] for o in result.objects}
     assert sorted(places) == ["crimson_dice", "emerald_vial", "ivory_basin", "navy_canister"]
     assert places["navy_canister"] == pytest.approx((0.62, -0.10), abs=0.01)
@@ -241,16 +235,16 @@ def test_region_head_names_things_in_words_it_was_not_trained_on(picture):
 def test_region_head_gives_no_name_that_does_not_fit(picture):
     detector = make_detector("region_head")
     scene = Pipeline(EXTRINSICS, detector=detector).run(
-        picture.rgb, picture.depth, intrinsics_of(CAMERA), picture.robot, names=["yellow banana", "ruby cube"]
+        picture.rgb, picture.depth, picture.intrinsics, picture.robot, names=["yellow banana", "ruby cube"]
     )
     assert sorted(d.class_name for d in scene.detections) == ["bottle", "bowl", "cylinder", "ruby_cube"]
 
 
 @pytest.mark.gl
 def test_without_names_every_detector_says_what_attributes_says(picture):
-    plain = Pipeline(EXTRINSICS).run(picture.rgb, picture.depth, intrinsics_of(CAMERA), picture.robot)
+    plain = Pipeline(EXTRINSICS).run(picture.rgb, picture.depth, picture.intrinsics, picture.robot)
     head = Pipeline(EXTRINSICS, detector=make_detector("region_head"))
-    assert head.run(picture.rgb, picture.depth, intrinsics_of(CAMERA), picture.robot).detections == plain.detections
+    assert head.run(picture.rgb, picture.depth, picture.intrinsics, picture.robot).detections == plain.detections
     assert {d.class_name for d in plain.detections} == {"cube", "cylinder", "bottle", "bowl"}
 
 

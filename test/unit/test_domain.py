@@ -13,8 +13,8 @@ from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.planning.solver import NoPlanError, _reason, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
-from planweave.core.symbolic.world import Action, Literal
-from planweave.methods.interpret import unsaid
+from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.methods.language.interpret import unsaid
 
 OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
 FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"
@@ -340,6 +340,17 @@ def test_the_kitchen_says_of_picking_and_placing_what_the_tabletop_says():
     assert kitchen.actions["place_on"].aliases == tabletop.actions["place_on"].aliases
     assert kitchen.predicates["left_of"].phrase == tabletop.predicates["left_of"].phrase
     assert "aside" not in kitchen.extra["goals"] and kitchen.extra["goals"]["closes"] == "closed"
+
+
+@pytest.mark.parametrize("action", ["place_on(can, bowl)", "place_in(can, bowl)"])
+@pytest.mark.parametrize(("state", "possible"), [("closed(drawer)", False), ("opened(drawer)", True)])
+def test_nothing_is_put_on_what_lies_in_a_shut_drawer(action, state, possible):
+    kitchen = Domain.load("kitchen")
+    facts = "holding(can) in(bowl, drawer) bears_things(bowl) holds_things(bowl) reachable(bowl) can_open(drawer)"
+    things = (("can", "item"), ("bowl", "item"), ("drawer", "part"))
+    known = frozenset(Literal.parse(f"{fact.strip()})") for fact in f"{facts} {state}".split(")") if fact)
+    transition = Transition(kitchen, World("kitchen", tuple(WorldObject(n, t, n) for n, t in things), known))
+    assert transition.applicable(transition.state(), Action.parse(action)) == possible
 
 
 def test_unknown_domain_lists_those_there_are():

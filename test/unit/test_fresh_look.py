@@ -13,17 +13,17 @@ from planweave.bodies.arm.ros_names import RosNames
 class Camera:
     """The world of a camera whose images have these stamps; the newest joint state is stamped `now`."""
 
-    def __init__(self, *stamps, now=5.0, silent=False):
-        self.stamps, self.now, self.silent, self.waited, self.felt = stamps, now, silent, [], True
+    def __init__(self, *stamps, now=5.0, overdue=False):
+        self.stamps, self.now, self.overdue, self.waited, self.felt = stamps, now, overdue, [], True
 
     def world(self):
-        return SimpleNamespace(stamp=min(self.stamps, default=0.0))
+        return SimpleNamespace(stamp=min(self.stamps, default=0.0), heard=0.0 if self.overdue else time.time() + 1.0)
 
     @property
-    def numb(self):
+    def no_joint_states(self):
         return not self.felt
 
-    def unfelt(self):
+    def joint_states_stopped(self):
         self.felt = False
 
     def wait_for_detections(self, after, seconds):
@@ -42,9 +42,9 @@ def test_the_second_image_stamped_after_a_state_that_was_measured_since_is_fresh
 @pytest.mark.parametrize(
     ("camera", "words"),
     [
-        (Camera(4.0, 5.0), "no image taken since then"),
-        (Camera(4.0, 5.2), "no image taken since then"),
-        (Camera(4.0, silent=True), "nothing comes on /perception/detected_objects"),
+        (Camera(4.0, 5.0), "no fresh look"),
+        (Camera(4.0, 5.2), "no fresh look"),
+        (Camera(4.0, overdue=True), "no detections on /perception/detected_objects"),
     ],
 )
 def test_images_from_before_are_not(camera, words):

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 
 import pytest
+from doubles.home_script import a_script
 
-from benchmarks.household_figures import a_script
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator

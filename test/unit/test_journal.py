@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from planweave.methods import journal
-from planweave.methods.journal import Journal
+from planweave.methods.running import journal
+from planweave.methods.running.journal import Journal
 
 
 def test_events_in_order_before_and_after_the_end():

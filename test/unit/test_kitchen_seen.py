@@ -1,5 +1,7 @@
 """The kitchen as its cameras see it: furniture by its parts, things on and in it, and cameras that do not agree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles.kitchen_cameras import SeenKitchen
@@ -65,6 +67,31 @@ def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too()
     assert not [name for name in joints(result) if name[0] == "shelf"], "a can is no knob"
 
 
+@pytest.mark.parametrize(
+    ("name", "index", "place", "high"),
+    [("mug", 0, (0.278, 0.41), 0.082), ("bowl", 1, (0.671, 0.203), 0.05), ("can", 2, (0.278, 0.40), 0.085)],
+)
+def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(name, index, place, high):
+    kitchen = SeenKitchen()
+    kitchen.look(3)
+    kitchen.put(index, (*place, 0.261))
+    found = next(o for o in kitchen.look(8).objects if o.name == name)
+    assert found.visible and found.thing.position[:2] == pytest.approx(place, abs=0.006)
+    assert found.thing.bottom == pytest.approx(0.26, abs=0.006) and found.thing.size[2] == pytest.approx(
+        high, abs=0.006
+    )
+
+
+@pytest.mark.parametrize("place", [(0.2, 0.45, 0.261), (0.3, 0.42, 0.261), (0.2, -0.45, 0.001)])
+def test_a_mug_whose_floor_is_not_seen_is_a_mug(place):
+    kitchen = SeenKitchen()
+    kitchen.look(3)
+    kitchen.put(0, place)
+    mug = next(o for o in kitchen.look(6).objects if o.thing.colour == "red")
+    assert mug.name == "mug" and mug.visible
+    assert mug.thing.position[:2] == pytest.approx(place[:2], abs=0.006)
+
+
 def test_a_bowl_before_a_stove_is_no_drawer_of_it():
     kitchen = SeenKitchen(kitchen_task("mug_away").scene(12))
     assert {f.class_name for f in kitchen.look(3).fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
@@ -93,3 +120,53 @@ def test_a_door_is_seen_open_and_shut_again():
         kitchen.move(1, "door", value)
         door = joints(kitchen.look(3))["cupboard", "door"]
         assert door.visible and door.value == pytest.approx(value, abs=0.035)
+
+
+@pytest.fixture(scope="module")
+def open_cupboard():
+    """A kitchen whose cupboard is wide open, and a place behind its door, by its own x (inward) and y, m."""
+    made = SeenKitchen()
+    made.look(3)
+    made.move(1, "door", 1.8)
+    made.put(3, (0.3, -0.1, 0.0))  # the plate, which the door would hide
+    made.look(8)
+    body = made.data.body("fixture_1")
+
+    def behind(x, y):
+        return tuple(body.xpos + body.xmat.reshape(3, 3) @ (x, y, 0.013))
+
+    return made, behind
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0), (-0.03, 0.04), (0.03, -0.04)])
+def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(open_cupboard, place):
+    kitchen, behind = open_cupboard
+    at = behind(*place)
+    kitchen.put(0, (0.46, -0.03, 0.001))
+    ids = {o.id for o in kitchen.look(4).objects}
+    mug = next(t for t in kitchen.perceiver.tracker.tracks if t.name == "mug")
+    kitchen.put(0, at)
+    mug.last = replace(mug.last, position=(at[0] - 0.01, at[1] + 0.01, at[2] + mug.last.size[2] / 2))  # as the hand did
+    seen = kitchen.look(4)
+    assert {o.id for o in seen.objects if o.visible} <= ids, "it is one thing, and the one that it was"
+    assert next(o for o in seen.objects if o.name == "mug").visible
+    kitchen.put(0, (0.46, -0.03, 0.001))
+    mug = next(o for o in kitchen.look(6).objects if o.name == "mug")
+    assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
+
+
+def test_what_nobody_knows_behind_a_door_is_an_unknown_thing(open_cupboard):
+    kitchen, behind = open_cupboard
+    known = {o.id for o in kitchen.look(4).objects}
+    kitchen.put(2, behind(0.0, 0.0))
+    kitchen.perceiver.forget()
+    found = [o for o in kitchen.look(16).objects if o.thing.position[0] > 0.6 and o.id not in known]
+    assert [o.thing.class_name for o in found] == ["unknown_thing"]
+    assert found[0].thing.position[:2] == pytest.approx(behind(0.0, 0.0)[:2], abs=0.03)
+
+
+def test_nothing_is_seen_in_an_empty_cupboard(open_cupboard):
+    kitchen, _ = open_cupboard
+    kitchen.put(2, (0.42, 0.16, 0.001))
+    kitchen.perceiver.forget()
+    assert {o.name for o in kitchen.look(8).objects if o.visible} == {"mug", "bowl", "can", "plate"}

@@ -5,13 +5,12 @@ task of the four base suites and their variants `_lan`, `_object`, `_swap` and `
 sentence and goal (LIBERO's data are CC BY 4.0).
 """
 
-import gzip
 import json
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from doubles.named_worlds import libero_scenes
 
 from planweave.core.base.errors import PlanweaveError, SceneError
 from planweave.core.planning.solver import solve
@@ -24,7 +23,7 @@ from planweave.libero.suites import contradictory
 from planweave.libero.truth import goal_of, truth
 
 DOMAIN = Domain.load("kitchen")
-SCENES = json.loads(gzip.decompress((Path(__file__).parent / "data" / "libero_scenes.json.gz").read_bytes()))
+SCENES = libero_scenes()
 
 # The goal says another thing than the sentence: the bowl for the book, other mugs than named, and the moka pot that
 # stands on the right for the left one.

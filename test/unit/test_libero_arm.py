@@ -51,7 +51,7 @@ def test_a_motion_that_is_blocked_is_a_failure_and_stops():
     arm = LiberoArm(simulator)
     with pytest.raises(SkillFailureError, match=r"panda_joint1 is 0\.500 rad away") as failure:
         arm.follow(motion())
-    assert failure.value.code is Code.CONTROL_FAILED
+    assert failure.value.action_code is Code.CONTROL_FAILED
     assert simulator.goal[0] == pytest.approx(0.3, abs=0.02)
 
 
@@ -66,7 +66,7 @@ def test_a_watch_stops_the_motion_where_it_was():
     arm = LiberoArm(JointsSimulator(HOME))
     with pytest.raises(SkillFailureError, match="lost it") as failure:
         arm.follow(motion(), lambda state: "lost it" if state.positions[0] > 0.4 else "")
-    assert failure.value.code is Code.GRASP_LOST
+    assert failure.value.action_code is Code.GRASP_LOST
     assert 0.4 < arm.state().positions[0] < 0.6
 
 
@@ -83,7 +83,7 @@ def test_an_abort_ends_before_the_next_step_and_a_deadline_likewise():
     arm.begin(0.0)
     with pytest.raises(SkillFailureError) as failure:
         arm.check()
-    assert failure.value.code is Code.TIMEOUT
+    assert failure.value.action_code is Code.TIMEOUT
 
 
 @pytest.mark.parametrize(("between", "width", "reached"), [(0.03, 0.0, 0.03), (0.0, 0.0, 0.0), (0.0, 0.036, 0.04)])

@@ -15,9 +15,9 @@ from planweave.core.trees.action_tree import Status, build_tree
 from planweave.methods import METHODS, tree_planner
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.options import options_of
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
+from planweave.methods.running.options import options_of
 from planweave.methods.tree_planner import TreePlanner
 
 OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
@@ -385,7 +385,19 @@ def test_where_failures_leave_no_plan_they_are_told():
     fault = (Code.PLANNING_FAILED, "no way was found in 5 s")
     body = SymbolicBody(tabletop(OBJECTS, FACTS), {"grab_and_putin(a, left_tray)": [fault], "grasp(a)": [fault]})
     e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
-    with pytest.raises(NoPlanError, match=r"\(tried: no way was found in 5 s\)"):
+    with pytest.raises(NoPlanError, match=r"^no way was found in 5 s; without that, no plan"):
+        Classical().run(e)
+
+
+def test_what_is_not_there_any_more_is_told_as_that():
+    def taken_away(world):
+        left = tuple(o for o in world.objects if o.name != "a")
+        return replace(world, objects=left, facts=frozenset(f for f in world.facts if "a" not in f.args))
+
+    lost = (Code.GRASP_LOST, "a slipped", taken_away)
+    body = SymbolicBody(tabletop(OBJECTS, FACTS), {"grab_and_putin(a, left_tray)": [lost]})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with pytest.raises(NoPlanError, match="a is not seen where last known"):
         Classical().run(e)
 
 

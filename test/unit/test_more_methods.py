@@ -14,11 +14,11 @@ from planweave.core.workflow.ports import Candidate
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.blocking import Blocking
 from planweave.methods.brainbody import BrainBody
-from planweave.methods.episode import Episode
 from planweave.methods.iterative import Iterative
-from planweave.methods.journal import Journal
 from planweave.methods.lang_prompt import LangPrompt
 from planweave.methods.progprompt import ProgPrompt
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 from planweave.methods.scene_aware import SceneAware
 from planweave.methods.zero_shot import ZeroShot
 

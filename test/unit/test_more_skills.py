@@ -14,7 +14,7 @@ from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.core.base.errors import ConfigError
@@ -37,7 +37,7 @@ def planning_scene():
 def make_bench(planning_scene):
     def make(*retries, **settings):
         planning_scene.detach()
-        bench = Bench(planning_scene, retries=read_policies(retries), **settings)
+        bench = Bench(planning_scene, retries=read_retries(retries), **settings)
         bench.world.show(cube("red_cube", 0.45, 0.0), cube("blue_cube", 0.5, -0.2), TRAY)
         return bench
 
@@ -55,7 +55,7 @@ def run(bench, *texts):
 def fails(bench, text, code):
     with pytest.raises(SkillFailureError) as failure:
         run(bench, text)
-    assert failure.value.code is code, failure.value.message
+    assert failure.value.action_code is code, failure.value.message
     return failure.value.message
 
 
@@ -159,7 +159,7 @@ def test_fingers_that_do_not_close_are_no_grasp(make_bench):
     bench = make_bench()
     bench.arm.grip = lambda width, force, wait=True: bench.arm.width
     message = fails(bench, "grab_and_putin(red_cube, tray)", Code.CONTROL_FAILED)
-    assert "not confirmed: the fingers did not move, they read 80 mm" in message
+    assert "is not known: the fingers did not move, they read 80 mm" in message
     assert bench.world.held is None and bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.1
 
 
@@ -220,7 +220,7 @@ def test_late_images_alone_confirm_nothing(make_bench):
     bench = make_bench()
     run(bench, "grasp(red_cube)")
     LateSight(bench, cube("red_cube", 0.45, 0.0), only_late=True)
-    assert "no camera image came" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+    assert "no fresh look" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
 
 
 # ---- trying again ---------------------------------------------------------------------------------------------------
@@ -293,14 +293,14 @@ def test_backing_off_with_what_is_held(make_bench):
 )
 def test_a_wrong_row_of_retries_is_named(row, said):
     with pytest.raises(ConfigError, match=said) as error:
-        read_policies([row])
+        read_retries([row])
     assert repr(row) in str(error.value)
 
 
 def test_two_rows_for_one_code():
     with pytest.raises(ConfigError, match="NO_GRASP stands in two rows"):
-        read_policies(["NO_GRASP 1 look_again", "NO_GRASP 2 other_grasp"])
-    assert not read_policies(["", ""])
+        read_retries(["NO_GRASP 1 look_again", "NO_GRASP 2 other_grasp"])
+    assert not read_retries(["", ""])
 
 
 # ---- handing over and pushing, with a scripted arm ------------------------------------------------------------------
@@ -460,7 +460,7 @@ def test_a_tower_of_five_in_simulation(planning_scene):
 
 
 def test_a_slip_is_made_good_without_telling(planning_scene):
-    table = simulated(planning_scene, "slippery", retries=read_policies(["GRASP_LOST 2 look_again"]))
+    table = simulated(planning_scene, "slippery", retries=read_retries(["GRASP_LOST 2 look_again"]))
     found = acted(table, "grab_and_putin(red_cube, tray)")
     assert "in(red_cube, tray)" in found
 

@@ -1,15 +1,20 @@
 """Planned and timed motion: within limits, free of collisions, around walls; and what cannot be."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
 
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
+from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.solids import Solid
 from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
 from planweave.core.base.failure import Code
 from planweave.robots import load_robot
@@ -51,6 +56,29 @@ def above(planner, x, y, z=0.25):
     found = [q for q in planner.kinematics.ranked(downwards(x, y, z, 0.0), HOME) if planner.scene.free(q)]
     assert found
     return found
+
+
+def test_near_the_end_of_its_reach_the_arm_lifts_as_far_as_it_can_and_not_sideways(planner):
+    """Close to its base the hand cannot rise by all of its clearance in this way of standing."""
+    start = np.array([0.032, 0.294, 0.039, -2.677, -0.066, 2.971, -0.389])
+    low, beyond = planner.kinematics.forward(start)[:3, 3], planner.line(start, (0.0, 0.0, 1.0), 0.1)
+    bowl = replace(block("bowl", tuple(low), (0.06, 0.01, 0.03), class_name="bowl"), solid=Solid(()))
+    planner.scene.update([])
+    lift = ApproachPlanner(planner.scene, planner.kinematics, planner).to_lift(bowl, np.array([start, start]))
+    end = planner.kinematics.forward(lift[-1])[:3, 3]
+    assert beyond is None and np.allclose(end[:2], low[:2], atol=1e-3) and end[2] > low[2] + 0.03
+
+
+@pytest.mark.parametrize(("aside", "clears"), [(0.0, False), (0.05, True)])
+def test_what_is_held_by_its_rim_has_room_to_tip_on_the_way(planner, scene, aside, clears):
+    """A bowl that is carried over a low block: held in its middle it passes close above it."""
+    start, goal = (above(planner, 0.5, y, 0.2)[0] for y in (-0.25, 0.25))
+    bowl = block("bowl", (0.5 - aside, -0.25, 0.19), (0.12, 0.12, 0.05), class_name="bowl")
+    scene.attach(bowl, np.linalg.inv(planner.kinematics.forward(start)) @ pose_of(bowl))
+    scene.update([block("low", (0.45, 0.0, 0.075), (0.3, 0.05, 0.15))])
+    path = planner.plan(start, [goal])
+    assert (len(path) > 2) == clears
+    assert scene.path_contact(path, MARGIN / 2) is None
 
 
 def assert_sound(trajectory, scene, safety, margin=MARGIN - 3e-3):
@@ -157,7 +185,7 @@ def test_a_goal_inside_an_obstacle_fails_by_name(scene, planner):
     scene.update([block("crate", (0.5, 0.2, 0.2), (0.3, 0.3, 0.4))])
     with pytest.raises(SkillFailureError, match="crate") as failure:
         planner.plan(HOME, [goal], seconds=0.3)
-    assert failure.value.code is Code.PLANNING_FAILED
+    assert failure.value.action_code is Code.PLANNING_FAILED
 
 
 @pytest.mark.ompl
@@ -167,7 +195,7 @@ def test_a_search_ends_in_time(scene, planner, monkeypatch):
     monkeypatch.setattr(scene, "edge_free", lambda *_: False)
     with pytest.raises(SkillFailureError) as failure:
         planner.plan(HOME, above(planner, 0.5, 0.0, 0.30)[:1], seconds=0.3)
-    assert failure.value.code is Code.PLANNING_FAILED and "within 0.3 s" in failure.value.message
+    assert failure.value.action_code is Code.PLANNING_FAILED and "within 0.3 s" in failure.value.message
 
 
 def test_trays_are_hollow(scene, planner):
@@ -235,7 +263,7 @@ def _trajectory(positions, seconds=1.0):
 def test_safety_stops_what_leaves_a_limit(safety, trajectory, what):
     with pytest.raises(SkillFailureError, match=what) as failure:
         safety.check(trajectory)
-    assert failure.value.code is Code.SAFETY_STOP
+    assert failure.value.action_code is Code.SAFETY_STOP
 
 
 def test_grip_force_is_bounded(safety):

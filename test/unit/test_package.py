@@ -164,14 +164,14 @@ def test_colcon_test_runs_pytest(given):
     assert any(requirement.startswith("pytest") for requirement in given["extras_require"]["test"])
 
 
-@pytest.mark.parametrize("plugin", ["launch_testing", "launch_ros", "launch_pytest"])
-def test_pytest_starts_beside_the_plugins_of_a_sourced_ros(plugin, tmp_path):
+def test_pytest_starts_beside_the_plugins_of_a_sourced_ros(tmp_path):
     """Those of Jazzy and Kilted have hooks with `path`, which pytest 9 refuses at its start."""
-    info = tmp_path / f"{plugin}-3.7.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugin}\nVersion: 3.7.1\n")
-    (info / "entry_points.txt").write_text(f"[pytest11]\n{plugin} = old_{plugin}_hooks\n")
-    (tmp_path / f"old_{plugin}_hooks.py").write_text("def pytest_pycollect_makemodule(path, parent):\n    pass\n")
+    for plugin in ("launch_testing", "launch_ros", "launch_pytest"):
+        info = tmp_path / f"{plugin}-3.7.1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugin}\nVersion: 3.7.1\n")
+        (info / "entry_points.txt").write_text(f"[pytest11]\n{plugin} = old_{plugin}_hooks\n")
+        (tmp_path / f"old_{plugin}_hooks.py").write_text("def pytest_pycollect_makemodule(path, parent):\n    pass\n")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", "test/unit/test_names.py"],
         cwd=ROOT,

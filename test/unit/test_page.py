@@ -295,7 +295,7 @@ def test_the_world_is_told_with_how_each_thing_is_known_and_what_holds_of_it():
     assert "<b>red_cube</b> <small>remembered, hidden by tray, at (0.50, 0.10, 0.02) m</small>" in told
     assert "the red cube is in the tray" in told and "the gripper is empty" in told and "strange" not in told
     assert "the red cube is out of reach" in told and "the tray is out of reach" not in told
-    assert "No observation comes" in words.world_html(DOMAIN, World("tabletop", (tray,), silent=True))
+    assert "No detections come" in words.world_html(DOMAIN, World("tabletop", (tray,), silent=True))
     assert "<img" not in words.world_html(DOMAIN, World("tabletop", (replace(tray, name=MARKUP),)))
     many = tuple(replace(tray, name=f"tray_{i}") for i in range(70))
     assert "… 10 more objects" in words.world_html(DOMAIN, World("tabletop", many))

@@ -6,7 +6,7 @@ from doubles.scripted_client import planner
 from planweave.bodies.home.port import HomeBody
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
-from planweave.methods import paper_notation
+from planweave.methods.language import paper_notation
 
 HOUSEHOLD, TABLETOP = Domain.load("household"), Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"

@@ -416,11 +416,11 @@ def test_what_is_not_paused_cannot_be_resumed_and_a_dry_run_cannot_be_paused(run
 def test_it_stays_paused_where_nobody_can_look(run):
     r = run(PausableBody(WORLD, {"grasp(a)": AWAY}))
     task = r.paused_in_action()
-    r.body.blind = "no image came"
-    with pytest.raises(GoalError, match=r"was not resumed: it stays paused, .*no image came"):
+    r.body.blind = "no fresh look"
+    with pytest.raises(GoalError, match=r"was not resumed: it stays paused, .*no fresh look"):
         r.manager.resume(by="Ben")
     status = task.snapshot()
-    assert status.state is TaskState.PAUSED and "no image came" in status.message
+    assert status.state is TaskState.PAUSED and "no fresh look" in status.message
     assert events(task, "resume_refused")[0]["by"] == "Ben" and r.body.done == []
     r.body.blind = ""
     r.manager.resume()

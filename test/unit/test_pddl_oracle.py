@@ -2,8 +2,8 @@
 
 import kairos
 import pytest
+from doubles.random_domains import OBJECTS, RandomCase
 
-from benchmarks.random_domains import OBJECTS, RandomCase
 from planweave.core.checks.validation import validate
 from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.symbolic.domain import Domain

@@ -6,8 +6,8 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
+from doubles.table_view import AT_HOME, CAMERA, INTRINSICS, table_view
 
-from benchmarks.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
@@ -15,18 +15,16 @@ from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline, PipelineLimits
-from planweave.perception.regions import PixelRegion
+from planweave.perception.regions import PixelRegion, split
 from planweave.perception.robot_filter import RobotState, hand_pose
-from planweave.perception.splitting import split
 from planweave.robots import load_robot
-from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
 from planweave.simulation.scene import load_scene, parse_scene
 
 FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
-CAMERA = load_camera()
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 
 
@@ -63,6 +61,7 @@ class Stage:
         self.model = build_model(self.scene, CAMERA)
         self.data = home_state(self.model)
         self.eye = OverheadCamera(self.model, CAMERA, DepthNoise(), seed=1)
+        self.robot = AT_HOME
         self.perceiver = Perceiver(EXTRINSICS)
         self.frames = 0
 
@@ -71,6 +70,7 @@ class Stage:
             self.data.joint(name).qpos[0] = value
         for name in FR3.gripper.joints:
             self.data.joint(name).qpos[0] = width / 2
+        self.robot = RobotState(tuple(joints), width, 0.0)
 
     def put(self, index, x, y, z):
         """The middle of an object's bottom."""
@@ -79,38 +79,44 @@ class Stage:
     def picture(self):
         """Colours, depth and intrinsics of what the camera sees now."""
         frame = self.eye.render(0.0, self.data.qpos)
-        return frame.rgb, frame.depth, intrinsics_of(CAMERA)
+        return frame.rgb, frame.depth, INTRINSICS
 
     def look(self, times=1):
         """The named objects after some more frames, by name."""
         for _ in range(times):
             self.frames += 1
             frame = self.eye.render(0.0, self.data.qpos)
-            result = self.perceiver.process(
-                float(self.frames), frame.rgb, frame.depth, intrinsics_of(CAMERA), robot_state(self.data)
-            )
+            result = self.perceiver.process(float(self.frames), frame.rgb, frame.depth, INTRINSICS, self.robot)
         return {o.name: o for o in result.objects}
+
+
+COLOURED = ("cube", "cylinder", "bottle", "tray", "box", "bowl", "plate")  # a fruit's colour is not told by its file
+
+
+def off(found, scene):
+    """How far each thing of a scene is from what was found of its kind and colour, m, and from its height; nothing was
+    missed, invented or taken for another."""
+
+    def word(kind, colour):
+        return f"{colour} {kind}" if kind in COLOURED else kind
+
+    left = [(word(d.class_name, d.colour), (*d.position[:2], d.bottom)) for d in found]
+    things = [(word(o.kind, "aqua" if o.colour == "cyan" else o.colour), o.position) for o in scene.objects]
+    assert sorted(name for name, _ in left) == sorted(name for name, _ in things)
+    pairs = []
+    for name, place in things:
+        nearest = min((d for d in left if d[0] == name), key=lambda d: math.dist(d[1], place))
+        left.remove(nearest)
+        pairs.append((math.dist(nearest[1][:2], place[:2]), abs(nearest[1][2] - place[2])))
+    return zip(*pairs)
 
 
 @pytest.mark.parametrize("name", ["blocks", "fruit_and_bottles", "out_of_reach", "table_setting"])
 def test_every_object_of_the_shipped_scenes_is_found_at_its_place(name):
     scene = load_scene(name)
-    view = render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 7)
-    result = Pipeline(EXTRINSICS).run(view.rgb, view.depth, intrinsics_of(CAMERA), view.robot)
-    figures = Figures()
-    compare(result.detections, view.truth, figures, name)
-    assert figures.mistakes == []
-    assert figures.objects == len(scene.objects)
-    assert np.median(figures.errors) < 0.003
-    assert max(figures.errors) < 0.012
-    assert max(abs(h) for h in figures.heights) < 0.008
-
-
-def test_random_scenes_with_stacks_and_full_containers():
-    figures = measure(scenes=12, seed=11)
-    assert figures.mistakes == []
-    assert figures.objects > 60
-    assert figures.summary()["error_median_mm"] <= 5.0
+    aside, above = off(detect(table_view(scene, seed=7)).detections, scene)
+    assert np.median(aside) < 0.003 and max(aside) < 0.012
+    assert max(above) < 0.008
 
 
 def test_names_and_sizes_of_the_blocks_scene():
@@ -252,18 +258,16 @@ def test_time_that_goes_back_starts_anew():
     assert not old & {o.id for o in stage.look().values()}
 
 
-def a_view():
-    scene = load_scene("blocks")
-    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 1)
+BLOCKS = load_scene("blocks")
 
 
 @pytest.fixture(scope="module")
 def view():
-    return a_view()
+    return table_view(BLOCKS)
 
 
 def detect(view, **changes):
-    parts = {"rgb": view.rgb, "depth": view.depth, "intrinsics": intrinsics_of(CAMERA), "robot": view.robot} | changes
+    parts = {"rgb": view.rgb, "depth": view.depth, "intrinsics": INTRINSICS, "robot": view.robot} | changes
     return Pipeline(EXTRINSICS).run(**parts)
 
 
@@ -300,10 +304,8 @@ def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):
     for _ in range(60):
         r, c = rng.integers(20, 460), rng.integers(20, 620)
         depth[r : r + 7, c : c + 7] = 0
-    figures = Figures()
-    compare(detect(view, depth=depth).detections, view.truth, figures)
-    assert (figures.missed, figures.invented) == (0, 0), figures.mistakes
-    assert max(figures.errors) < 0.012
+    aside, _ = off(detect(view, depth=depth).detections, BLOCKS)
+    assert max(aside) < 0.012
 
 
 def test_nan_and_infinity_are_no_depth(view):
@@ -312,17 +314,12 @@ def test_nan_and_infinity_are_no_depth(view):
     depth = np.where(view.depth == 0, np.nan, view.depth)
     depth[100:110, 100:110] = np.inf
     depth[300:305, 300:305] = -1.0
-    figures = Figures()
-    compare(detect(view, depth=clean_depth(depth)).detections, view.truth, figures)
-    assert figures.mistakes == []
+    aside, _ = off(detect(view, depth=clean_depth(depth)).detections, BLOCKS)
+    assert max(aside) < 0.012
 
 
-def test_an_empty_table_is_empty(view):
-    data = home_state(model := build_model(load_scene("blocks"), CAMERA))
-    for index in range(8):
-        data.joint(object_body(index)).qpos[:3] = (3.0 + index, 3.0, -0.7)
-    empty = render(model, CAMERA, (), DepthNoise(), 3, data)
-    assert detect(empty).detections == ()
+def test_an_empty_table_is_empty():
+    assert detect(table_view(replace(BLOCKS, objects=()), seed=3)).detections == ()
 
 
 @pytest.mark.parametrize(
@@ -462,10 +459,7 @@ def test_a_mistake_of_one_image_that_is_published_again_does_not_end_an_object(v
     def look(stamp, light=0):
         rgb = view.rgb.copy()
         rgb[0, 0] = light
-        return {
-            o.name: o.visible
-            for o in perceiver.process(stamp, rgb, view.depth, intrinsics_of(CAMERA), view.robot).objects
-        }
+        return {o.name: o.visible for o in perceiver.process(stamp, rgb, view.depth, INTRINSICS, view.robot).objects}
 
     for stamp in range(4):
         names = look(float(stamp), light=stamp)
@@ -484,7 +478,7 @@ def test_equal_frames_are_looked_at_until_nothing_more_is_learnt(view, monkeypat
     monkeypatch.setattr(perceiver.pipeline, "run", lambda *args: runs.append(args) or run(*args))
 
     def look(stamp, rgb=view.rgb, robot=view.robot):
-        return perceiver.process(stamp, rgb.copy(), view.depth.copy(), intrinsics_of(CAMERA), robot)
+        return perceiver.process(stamp, rgb.copy(), view.depth.copy(), INTRINSICS, robot)
 
     seen = [look(0.1 * k) for k in range(12)]
     looked = len(runs)

@@ -64,7 +64,7 @@ def hand_at(x, y, z, width):
 
 
 def test_a_single_sight_makes_no_object():
-    table = Table(confirm=3)
+    table = Table(min_frames=3)
     assert table.see(cube(0.5, 0.0), times=2) == {}
     assert table.see() == {}
     assert table.see(cube(0.5, 0.0), times=2) == {}, "frames in a row are meant"
@@ -72,7 +72,7 @@ def test_a_single_sight_makes_no_object():
 
 
 def test_noise_is_smoothed_and_steps_are_followed_at_once():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     assert table.see(cube(0.504, 0.0))["red_cube"].last.position[0] == pytest.approx(0.5016)
     assert table.see(cube(0.53, 0.0))["red_cube"].last.position[0] == pytest.approx(0.53)
@@ -93,14 +93,14 @@ def test_two_cubes_keep_their_names_when_one_of_them_is_taken_away():
 
 
 def test_no_name_is_given_while_frames_do_not_agree_on_what_it_is():
-    table = Table(confirm=2)
+    table = Table(min_frames=2)
     mistaken = cube(0.5, 0.0, class_name="cylinder")
     assert not table.see(mistaken) and not table.see(cube(0.5, 0.0))
     assert list(table.see(cube(0.5, 0.0))) == ["red_cube"]
 
 
 def test_of_two_alike_the_left_one_is_the_first_also_where_a_frame_was_mistaken_about_it():
-    table = Table(confirm=2)
+    table = Table(min_frames=2)
     left, right = cube(0.5, 0.2), cube(0.5, -0.2)
     assert not table.see(replace(left, class_name="cylinder"), right)
     assert not table.see(left, right)
@@ -109,7 +109,7 @@ def test_of_two_alike_the_left_one_is_the_first_also_where_a_frame_was_mistaken_
 
 
 def test_looks_that_flicker_do_not_change_name_or_class():
-    table = Table(confirm=2)
+    table = Table(min_frames=2)
     first = table.see(cube(0.5, 0.0), times=3)["red_cube"].id
     seen = table.see(cube(0.5, 0.0, "orange"))
     assert seen["red_cube"].visible, "a shade of the same colour"
@@ -121,7 +121,7 @@ def test_looks_that_flicker_do_not_change_name_or_class():
 
 
 def test_an_object_whose_class_wavers_stays_visible():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     first = table.see(cube(0.5, 0.0), times=2)["red_cube"].id
     for _ in range(6):
         table.see(cube(0.5, 0.0, class_name="cylinder", symmetry=0.0))
@@ -289,7 +289,7 @@ def test_a_gray_thing_in_a_white_ones_place_is_another():
 
 
 def test_what_is_partly_hidden_keeps_its_pose_and_makes_no_object():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     seen = table.see(cube(0.515, 0.0, cut=True), cube(0.7, 0.2, "blue", cut=True), times=3)
     assert list(seen) == ["red_cube"]
@@ -297,7 +297,7 @@ def test_what_is_partly_hidden_keeps_its_pose_and_makes_no_object():
 
 
 def test_nearest_pairs_first():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     before = table.see(cube(0.50, 0.0), cube(0.56, 0.0))
     ids = {t.last.position[0]: t.id for t in before.values()}
     after = table.see(cube(0.575, 0.0), cube(0.515, 0.0))
@@ -315,7 +315,7 @@ def test_many_objects_are_compared_only_with_what_is_near(monkeypatch):
 
 
 def test_a_moved_object_of_unique_looks_stays_itself():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     first = table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))
     after = table.see(cube(0.5, 0.0), cube(0.4, -0.4, "blue"))
     assert after["blue_cube"].id == first["blue_cube"].id
@@ -323,7 +323,7 @@ def test_a_moved_object_of_unique_looks_stays_itself():
 
 
 def test_covered_things_stay_and_vanished_things_go_after_some_clear_views():
-    table = Table(confirm=1, clear_views=3)
+    table = Table(min_frames=1, clear_views=3)
     table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))
     seen = table.see(cube(0.6, 0.3, "blue"), covered=(0.5, 0.0, 0.1), times=20)
     assert not seen["red_cube"].visible
@@ -332,7 +332,7 @@ def test_covered_things_stay_and_vanished_things_go_after_some_clear_views():
 
 
 def test_a_clear_view_between_others_does_not_add_up_with_a_new_sight():
-    table = Table(confirm=1, clear_views=3)
+    table = Table(min_frames=1, clear_views=3)
     table.see(cube(0.5, 0.0))
     for _ in range(5):
         table.see(times=2)
@@ -340,7 +340,7 @@ def test_a_clear_view_between_others_does_not_add_up_with_a_new_sight():
 
 
 def test_what_stands_under_another_is_remembered():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0, "blue"), cube(0.6, 0.3))
     seen = table.see(cube(0.5, 0.0, z=0.075), times=10)
     assert sorted(seen) == ["blue_cube", "red_cube"]
@@ -350,7 +350,7 @@ def test_what_stands_under_another_is_remembered():
 
 
 def test_the_fingers_take_an_object_along_and_let_it_go():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     table.see(hand=hand_at(0.5, 0.0, 0.03, 0.08), covered=(0.5, 0.0, 0.1))
     table.see(hand=hand_at(0.5, 0.0, 0.03, 0.05), covered=(0.5, 0.0, 0.1))
@@ -366,7 +366,7 @@ def test_the_fingers_take_an_object_along_and_let_it_go():
 
 def test_what_the_fingers_took_while_no_image_came_is_in_the_hand():
     """A busy machine takes few images on the way; the joint states tell what the hand did in between."""
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0), hand=hand_at(0.3, 0.0, 0.5, 0.08))
     for z, width in ((0.2, 0.08), (0.03, 0.08), (0.03, 0.05), (0.12, 0.05)):
         table.tracker.follow(hand_at(0.5, 0.0, z, width))
@@ -376,7 +376,7 @@ def test_what_the_fingers_took_while_no_image_came_is_in_the_hand():
 
 @pytest.mark.parametrize(("width", "held"), [(0.08, False), (0.05, True), (0.012, False), (0.0, False)])
 def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     table.see(hand=hand_at(0.5, 0.0, 0.03, width), covered=(0.5, 0.0, 0.1))
     table.see(hand=hand_at(0.5, 0.0, 0.20, width), covered=(0.5, 0.0, 0.1))
@@ -384,7 +384,7 @@ def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
 
 
 def test_a_narrow_hand_on_its_way_down_does_not_push_the_object_into_the_table():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     for z, width in ((0.07, 0.06), (0.05, 0.06), (0.03, 0.06), (0.02, 0.05)):
         seen = table.see(hand=hand_at(0.5, 0.0, z, width), covered=(0.5, 0.0, 0.1))
@@ -395,7 +395,7 @@ def test_a_narrow_hand_on_its_way_down_does_not_push_the_object_into_the_table()
 
 
 def test_the_fingers_take_the_upper_of_two_cubes_and_leave_the_lower():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     table.see(cube(0.5, 0.0, z=0.075, **YELLOW), times=2)
     for z, width in ((0.1, 0.08), (0.075, 0.08), (0.075, 0.05), (0.15, 0.05), (0.3, 0.05)):
@@ -408,7 +408,7 @@ def test_the_fingers_take_the_upper_of_two_cubes_and_leave_the_lower():
 
 
 def test_an_object_that_slips_out_is_seen_where_it_fell():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     for hand in (hand_at(0.5, 0.0, 0.03, 0.05), hand_at(0.55, 0.1, 0.2, 0.05), hand_at(0.55, 0.1, 0.2, 0.0)):
         table.see(hand=hand, covered=(0.5, 0.0, 0.12))
@@ -418,19 +418,19 @@ def test_an_object_that_slips_out_is_seen_where_it_fell():
 
 
 def test_a_part_of_something_at_the_fingers_is_no_new_object():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     assert table.see(cube(0.55, 0.05, cut=True, z=0.2), hand=hand_at(0.5, 0.0, 0.2, 0.05), times=5) == {}
 
 
 def test_something_ill_seen_at_the_place_of_a_known_object_is_not_a_second_one():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     odd = cube(0.51, 0.0, "brown", class_name="block", size=(0.09, 0.02, 0.05), symmetry=np.pi)
     assert list(table.see(odd, times=5)) == ["red_cube"]
 
 
 def test_when_most_places_are_empty_at_once_it_is_another_scene():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     old = table.see(*(cube(0.4 + 0.1 * k, 0.0, c) for k, c in enumerate(("red", "blue", "green", "yellow"))))
     new = table.see(cube(0.5, 0.3), cube(0.6, 0.4, "blue"))
     assert sorted(new) == ["blue_cube", "red_cube"]
@@ -438,14 +438,14 @@ def test_when_most_places_are_empty_at_once_it_is_another_scene():
 
 
 def test_a_thing_that_comes_back_has_its_old_id_and_name():
-    table = Table(confirm=1, clear_views=2)
+    table = Table(min_frames=1, clear_views=2)
     first = table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))["red_cube"].id
     assert "red_cube" not in table.see(cube(0.6, 0.3, "blue"), times=3)
     assert table.see(cube(0.4, -0.3), cube(0.6, 0.3, "blue"))["red_cube"].id == first
 
 
 def test_a_thing_let_go_by_fingers_that_open_little_stays_where_it_was_put():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))
     for z, width in ((0.03, 0.08), (0.03, 0.05), (0.2, 0.05), (0.03, 0.05), (0.03, 0.06), (0.03, 0.07)):
         table.see(hand=hand_at(0.5, 0.0, z, width), covered=(0.5, 0.0, 0.1))
@@ -460,7 +460,7 @@ def test_a_thing_let_go_by_fingers_that_open_little_stays_where_it_was_put():
 
 
 def test_the_shaded_side_of_a_hidden_cube_does_not_change_what_it_is():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0, "orange"), cube(0.6, 0.3, "blue"))
     side = cube(0.515, 0.0, "brown", inferred=True)
     seen = table.see(side, cube(0.5, 0.0, "blue", z=0.075), times=10)
@@ -473,7 +473,7 @@ def test_the_shaded_side_of_a_hidden_cube_does_not_change_what_it_is():
 
 
 def test_what_is_only_inferred_is_not_what_the_hand_holds():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     tower = cube(0.6, 0.3, "blue", z=0.075)
     table.see(cube(0.5, 0.0), tower)
     for z, width in ((0.03, 0.08), (0.03, 0.05), (0.3, 0.05)):
@@ -483,7 +483,7 @@ def test_what_is_only_inferred_is_not_what_the_hand_holds():
 
 
 def test_a_thing_put_down_keeps_its_name_though_something_half_seen_is_nearer_to_the_hand():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     first = table.see(cube(0.5, 0.0, "orange"))["orange_cube"].id
     for x, z, width in ((0.5, 0.03, 0.08), (0.5, 0.03, 0.05), (0.6, 0.25, 0.05), (0.6, 0.03, 0.05)):
         table.see(hand=hand_at(x, 0.0, z, width), covered=(x, 0.0, 0.12))
@@ -496,14 +496,14 @@ def test_a_thing_put_down_keeps_its_name_though_something_half_seen_is_nearer_to
 
 
 def test_a_name_given_once_is_known_again_though_most_frames_were_mistaken():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     table.see(cube(0.5, 0.0, "orange"))
     table.see(cube(0.5, 0.0, "brown"), times=10)
     assert list(table.see(cube(0.4, -0.3, "orange"), times=3)) == ["orange_cube"]
 
 
 def test_a_second_track_of_one_thing_is_merged_into_the_first():
-    table = Table(confirm=1)
+    table = Table(min_frames=1)
     first = table.see(cube(0.5, 0.0, "orange"))["orange_cube"].id
     # Seen doubly for some frames, as parts beside the hand can be; then only where the second is.
     table.see(cube(0.5, 0.0, "orange"), cube(0.53, 0.0, "orange"), times=3)
@@ -512,7 +512,7 @@ def test_a_second_track_of_one_thing_is_merged_into_the_first():
 
 
 def test_what_was_mistaken_goes_once_another_thing_is_seen_at_its_place():
-    table = Table(confirm=1, clear_views=3)
+    table = Table(min_frames=1, clear_views=3)
     tower = cube(0.5, 0.0), cube(0.5, 0.0, "green", z=0.175)
     phantom = cube(0.51, 0.0, "blue", class_name="block", size=(0.05, 0.05, 0.15), z=0.075)
     assert sorted(table.see(*tower, phantom, times=2)) == ["blue_block", "green_cube", "red_cube"]

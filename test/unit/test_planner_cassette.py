@@ -10,7 +10,7 @@ from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.llm.clients.recording import ReplayClient
-from planweave.methods.planner import LanguagePlanner
+from planweave.methods.language.planner import LanguagePlanner
 
 CASSETTE = Path(__file__).resolve().parents[1] / "cassettes" / "hand_answered.jsonl"
 

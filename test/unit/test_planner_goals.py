@@ -9,7 +9,7 @@ from doubles.planner_worlds import BLOCKS, FRUIT, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.home_tasks import HomeBody
+from planweave.bodies.home.port import HomeBody
 from planweave.core.base.errors import GoalError, ModelUnavailableError
 from planweave.core.base.usage import Usage
 from planweave.core.planning.pddl_writer import domain_pddl
@@ -19,8 +19,8 @@ from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_goal
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.llm.clients.base import ChatReplies, ChatReply
-from planweave.methods.action_filter import offered
-from planweave.methods.interpret import interpret
+from planweave.methods.language.action_filter import offered
+from planweave.methods.language.interpret import interpret
 
 DOMAIN = Domain.load("tabletop")
 CUBES_LEFT = "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray)"

@@ -29,12 +29,12 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.openai_client import OpenAIClient
-from planweave.llm.names import Mender, SpellingSimilarity
+from planweave.llm.names import Mender, similarity
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import MAX_GROUND, choice_schema, ground_actions, plan_schema, step_schema
-from planweave.methods import prompting
-from planweave.methods.action_filter import offered
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language import prompting
+from planweave.methods.language.action_filter import offered
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 
 DOMAIN = Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"
@@ -263,8 +263,7 @@ def test_what_was_mended_is_noted():
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_similarity_is_a_similarity(one, two):
-    score = SpellingSimilarity().score
-    assert 0.0 <= score(one, two) <= 1.0 and math.isclose(score(one, two), score(two, one))
+    assert 0.0 <= similarity(one, two) <= 1.0 and math.isclose(similarity(one, two), similarity(two, one))
 
 
 @settings(max_examples=60)

@@ -13,7 +13,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.trees.program import read_program
-from planweave.core.workflow.ports import Check, Planner
+from planweave.core.workflow.ports import ConditionCheck, Planner
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.embeddings.hashed import HashedEmbedder
 from planweave.llm.parsing import parse_step
@@ -21,15 +21,15 @@ from planweave.llm.step_list import numbered_steps
 from planweave.methods import questions
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.condition import parse_truth
-from planweave.methods.conditions import holds_by_rule, parse_condition
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.condition import parse_truth
+from planweave.methods.language.conditions import holds_by_rule, parse_condition
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.prompting import example_part, examples, plan_examples
+from planweave.methods.language.question import Question
+from planweave.methods.language.sampled import step_of
+from planweave.methods.language.translate import Translator
 from planweave.methods.progprompt import completed, function_head, joined
-from planweave.methods.prompting import example_part, examples, plan_examples
-from planweave.methods.question import Question
-from planweave.methods.sampled import step_of
 from planweave.methods.scene_aware import chosen_example
-from planweave.methods.translate import Translator
 
 DOMAIN, HOUSEHOLD = Domain.load("tabletop"), Domain.load("household")
 ARITY = {name: len(schema.parameters) for name, schema in DOMAIN.actions.items()}
@@ -790,7 +790,7 @@ def test_a_condition_of_unknown_form_is_put_to_the_model(text):
     ("condition", "holds"), [("'mug_8' next to 'fridge'", False), ("'fridge' is not close to 'mug_8'", True)]
 )
 def test_relations_of_two_words_are_evaluated_by_rule(condition, holds):
-    assert planner()[0].check_condition(condition, HOME) == Check(holds, "rule")
+    assert planner()[0].check_condition(condition, HOME) == ConditionCheck(holds, "rule")
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 400])

@@ -16,10 +16,10 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.embedded import bundled_weights
 from planweave.llm.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine
-from planweave.llm.names import EmbeddingSimilarity, Mender
+from planweave.llm.names import Mender
 from planweave.llm.tokens import estimated_tokens
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.prompt_world import PromptWorlds
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.prompt_world import PromptWorlds
 
 HOUSEHOLD = Domain.load("household")
 SENTENCE = "put the salmon in the fridge"
@@ -106,7 +106,7 @@ def test_no_prompt_for_a_home_has_6000_tokens(count):
 
 def test_what_is_left_out_is_logged_and_recorded(caplog):
     exchanges = []
-    with caplog.at_level(logging.INFO, "planweave.methods.prompt_world"):
+    with caplog.at_level(logging.INFO, "planweave.methods.language.prompt_world"):
         every_prompt(home(440), exchanges)
     assert "objects: " in caplog.text and "observed facts" in caplog.text
     left_out = next(e["left_out"] for e in exchanges if e["kind"] == "brain")
@@ -194,7 +194,7 @@ class Meaning(HashedEmbedder):
 def test_names_are_mended_by_meaning_where_the_embedding_knows_it():
     world = World("household", (WorldObject("sofa", "item", "sofa"), WorldObject("lamp", "item", "lamp")))
     assert Mender(HOUSEHOLD, world).plan([Action("find", ("settee",))]) is None
-    (step,) = Mender(HOUSEHOLD, world, EmbeddingSimilarity(Meaning())).plan([Action("find", ("settee",))])
+    (step,) = Mender(HOUSEHOLD, world, Meaning()).plan([Action("find", ("settee",))])
     assert str(step.action) == "find(sofa)" and step.original == "find(settee)"
 
 

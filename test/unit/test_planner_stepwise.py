@@ -24,7 +24,7 @@ from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.question import AmbiguityError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 
 SENTENCE = "put the red cube in the left tray"
 PLAN = ("grasp(red_cube)", "place_in(red_cube, left_tray)")
@@ -124,7 +124,7 @@ def test_it_gives_up_after_the_set_number_of_plans_of_the_set_length():
 
 def test_it_asks_for_no_further_step_after_the_set_seconds(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("planweave.methods.stepwise.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("planweave.methods.language.stepwise.time.monotonic", lambda: now[0])
 
     class Slow(Chooser):
         def complete(self, request):

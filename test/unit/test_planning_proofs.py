@@ -20,8 +20,10 @@ from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.planning.relevance import reductions, relevant_world
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError, solve
+from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import Description, Rule
 from planweave.core.symbolic.transition import Transition
+from planweave.core.symbolic.world import Literal, World, WorldObject
 
 LOGISTICS = """(define (domain log) (:requirements :strips :typing) (:types place truck box)
  (:predicates (at ?b - box ?p - place) (truck_at ?t - truck ?p - place) (in ?b - box ?t - truck) (road ?a ?b - place))
@@ -357,3 +359,13 @@ def test_facts_are_written_in_the_order_of_their_objects():
     text = problem_pddl(domain, world, [pw.Literal("holding", ("b0",))])
     places = [text.index(f"(ontable b{k})") for k in range(12)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("known", "told"), [((), True), (("turned_off(stove)",), False)])
+def test_a_state_that_nobody_knows_is_told_where_no_action_can_begin(known, told):
+    kitchen = Domain.load("kitchen")
+    stove = WorldObject("stove", "fixture", "stove")
+    facts = frozenset(Literal.parse(f) for f in ("hand_empty()", "can_turn(stove)", *known))
+    with pytest.raises(NoPlanError) as caught:
+        solve(kitchen, World("kitchen", (stove,), facts), [Literal.parse("turned_on(stove)")])
+    assert ("whether the stove is on is not known" in str(caught.value)) == told

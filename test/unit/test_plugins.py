@@ -91,7 +91,7 @@ BROKEN = {
     "no dataclass": ("class Method:\n    def run(self, e): pass", "Method", "a method is a dataclass of its options"),
     "no run": (GOOD.replace("run", "walk"), "Method", "a method is a dataclass of its options with run"),
     "no prompts": (
-        GOOD.replace("\n@", "\nfrom planweave.methods.question import Questions\n@")
+        GOOD.replace("\n@", "\nfrom planweave.methods.language.question import Questions\n@")
         + "    questions = Questions(sample={'mine': '/no/such/folder'})",
         "Method",
         "there is no prompt file /no/such/folder/sample_system.txt",
@@ -99,7 +99,7 @@ BROKEN = {
     "questions": (
         GOOD + "    questions = ['why']",
         "Method",
-        "questions is not a planweave.methods.question.Questions",
+        "questions is not a planweave.methods.language.question.Questions",
     ),
 }
 
@@ -198,7 +198,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from planweave.core.base.parameter import option
-from planweave.methods.question import Questions
+from planweave.methods.language.question import Questions
 
 
 @dataclass

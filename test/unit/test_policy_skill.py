@@ -216,7 +216,7 @@ def test_every_bad_step_of_a_thousand_is_caught(table, tmp_path):
         try:
             steps_of(contract, actions, start, safety)
         except SkillFailureError as error:
-            caught += error.code is Code.CONTROL_FAILED
+            caught += error.action_code is Code.CONTROL_FAILED
     assert caught == 1000
 
 
@@ -257,12 +257,12 @@ def test_the_key_is_sent_as_openpi_wants_it(table, monkeypatch):
     [
         ("execute: 11", "of a chunk of 10 cannot be made"),
         ("kind: joint_velocity", "unknown kind 'joint_velocity'"),
-        ("kind: tool_deltas\nchunk: 0", "chunk: 0 is no whole number"),
+        ("kind: tool_deltas\nchunk: 0", "chunk must be a whole number from 1 to 500, not 0"),
         ("gripper: {open: 1, closed: 1}", "must differ"),
-        ("server: http://localhost", "no address such as ws://"),
-        ("rate: fast", "rate: 'fast' is no number"),
+        ("server: http://localhost", "server must be an address such as ws://.*, not http://localhost"),
+        ("rate: fast", "rate must be a number from 1 to 200, not fast"),
         ("state: {joints: angles}", "unknown part 'angles'"),
-        ("pictures: {image: {camera: top}}", "give camera, size"),
+        ("pictures: {image: {camera: top}}", "pictures.image lacks 'size'"),
         ("steps: 8", "unknown key 'steps'"),
     ],
 )

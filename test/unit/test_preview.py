@@ -207,8 +207,7 @@ def test_the_timeline_strings_the_steps_together_and_leaves_things_where_they_we
 
     preview = PlanPreview("t", "h", (step(held=held), lost, step(times=(0.0, 1.0, 2.0), held=goes_on)))
     line = Timeline(preview, tool)
-    assert line.duration == 3.0 and line.names == ["cup"] and line.begins == [0.0, 1.0, 1.0]
-    assert [line.step(t) for t in (0.2, 1.5, 9.0)] == [0, 2, 2]
+    assert line.duration == 3.0 and line.names == ["cup"]
     assert line.at(0.5)[0] == 0.5 and line.at(2.5)[0] == 1.5
     assert line.objects(0.2) == {}, "it is still where the scene shows it"
     assert line.objects(0.75)["cup"][:3, 3] == pytest.approx([0.75, 0, 0.1])
@@ -266,4 +265,4 @@ def test_a_plan_through_a_drawer_is_previewed_to_its_end():
     pulled = max(np.linalg.norm(b - a) for a in ends for b in ends)
     assert pulled > 0.14, "the hand takes the handle along"
     assert put.held.name == "red_cube" and "seen only then" in put.message
-    assert shut.length < 1.5 * opened.length, "it is pushed once, although the cube is hidden then"
+    assert shut.duration < 1.3 * opened.duration, "it is pushed once, although the cube is hidden then"

@@ -104,7 +104,11 @@ def test_what_cannot_be_reached_is_no_plan_with_a_proof(files, capsys, tmp_path)
     )
     assert main(["plan", "--json", *files[:2]]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert not found["success"] and found["error"] == "NoPlanError" and found["proved"] is True
+    assert (
+        not found["success"]
+        and (found["error"], found["code"]) == ("NoPlanError", "no_plan")
+        and found["proved"] is True
+    )
     assert main(["plan", *files[:2]]) == 1
     assert "empty()" in capsys.readouterr().err
 

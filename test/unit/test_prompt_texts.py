@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from doubles.named_worlds import world_of
 from doubles.planner_worlds import BLOCKS
 
-from benchmarks.sentence_set import world_of
 from planweave.bodies.home.port import HomeBody
 from planweave.core.base.errors import DomainError, ModelUnavailableError, ParseError
 from planweave.core.pddl.formula import atoms_in, conjuncts
@@ -16,13 +16,11 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.llm.tokens import estimated_tokens
-from planweave.methods.action_filter import distinct
-from planweave.methods.conditions import holds_by_rule, parse_condition
-from planweave.methods.episode import Episode
-from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner, PlannerSettings
-from planweave.methods.prompt_world import PromptWorlds
-from planweave.methods.prompting import (
+from planweave.methods.language.action_filter import distinct
+from planweave.methods.language.conditions import holds_by_rule, parse_condition
+from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.prompt_world import PromptWorlds
+from planweave.methods.language.prompting import (
     actions_text,
     decide_messages,
     done_text,
@@ -34,7 +32,9 @@ from planweave.methods.prompting import (
     sample_messages,
     surroundings_text,
 )
-from planweave.methods.translate import Translator
+from planweave.methods.language.translate import Translator
+from planweave.methods.running.episode import Episode
+from planweave.methods.running.journal import Journal
 
 HOUSEHOLD, TABLETOP = Domain.load("household"), Domain.load("tabletop")
 # What says each predicate of a precondition; unseen things are no condition of their own.
@@ -328,12 +328,14 @@ def test_rules_of_the_domain_are_said(flat):
 def test_a_reader_is_told_what_things_allow_and_how_those_of_a_kind_stand():
     system = goal_messages(*world_of("mugs"), "put the red mug on the left plate")[0]["content"]
     assert "item (things stand on it): plate_1, plate_2" in system
-    rows = (
-        r"- each plate from left to right, over \d+ cm: plate_1, plate_2; from front to back, over \d+ cm: plate_2, pl"
-    )
-    assert re.search(rows, system)
+    assert re.search(r"- each plate from left to right, over \d+ cm: plate_1, plate_2\n", system), "they stand in a row"
     assert "as the person sees them, the front being nearer to the person" in system
     assert "How they stand" not in goal_messages(*world_of("flat"), "open the fridge")[0]["content"]
+    system = goal_messages(*world_of("bowls"), "open the top drawer")[0]["content"]
+    levels = (
+        r"- each drawer from bottom to top, over \d+ cm: wooden_cabinet_1_bottom_drawer, wooden_cabinet_1_middle_drawer"
+    )
+    assert re.search(levels, system), "not from left to right, where they stand above each other"
 
 
 @pytest.mark.parametrize("world", ["blocks", "kitchen", "counter", "mugs", "drawers", "flat", "house", "studio"])

@@ -20,7 +20,7 @@ from planweave.goals.alternatives import which_reading
 from planweave.goals.answer_reading import read_answer
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.methods import METHODS
-from planweave.methods.interpret import interpret
+from planweave.methods.language.interpret import interpret
 from planweave.tasks.task_manager import TaskManager
 from planweave.tasks.task_store import TaskStore
 
@@ -275,7 +275,7 @@ def test_a_chosen_reading_is_followed_with_its_steps_and_what_it_keeps(watch, ch
     def unclear(sentence, world, clarifications=(), task_id=""):
         raise AmbiguityError("unclear", which_reading(DOMAIN, world, read, "model"))
 
-    there.manager._task_run.planner.interpret_goal = unclear
+    there.manager._runner.planner.interpret_goal = unclear
     task = there.manager.submit("the banana by way of the plate")
     question = there.asked().question
     assert [(c.goal, c.before, c.keep) for c in question.choices] == [(r.goal, r.before, r.keep) for r in read]

@@ -4,8 +4,8 @@ import contextlib
 import json
 
 import pytest
+from doubles.named_worlds import world_of
 
-from benchmarks.sentence_set import world_of
 from planweave.cli import model_probe
 from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError
 from planweave.core.base.usage import Usage
@@ -16,10 +16,10 @@ from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.reading_checks import checked_reading
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
-from planweave.methods.interpret import interpret
-from planweave.methods.known_readers import known_readers, reads_rightly, record_reader
-from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import PlannerSettings
+from planweave.methods.language.interpret import interpret
+from planweave.methods.language.known_readers import known_readers, reads_rightly, record_reader
+from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.settings import PlannerSettings
 
 DOMAIN, BLOCKS = world_of("blocks")
 EMPTY = {
@@ -364,3 +364,12 @@ def test_a_switch_stands_for_what_it_works_where_that_is_named(words, fits):
     written = parse_reading(json.dumps({**EMPTY, "goal": ["turned_off(light_bulb)"], "words": words}))
     with contextlib.nullcontext() if fits else pytest.raises(GoalError):
         assert checked_reading(kitchen, world, sentence, written).goal == (Literal.parse("turned_off(light_bulb)"),)
+
+
+@pytest.mark.parametrize(("said", "fits"), [("white_cabinet_1", True), ("wine_bottle_1", False)])
+def test_the_whole_of_a_part_may_be_named_beside_it(said, fits):
+    kitchen, world = world_of("drawers")
+    words = ["open = opened", "top drawer = white_cabinet_1_top_drawer", f"cabinet = {said}"]
+    written = parse_reading(json.dumps({**EMPTY, "goal": ["opened(white_cabinet_1_top_drawer)"], "words": words}))
+    with contextlib.nullcontext() if fits else pytest.raises(GoalError, match="not in the reading"):
+        checked_reading(kitchen, world, "open the top drawer of the cabinet", written)

@@ -130,11 +130,11 @@ def test_places():
     [
         (
             "spot: {centre: [0.4, 0.4], size: [0.1, 0.1]}\nspot2: {centre: [0.4], size: [0.1, 0.1]}",
-            "places.yaml:2: centre of spot2",
+            "places.yaml:2: spot2.centre must be 2 numbers",
         ),
         ("spot: {centre: [0.4, 0.4]}", "places.yaml:1: spot lacks 'size'"),
         ("\nBad Name: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: 'Bad Name' is not a name"),
-        ("a: {centre: [0, 0], size: [1, 1], colour: red}", "has no field 'colour'; fields are centre, narrow, size"),
+        ("a: {centre: [0, 0], size: [1, 1], colour: red}", "unknown key of a 'colour' (known: centre, narrow, size)"),
         ("a: {centre: [0, 0], size: [1, -1]}", "larger than 0"),
         ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", "true or false"),
         (
@@ -143,7 +143,7 @@ def test_places():
         ),
         ("a: 5", "places.yaml:1: a must be"),
         ("[1, 2]", "expected places"),
-        ("a: {centre: [0, 0", "line 1"),
+        ("a: {centre: [0, 0", "places.yaml:1: not valid YAML"),
         ("", "expected places"),
     ],
 )

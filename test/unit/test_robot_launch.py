@@ -185,7 +185,7 @@ def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
 def test_ros2_launch_holds_the_domain_so_that_a_second_system_is_refused_by_name(launch, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     started = launch("tabletop", namespace="arm1")
-    with launch_files._held:
+    with launch_files._reserved:
         started.hold(launch_api.LaunchContext(started.values))
         (one,) = running()
         assert (one.name, one.namespace, one.process, one.lasting) == ("tabletop", "/arm1", os.getpid(), True)

@@ -1,5 +1,6 @@
 """Rules about heights where nothing moves yet: in the check of plans, in the classical planner's input, in goals."""
 
+import functools
 import math
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 import planweave as pw
 from planweave.core.base.errors import ConfigError
 from planweave.core.checks.validation import validate
+from planweave.core.planning import solver
 from planweave.core.planning.rule_conflicts import goal_conflict
-from planweave.core.planning.solver import NoPlanError, solve
+from planweave.core.planning.solver import NoPlanError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.heights import Heights, vertical_extent
+from planweave.core.symbolic.heights import predicates, vertical_extent
 from planweave.core.symbolic.rule_check import ruled
 from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
@@ -18,6 +20,7 @@ from planweave.core.symbolic.written import read_literals
 from planweave.goals.rule_grammar import read_rule
 
 TABLE = pw.Domain.load("tabletop")
+solve = functools.partial(solver.solve, timeout=60.0)  # on a busy machine
 CUBE, BOTTLE = (0.05, 0.05, 0.05), (0.06, 0.06, 0.2)
 
 
@@ -132,4 +135,4 @@ def test_a_domain_whose_heights_name_no_predicates_is_refused():
 
     wrong: Domain = replace(TABLE, extra={**TABLE.extra, "heights": {"held": "holding", "stacked": "under"}})
     with pytest.raises(ConfigError, match="heights must name a predicate of one object"):
-        Heights(wrong, table())
+        predicates(wrong)

@@ -74,7 +74,7 @@ def test_a_motion_that_needs_more_height_is_refused_before_it_begins(bench):
     bench.scene.ceiling = 0.08  # lower than a lifted cube
     with pytest.raises(SkillFailureError) as failure:
         run(bench, "grasp(red_cube)")
-    assert failure.value.code in (Code.COLLISION, Code.PLANNING_FAILED)
+    assert failure.value.action_code in (Code.COLLISION, Code.PLANNING_FAILED)
     assert "the height of 0.08 m that a rule allows" in failure.value.message
 
 
@@ -97,4 +97,4 @@ def test_the_arm_refuses_an_action_against_a_rule(bench):
     bench.domain = ruled(bench.domain, [read_rule(bench.domain, "do not touch the blue cube")])
     with pytest.raises(SkillFailureError, match="against the rule") as failure:
         run(bench, "grasp(blue_cube)")
-    assert failure.value.code is Code.INVALID_ACTION
+    assert failure.value.action_code is Code.INVALID_ACTION

@@ -37,7 +37,11 @@ def seen(name, box, shots):
 
 def memory(*named):
     shots = views(*(box for _, box in named))
-    return SceneMemory([seen(name, box, shots) for name, box in named], 0.0, lambda thing: True)
+    return made([seen(name, box, shots) for name, box in named])
+
+
+def made(things, of_furniture=lambda points: np.zeros(len(points), bool)):
+    return SceneMemory(things, 0.0, lambda thing: True, of_furniture)
 
 
 def by(x, y, z=0.0):
@@ -94,9 +98,25 @@ def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
 
 
+@pytest.mark.parametrize(("share", "wall", "lost"), [(0.6, False, False), (1.0, False, True), (0.6, True, True)])
+def test_what_shows_another_side_where_it_was_let_go_is_it_by_its_place(share, wall, lost):
+    """Not what has none of its colours, nor what is of the furniture there."""
+    there, shots = shifted(CUP, -0.1, -0.02), views(CUP, BOX)
+    kept = made([seen("cup", CUP, shots), seen("box", BOX, shots)], lambda points: np.full(len(points), wall))
+    shots = views(there, BOX)
+    for view in shots:
+        rows, columns = np.nonzero((view.rgb == RED).all(axis=-1))
+        chosen = np.random.default_rng(0).random(len(rows)) < share
+        view.rgb[rows[chosen], columns[chosen]] = (150, 150, 20)
+    let_go(kept, by(-0.1, -0.02), shots)
+    cup = kept.thing("cup")
+    assert (cup.lost, cup.visible) == (lost, not lost)
+    assert lost or np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.02
+
+
 def test_one_of_two_alike_that_is_put_on_the_other_is_not_taken_for_it():
     both = (("cup", CUP), ("twin", shifted(CUP, -0.1, -0.1)))
-    kept = SceneMemory([seen(name, box, views(box)) for name, box in both], 0.0, lambda thing: True)
+    kept = made([seen(name, box, views(box)) for name, box in both])
     there = shifted(CUP, -0.1, -0.1, 0.02)  # nested
     let_go(kept, by(-0.1, -0.1, 0.02), views(shifted(CUP, -0.1, -0.1), there))
     assert kept.thing("cup").low == pytest.approx(0.02, abs=0.008)

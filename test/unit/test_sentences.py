@@ -1,119 +1,21 @@
-"""Sentences to readings: the set that the bench measures, words that play no role, slips, and any nonsense."""
+"""Sentences to readings: what is read, asked about and refused, and what is said to it."""
 
 from __future__ import annotations
 
-import random
 import time
 from dataclasses import replace
 
 import pytest
+from doubles.named_worlds import goal_of, read, world_of
 from doubles.planner_worlds import BLOCKS, FRUIT
 
-from benchmarks.sentence_set import judged, sentences, world_of
-from benchmarks.sentences import read
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import PERSON, Known, Literal, WorldObject
 from planweave.core.workflow.question import AmbiguityError
-from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import english, lexicon
-from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.sentence_words import is_real
 
-SET = sentences()
 DOMAIN = Domain.load("tabletop")
-#: Words that may be added without a change: they say nothing, or what was said already ("the nearest" of one).
-SILENT = (
-    {
-        "for",  # "except for"
-        "coloured",  # after a colour
-    }
-    | {
-        w
-        for key in (
-            "nothing_said",
-            "at_ends",
-            "at_first",
-            "the",
-            "all",
-            "both",
-            "things",
-            "one",
-            "particles",
-            "that",
-            "mass",
-            "then",
-            "wish",
-        )
-        for p in english()[key]
-        for w in p.split()
-    }
-    | set(english()["superlatives"])
-    | set(english()["move"])
-    | {",", ".", "a", "an", "and", "single", "any", "of", "is", "are", "put", "every", "back"}
-)
-UNKNOWN = [
-    "frobnicate",
-    "heavy",
-    "quickly",
-    "slowly",
-    "twice",
-    "tomorrow",
-    "or",
-    "if",
-    "when",
-    "without",
-    "zzz",
-    "shiny",
-    "%",
-    "17th",
-]
-
-
-@pytest.mark.parametrize("world", list(dict.fromkeys(s.world for s in SET)))
-def test_no_sentence_is_read_wrongly(world):
-    verdicts = [judged(s, read) for s in SET if s.world == world]
-    assert not [f"{v.sentence.text!r} -> {v.said}" for v in verdicts if v.verdict == "wrong"]
-    refused = [v.sentence.text for v in verdicts if v.verdict == "refused" and not v.sentence.may_refuse]
-    assert not refused
-
-
-def goal_of(domain, world, sentence):
-    try:
-        return frozenset(read_sentence(domain, world, sentence).goal)
-    except (GoalError, NotCoveredError):
-        return None
-
-
-def test_an_unknown_word_makes_a_sentence_unread():
-    chance = random.Random(3)
-    for said in chance.sample([s for s in SET if s.goals], 100):
-        domain, world = world_of(said.world)
-        words = said.text.split()
-        if goal_of(domain, world, said.text):
-            for strange in chance.sample(UNKNOWN, 3):
-                at = chance.randrange(len(words) + 1)
-                text = " ".join([*words[:at], strange, *words[at:]])
-                assert goal_of(domain, world, text) is None, text
-
-
-def test_a_known_word_that_is_added_is_used_or_makes_the_sentence_unread():
-    chance, same = random.Random(5), []
-    known = {w for s in SET for w in s.text.lower().split() if w.isalpha() and is_real(w)}  # no slips
-    known |= {w for w in lexicon(DOMAIN).words if w.isalpha()}
-    known -= SILENT | {*english()["colours"], *english()["same"]}  # a colour may be the thing's own
-    known = sorted(known)
-    for said in chance.sample([s for s in SET if s.goals], 80):
-        domain, world = world_of(said.world)
-        words, goal = said.text.split(), goal_of(domain, world, said.text)
-        if not goal:
-            continue
-        for added in chance.sample(known, 6):
-            at = chance.randrange(len(words) + 1)
-            text = " ".join([*words[:at], added, *words[at:]])
-            if goal_of(domain, world, text) == goal and added not in words:
-                same.append(text)
-    assert not same
 
 
 @pytest.mark.parametrize("domain", ["tabletop", "kitchen"])
@@ -137,6 +39,8 @@ def test_only_a_verb_gives_an_order(domain):
         ("kitchen", "put a red fruit in the box and another one in the bowl", "unknown object 'another'"),
         ("blocks", "put three things in coloured the left tray", "coloured"),
         ("blocks", "put the red cube at the edge of the table", "only the far edge"),
+        ("blocks", "put the red cube in the top left corner", "nothing here is called so; seen: .*left_side"),
+        ("corners", "put the can in the left corner", "back_left_corner or front_left_corner"),
         ("blocks", "put the red cube in the left tray tomorrow", "tomorrow"),
         ("blocks", "put the biggest of the three cubes in the left tray", "of the three"),
         ("blocks", "put the cubes that are not red and blue in the left tray", "'not'"),
@@ -242,7 +146,7 @@ def test_blocks_are_cubes_only_where_nothing_is_called_a_block():
     ],
 )
 def test_words_of_another_language_are_refused_and_kept_from_the_model(text, said):
-    from planweave.methods.interpret import interpret
+    from planweave.methods.language.interpret import interpret
 
     def ask(messages, schema):
         raise AssertionError("asked")
@@ -307,29 +211,6 @@ def test_a_question_is_answered_or_refused(world, text, said):
             read(*world_of(world), text)
     else:
         assert said in read(*world_of(world), text).answer
-
-
-WORDS = sorted({w for s in SET for w in s.text.lower().replace(",", " , ").split()} | set(UNKNOWN))
-
-
-def test_any_row_of_words_is_read_within_known_names_or_not_at_all():
-    chance = random.Random(7)
-    worlds = [world_of(w) for w in dict.fromkeys(s.world for s in SET)]
-    longest = 0.0
-    for _ in range(800):
-        domain, world = chance.choice(worlds)
-        text = " ".join(chance.choices(WORDS, k=chance.randrange(1, 16)))
-        start = time.process_time()
-        try:
-            got = read(domain, world, text)
-        except GoalError as error:
-            assert str(error)
-        else:
-            for literal in got.goal:
-                domain.check_literal(literal, world)
-            assert got.answer or got.understood
-        longest = max(longest, time.process_time() - start)
-    assert longest < 1.0
 
 
 @pytest.mark.parametrize(
@@ -408,7 +289,7 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
         ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
         ("blocks", "put the red cube a bit to the right", "says no place"),
         ("blocks", "push the red cube all the way to the right", "says no place"),
-        ("blocks", "put the purple cylinder upright", "says no place"),
+        ("blocks", "put the purple cylinder upright", "how a thing is turned"),
         ("flat", "use the sofa to heat the salmon", "nothing is heated in or on sofa"),
         ("flat", "use the light switch 17 to turn on the light switch 17", "what is done with"),
     ],
@@ -482,7 +363,7 @@ def test_what_is_not_read_gets_sentences_that_are(text):
     ],
 )
 def test_a_word_that_no_goal_can_say_is_named_and_kept_from_the_model(text, word):
-    from planweave.methods.interpret import interpret
+    from planweave.methods.language.interpret import interpret
 
     def ask(messages, schema):
         raise AssertionError("asked")
@@ -524,7 +405,7 @@ def test_what_is_so_already_cannot_be_asked_of_a_machine():
 
 
 def test_what_says_not_is_given_to_no_model():
-    from planweave.methods.interpret import interpret
+    from planweave.methods.language.interpret import interpret
 
     def ask(messages, schema):
         raise AssertionError("asked")

@@ -11,8 +11,8 @@ from planweave.bodies.arm.parameters import skill_lists
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.skills import BUILT_IN
 from planweave.bodies.arm.skills.door import SKILLS, make_lists
+from planweave.bodies.arm.skills.planned import BUILT_IN
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain

@@ -98,11 +98,27 @@ def test_a_vessel_wider_than_the_hand_is_grasped_at_its_rim() -> None:
         assert grasp.width < 0.03 and grasp.least < 0.006
 
 
+@pytest.mark.parametrize(("thick", "least"), [(0.024, 0.002), (0.05, 0.012)])
+def test_a_sloping_wall_that_lies_down_between_the_pads_is_not_lost(thick: float, least: float) -> None:
+    """From above it is as wide as it slopes; a whole thing stays as wide as it is."""
+    best = first(block("wall", 0.5, 0.1, (0.15, thick, 0.06)), [])[0]
+    assert least / 2 < best.least < 1.5 * least
+
+
 def test_a_rim_beside_another_thing_is_grasped_elsewhere() -> None:
     bowl = vessel("bowl", 0.5, 0.0, 0.06, 0.05)
     wall = block("wall", 0.5, 0.08, (0.3, 0.02, 0.2))
     assert any(g.point[1] > 0.045 for g in first(bowl, []))
     assert not any(g.point[1] > 0.045 for g in first(bowl, [bowl, wall]))
+
+
+def test_fingers_take_no_wall_of_another_thing_along() -> None:
+    inner, outer = vessel("inner", 0.5, 0.0, 0.05, 0.04), vessel("outer", 0.5, 0.0, 0.06, 0.05)
+    assert first(inner, [])
+    assert not any(tiers(inner, [outer], GRIPPER))
+    higher = vessel("inner", 0.5, 0.0, 0.05, 0.04, GROUND + 0.025)
+    rim = [grasp for grasp in first(higher, [outer]) if grasp.least < 0.006]
+    assert rim and all(grasp.width < 0.02 for grasp in rim)
 
 
 def test_a_flat_pan_is_grasped_at_its_handle() -> None:
@@ -168,6 +184,17 @@ def test_a_bowl_stands_in_the_middle_of_a_plate_whose_rim_bears_it_unevenly() ->
     plate = thing_of_solid("plate", "item", "plate", Solid((floor, *rim)), round_class=True)
     spot = next(iter(solid_placement.on_solid(replace(bowl, round_class=True), plate, [plate], GROUND)))
     assert math.dist((spot.x, spot.y), plate.position[:2]) < 0.006
+
+
+def test_what_is_put_on_a_plate_stands_on_none_of_the_things_that_are_there() -> None:
+    plate = vessel("plate", 0.5, 0.0, 0.095, 0.012)
+    can = thing_of_solid("can", "item", "can", Solid((Part.cylinder(upright(0.5, 0.0, 0.03, 0), 0.033, 0.042),)))
+    there = list(solid_placement.on_solid(block("cube", 0.3, 0.3, (0.03, 0.03, 0.03)), plate, [plate, can], GROUND))
+    assert there and all(spot.z < GROUND + 0.015 for spot in there)
+    assert all(math.dist((spot.x, spot.y), (0.5, 0.0)) > 0.04 for spot in there)
+    bowl = vessel("bowl", 0.3, 0.3, 0.065, 0.05)
+    assert not list(solid_placement.on_solid(bowl, plate, [plate, can], GROUND))
+    assert list(solid_placement.on_solid(bowl, can, [plate, can], GROUND))  # where it is asked for
 
 
 def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
@@ -286,7 +313,7 @@ def test_what_cannot_be_put_down_says_why(scene, kitchen) -> None:
     bench.run("grasp(slab)")
     with pytest.raises(SkillFailureError, match="no room for slab at cup") as failure:
         bench.run("place_in(slab, cup)")
-    assert failure.value.code is Code.PLANNING_FAILED
+    assert failure.value.action_code is Code.PLANNING_FAILED
     assert bench.world.held is not None
 
 
@@ -317,7 +344,7 @@ def test_an_item_that_no_grasp_helps_stays_in_the_hand(scene, kitchen) -> None:
     bench.run("grasp(box)")
     with pytest.raises(SkillFailureError) as failure:
         bench.run("place_in(box, oven)")
-    assert failure.value.code is Code.PLANNING_FAILED
+    assert failure.value.action_code is Code.PLANNING_FAILED
     assert bench.world.held is not None
     assert len(bench.arm.grips) == 1
 

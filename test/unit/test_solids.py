@@ -96,10 +96,9 @@ def test_a_moved_solid_takes_its_opening_with_it() -> None:
     assert opening.rim == pytest.approx(0.35, abs=0.004)
 
 
-def test_the_outline_at_a_height_leaves_out_what_is_lower() -> None:
+def test_the_outline_is_that_of_the_widest_part() -> None:
     wide, narrow = Part.box(at(0, 0, 0.01), [0.1, 0.1, 0.01]), Part.box(at(0, 0, 0.05), [0.02, 0.02, 0.05])
     assert np.abs(Solid((wide, narrow)).outline()).max() == pytest.approx(0.1)
-    assert np.abs(Solid((wide, narrow)).outline(low=0.03)).max() == pytest.approx(0.02)
 
 
 def test_support_is_the_highest_upper_side_under_a_footprint() -> None:

@@ -21,7 +21,7 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.geometry import spatial
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.scene_questions import answer
-from planweave.methods.conditions import holds_by_rule, parse_condition
+from planweave.methods.language.conditions import holds_by_rule, parse_condition
 from planweave.tasks.dry_run import PredictedBody
 
 DOMAIN = Domain.load("tabletop")

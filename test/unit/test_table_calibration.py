@@ -7,20 +7,19 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from doubles.table_view import CAMERA, INTRINSICS
 
-from benchmarks.perception_figures import intrinsics_of
 from planweave.cli.main import main
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras import recording, steady_frame
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.table_calibration import CalibrationError, Tag, by_tag, level
-from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state
 from planweave.simulation.scene import parse_scene
 
 pytestmark = pytest.mark.gl
-CAMERA = load_camera()
 CUBES = """objects:
   - {kind: cube, colour: red, position: [0.60, 0.10], yaw: 0.0}
   - {kind: cube, colour: blue, position: [0.45, -0.25], yaw: 0.5}
@@ -61,7 +60,7 @@ def written(folder, text, pose, count=3, draw=None):
             draw(rgb)
         cv2.imwrite(str(folder / f"{number}-colour.png"), rgb[:, :, ::-1])
         cv2.imwrite(str(folder / f"{number}-depth.png"), np.round(frame.depth * 1000).astype(np.uint16))
-    k = intrinsics_of(camera)
+    k = INTRINSICS
     (folder / "camera.yaml").write_text(f"{{fx: {k.fx}, fy: {k.fy}, cx: {k.cx}, cy: {k.cy}}}\n")
     return folder
 
@@ -107,7 +106,7 @@ def test_one_cube_is_enough_where_its_turn_and_the_images_top_are_known(tmp_path
 
 def tag_drawn(pose, tag, family=cv2.aruco.DICT_4X4_50, number=7):
     """A function that draws a tag into an image from a pose, flat on the table."""
-    k = intrinsics_of(CAMERA)
+    k = INTRINSICS
     picture = cv2.copyMakeBorder(
         cv2.aruco.generateImageMarker(cv2.aruco.getPredefinedDictionary(family), number, 240), *[40] * 4, 0, value=255
     )

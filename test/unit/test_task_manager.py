@@ -205,7 +205,7 @@ class Watched(SymbolicBody):
         change = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
         if change is None:
             time.sleep(min(seconds, 0.05))
-            return Look(self.world, False, "no image came")
+            return Look(self.world, False, "no fresh look")
         self.world = change(replace(self.world, stamp=self.world.stamp + 0.1))
         return Look(self.world)
 
@@ -235,7 +235,7 @@ def hidden(by="", known=Known.INFERRED, **more):
 @pytest.mark.parametrize(
     ("look", "words"),
     [
-        (None, "no image came"),
+        (None, "no fresh look"),
         (hidden(), "a was last seen .* ago, not in view now"),
         (hidden(known=Known.REMEMBERED), "a was last seen"),
         (hidden(known=Known.UNKNOWN), "a was last seen"),
@@ -277,7 +277,7 @@ def test_the_arm_does_not_move_out_of_the_way_where_a_person_approves_motions(st
 def test_a_last_look_that_does_not_come_leaves_what_was_seen_before(start):
     manager, _, _ = start(body=Watched(WORLD, hidden(), None), look_seconds=0.5)
     message = ended(manager.submit("put a in the tray")).message
-    assert "a was last seen" in message and "no image came" not in message
+    assert "a was last seen" in message and "no fresh look" not in message
     manager, _, _ = start(body=Watched(WORLD, without("in(a, tray)"), None), look_seconds=0.5, fallback="")
     assert ended(manager.submit("put a in the tray")).state is TaskState.FAILED
 
@@ -348,22 +348,22 @@ def test_nothing_moves_in_a_silent_world(start):
     body = Watched(replace(WORLD, silent=True), None)
     manager, _, _ = start(body=body, look_seconds=0.3)
     status = ended(manager.submit("put a in the tray"))
-    assert status.state is TaskState.NOT_CONFIRMED and "no image came" in status.message and not body.done
+    assert status.state is TaskState.NOT_CONFIRMED and "no fresh look" in status.message and not body.done
     body.looks = [seen]
     assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED, "it can be done once it is heard"
 
 
 def test_a_failed_action_believes_nothing(start):
-    """Let go, but no image came to confirm it: what the body believes of it is no success."""
+    """Let go, but no fresh look to confirm it: what the body believes of it is no success."""
 
     def believed(world):
         facts = world.facts - set(literals("holding(a)")) | set(literals("in(a, tray); hand_empty()"))
         return replace(world, facts=facts)
 
-    body = Watched(WORLD, hidden(), **{"place_in(a, tray)": [(Code.CONTROL_FAILED, "no camera image came", believed)]})
+    body = Watched(WORLD, hidden(), **{"place_in(a, tray)": [(Code.CONTROL_FAILED, "no fresh look", believed)]})
     manager, _, _ = start(body=body, look_seconds=0.3)
     status = ended(manager.submit("put a in the tray"))
-    assert status.state is TaskState.NOT_CONFIRMED and "no camera image came" in status.message
+    assert status.state is TaskState.NOT_CONFIRMED and "no fresh look" in status.message
 
 
 def test_waiting_for_a_look_can_be_cancelled(start):
@@ -530,9 +530,35 @@ def test_a_dry_run_without_a_plan_fails_and_says_why(start):
     status = ended(manager.submit("put a in the tray", dry_run=True))
     assert status.state is TaskState.FAILED and body.done == [] and status.plan == ()
     assert "none of the 3 sampled plans passes the check" in status.message and "nothing was moved" in status.message
+    assert status.code == "not_reached", "nothing was proved"
     manager, _, body = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"))
     status = ended(manager.submit("put a in the tray", dry_run=True))
     assert status.state is TaskState.PLANNED and status.fallback and status.plan and body.done == []
+
+
+def test_a_dry_run_whose_goal_is_proved_to_be_out_of_reach_has_no_plan(start):
+    manager, _, body = start(body=SymbolicBody(replace(WORLD, actions_off=frozenset({"place_in", "grab_and_putin"}))))
+    status = ended(manager.submit("", "classical", goal=literals("in(a, tray)"), dry_run=True))
+    assert (status.state, status.code) == (TaskState.FAILED, "no_plan") and body.done == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Code.NOT_STARTED, "not_started"),
+        (Code.SAFETY_STOP, "safety_stop"),
+        (Code.GRASP_LOST, "grasp_lost"),
+        (None, "not_reached"),
+    ],
+)
+def test_a_failed_task_has_the_code_of_its_last_action(start, fault, code):
+    """The last one: it succeeded, and something else came of it."""
+    outcome = (fault or Code.SUCCESS, "as told", lambda world: world)
+    body = SymbolicBody(WORLD, {"grasp(a)": [outcome] * 9})
+    manager, *_ = start(ScriptedPlanner([plan("grasp(a)")] * 3, goal="holding(a)"), body=body, fallback="")
+    status = ended(manager.submit("take a", "tree_planner"))
+    assert (status.state, status.code) == (TaskState.FAILED, code)
+    assert fault not in (Code.NOT_STARTED, Code.SAFETY_STOP) or status.steps == 1, "nothing is tried again"
 
 
 def test_after_a_cancel_the_status_says_what_holds_then(start):

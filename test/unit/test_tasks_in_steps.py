@@ -25,7 +25,7 @@ class Reader(ScriptedPlanner):
 
 
 def done(reading, body, **options):
-    manager = TaskManager(Reader(reading), body, lambda name: METHODS[name](), fallback="", **options)
+    manager = TaskManager(Reader(reading), body, lambda name: METHODS[name](plan_timeout=60.0), fallback="", **options)
     try:
         task = manager.submit("a task", "classical")
         assert task.ended.wait(60.0)

@@ -6,11 +6,11 @@ import itertools
 import pytest
 from PIL import Image
 
-from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import graph_from, load_graph
 from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.observation import Observer, visible
 from planweave.bodies.home.picture import floor_plan, png
+from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import SceneError, UnknownNameError
 from planweave.core.base.failure import Code
@@ -139,7 +139,7 @@ def test_graph_now_can_be_loaded_and_goes_on_from_there(flat):
 
 
 def body(scene="home_flat", **options):
-    return HomeSession(SimulatedHome(scene), **options)
+    return HomePort(SimulatedHome(scene), **options)
 
 
 def act(body, text):
@@ -224,7 +224,7 @@ def test_it_says_how_each_thing_is_known():
     assert known(home, "sofa_18") == (Known.REMEMBERED, 1.0, "living_room_2")
     assert act(home, "close(fridge_10)").ok
     assert known(home, "salmon_49") == (Known.REMEMBERED, 6.0, "fridge_10")
-    assert home.look().stamp == 8.0 and known(home, "fridge_10") == (Known.SEEN, 8.0, "")
+    assert home.look().world.stamp == 8.0 and known(home, "fridge_10") == (Known.SEEN, 8.0, "")
     act(home, "walk(sofa_18)")
     assert known(home, "salmon_49") == (Known.REMEMBERED, 6.0, "fridge_10")
     assert known(home, "fridge_10") == (Known.REMEMBERED, 8.0, "kitchen_1")

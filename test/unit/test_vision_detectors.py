@@ -10,10 +10,10 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'planwe
 pytest.importorskip("transformers", reason="transformers is not installed: pip install 'planweave[vision]'")
 
 import torch
+from doubles.table_view import table_view
 from doubles.tiny_models import tiny_clip, tiny_grounding_dino, tiny_owlv2
 from PIL import Image
 
-from benchmarks.perception_figures import intrinsics_of, render, scene_truth
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
@@ -23,13 +23,10 @@ from planweave.perception.detectors.grounding_dino import nearest_name
 from planweave.perception.detectors.vild import BACKGROUND, PROMPTS, crops
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.region_head import load_region_head
-from planweave.simulation.camera import DepthNoise, load_camera
-from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
 
 NAMES = ("red cube", "wooden salad bowl", "blorptangle")
 MAKERS = {"vild": tiny_clip, "owlv2": tiny_owlv2, "grounding_dino": tiny_grounding_dino}
-CAMERA = load_camera()
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +36,12 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shot():
-    scene = load_scene("blocks")
-    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 5)
+    return table_view(load_scene("blocks"), seed=5)
 
 
 @pytest.fixture(scope="module")
 def view(shot):
-    scene = pipeline(None).run(shot.rgb, shot.depth, intrinsics_of(CAMERA), shot.robot)
+    scene = pipeline(None).run(shot.rgb, shot.depth, shot.intrinsics, shot.robot)
     return View(shot.rgb, scene.measured, NAMES, scene.view.pixel)
 
 
@@ -60,15 +56,15 @@ def test_a_whole_frame_through_each_detector(name, folders, shot):
     said = []
     detector = make_detector(name, str(folders[name]), min_score=0.0, say=said.append)
     run = pipeline(detector).run
-    plain = pipeline(None).run(shot.rgb, shot.depth, intrinsics_of(CAMERA), shot.robot)
-    scene = run(shot.rgb, shot.depth, intrinsics_of(CAMERA), shot.robot, names=NAMES)
+    plain = pipeline(None).run(shot.rgb, shot.depth, shot.intrinsics, shot.robot)
+    scene = run(shot.rgb, shot.depth, shot.intrinsics, shot.robot, names=NAMES)
     assert len(scene.detections) == len(plain.detections) == 8
     allowed = {("cube", "red"), ("wooden_salad_bowl", ""), ("blorptangle", "")}
     renamed = [d for d, p in zip(scene.detections, plain.detections) if d.class_name != p.class_name]
     assert {d.class_name for d in renamed} <= {c for c, _ in allowed}
     assert [d.position[:2] for d in scene.detections] == [d.position[:2] for d in plain.detections]
     assert said == [], "nothing is fetched for a model in a folder"
-    assert run(shot.rgb, shot.depth, intrinsics_of(CAMERA), shot.robot).detections == plain.detections
+    assert run(shot.rgb, shot.depth, shot.intrinsics, shot.robot).detections == plain.detections
 
 
 @pytest.mark.gl
@@ -90,11 +86,12 @@ def test_vild_scores_are_those_of_clip_on_the_crops(folders, view):
         for lines in (*([p.format(article="a", name=n) for p in PROMPTS] for n in NAMES), BACKGROUND):
             inputs = processor(text=list(lines), return_tensors="pt", padding=True, truncation=True)
             texts.append(unit(unit(features(model.get_text_features(**inputs))).mean(0)))
-        [pair] = crops(view, [2])
+        pair = crops(view.rgb, view.measured[2][1])
         inputs = processor(images=[Image.fromarray(c) for c in pair], return_tensors="pt")
         image = unit(unit(features(model.get_image_features(**inputs))).mean(0))
     expected = (torch.stack(texts) @ image / 0.01).softmax(0).numpy()
-    images, rows = detector._embed_images(crops(view, [0, 2, 1])), detector._embed_names(NAMES)
+    pairs = [crops(view.rgb, view.measured[k][1]) for k in (0, 2, 1)]
+    images, rows = detector._embed_images(pairs), detector._embed_names(NAMES)
     own = images[1] @ rows.T / 0.01
     own = np.exp(own - own.max()) / np.exp(own - own.max()).sum()
     assert own == pytest.approx(expected, abs=1e-3)

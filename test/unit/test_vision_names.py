@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from doubles.fake_openai import FakeOpenAI, completion
+from doubles.table_view import table_view
 
-from benchmarks.perception_figures import intrinsics_of, render
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelRequestError, ModelTimeoutError, ParseError
 from planweave.core.base.paths import find_config
@@ -20,8 +20,6 @@ from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.vlm import Vlm
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, read_names, vision_client
-from planweave.simulation.camera import DepthNoise, load_camera
-from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
@@ -204,7 +202,7 @@ VIEW = View(PICTURE, [(SEEN, object())], ["mug"], 0.002)
 @pytest.fixture
 def detector_of(monkeypatch):
     """The detector of an endpoint; its region head says bowl."""
-    monkeypatch.setattr(vlm, "nameable", lambda _: [0])
+    monkeypatch.setattr(vlm, "nameable", lambda _: {0: object()})
     monkeypatch.setattr(vlm, "_marked", lambda *_: THINGS[0])
 
     def made(fake, **more):
@@ -258,13 +256,11 @@ def test_perception_judges_anew_when_names_come():
             return [replace(thing, class_name=self.name) for thing, _ in view.measured]
 
     detector = Late()
-    camera = load_camera()
-    stage = render(model := build_model(load_scene("blocks"), camera), camera, (), DepthNoise(), 1)
-    assert model is not None
+    stage = table_view(load_scene("blocks"))
     perceiver = Perceiver(load_extrinsics(find_config("cameras", "overhead")), detector=detector)
 
     def looked(at):
-        seen = perceiver.process(float(at), stage.rgb, stage.depth, intrinsics_of(camera), stage.robot)
+        seen = perceiver.process(float(at), stage.rgb, stage.depth, stage.intrinsics, stage.robot)
         return {o.thing.class_name for o in seen.objects}
 
     assert [looked(at) for at in range(1, 10)][-1] == {"unknown_thing"} and perceiver.deciding

@@ -19,6 +19,7 @@ from planweave.bodies.arm.timing import JointLimits, time_path
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.base.errors import WorldError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal
@@ -179,7 +180,7 @@ def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kin
         kinematics,
         Safety(kinematics, JointLimits()),
         told.append,
-        numbness=0.05,
+        joint_state_timeout=0.05,
     )
     world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 1.0)
     world.on_joints(HOME, 0.05)
@@ -187,7 +188,7 @@ def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kin
     assert known(world, "a")[0] is Known.SENSED
     deadline = time.monotonic() + 60.0
     while known(world, "a")[0] is Known.SENSED and time.monotonic() < deadline:
-        world.check_silence()
+        world.check_overdue()
     look = Look(told[-1], False, "no joint states")
     assert confirm(look, [Literal("holding", ("a",))], 0.0).unconfirmed[0].startswith("a was last seen")
     world.on_joints(HOME, 0.05)
@@ -208,7 +209,7 @@ def test_an_image_of_another_simulator_may_come_before_its_joint_states(world, t
     monkeypatch.setattr("planweave.bodies.arm.world_model.time", clock)
     world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 9.0)
     clock.now += 100.0
-    world.check_silence()
+    world.check_overdue()
     assert told[-1].silent
     world.on_detections([], 1.0)  # its tracker has confirmed nothing yet
     assert told[-1].silent and world.wait_for_detections(0.0, 0.0) is None, "nothing of it is believed yet"
@@ -239,22 +240,22 @@ def clock(monkeypatch):
 def watched(clock, kinematics, told):
     """A world whose camera counts as silent after 1 s."""
     model = WorldModel(
-        Domain.load("tabletop"), (), kinematics, Safety(kinematics, JointLimits()), told.append, silence=1.0
+        Domain.load("tabletop"), (), kinematics, Safety(kinematics, JointLimits()), told.append, detection_timeout=1.0
     )
-    model.check_silence()
+    model.check_overdue()
     assert not told, "nobody has been heard yet"
     model.on_detections([cube("a", 0.5, 0.0)], 1.0)
     return model
 
 
 def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again(watched, clock, told):
-    watched.check_silence()
-    assert [w.silent for w in told] == [False] and not watched.silent
+    watched.check_overdue()
+    assert [w.silent for w in told] == [False] and not watched.overdue
     heard = told[0].heard
     clock.now += 1.1
-    watched.check_silence()
-    watched.check_silence()
-    assert [w.silent for w in told] == [False, True] and watched.silent and told[1].heard == heard
+    watched.check_overdue()
+    watched.check_overdue()
+    assert [w.silent for w in told] == [False, True] and watched.overdue and told[1].heard == heard
     watched.on_detections([cube("a", 0.5, 0.0)], 2.0)
     assert [w.silent for w in told] == [False, True, False] and told[2].heard > heard and told[2].stamp == 2.0
     assert len({w.revision for w in told}) == 1, "nothing has changed on the table"
@@ -263,13 +264,13 @@ def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again
 def test_while_the_arm_moves_nothing_is_due(watched, clock, told):
     watched.motion_began()
     clock.now += 1.1
-    watched.check_silence()
-    assert len(told) == 1 and not watched.silent
+    watched.check_overdue()
+    assert len(told) == 1 and not watched.overdue
     watched.motion_ended(5.0)
-    watched.check_silence()
+    watched.check_overdue()
     assert len(told) == 1, "images are due from now on only"
     clock.now += 1.1
-    watched.check_silence()
+    watched.check_overdue()
     assert told[-1].silent
     watched.on_detections([cube("a", 0.5, 0.0)], 4.0)
     assert not told[-1].silent and told[-1].stamp == 1.0, "an image of the motion shows that the camera lives, no more"
@@ -302,7 +303,7 @@ def test_no_arm_goes_faster_than_allowed(guarded, speed, words):
         return
     with pytest.raises(SkillFailureError, match=words) as failure:
         guard.follow(trajectory)
-    assert failure.value.code is Code.SAFETY_STOP and not arm.sent
+    assert failure.value.action_code is Code.SAFETY_STOP and not arm.sent
 
 
 def test_no_arm_leaves_the_workspace(guarded, kinematics):
@@ -310,7 +311,7 @@ def test_no_arm_leaves_the_workspace(guarded, kinematics):
     outside = kinematics.ranked(downwards(0.45, 0.6, 0.3, 0.0), HOME)[0]
     with pytest.raises(SkillFailureError, match="leaves the workspace at") as failure:
         guard.follow(time_path(np.array([HOME, outside]), JointLimits().scaled(0.4, 0.8)))
-    assert failure.value.code is Code.SAFETY_STOP and not arm.sent
+    assert failure.value.action_code is Code.SAFETY_STOP and not arm.sent
 
 
 def test_fingers_that_took_something_unseen_are_not_empty_and_the_tracker_names_it(world, kinematics):
@@ -427,5 +428,33 @@ def test_who_waits_for_an_image_is_let_go_when_the_node_ends(world):
     waiting.start()
     world.end()
     waiting.join(30.0)
-    assert found == [None] and world.numb
+    assert found == [None] and world.no_joint_states
     assert world.wait_for_detections(1.0, 600.0) is None, "nor later"
+
+
+def test_what_the_hand_has_felt_holds_until_it_is_not_so_or_the_object_is_lost(kinematics):
+    """A fact that no camera tells, of a predicate of a domain of one's own; a preview knows it, too."""
+    known = Domain.load("tabletop")
+    predicate = replace(known.predicates["handed_over"], name="tapped", phrase="the {i} was tapped")
+    domain = replace(known, predicates={**known.predicates, "tapped": predicate})
+    world = WorldModel(domain, (), kinematics, Safety(kinematics, JointLimits()))
+    tapped = Literal("tapped", ("a",))
+    with pytest.raises(WorldError, match="no felt: true"):
+        world.felt(Literal("clear", ("a",)))
+    world.on_detections([cube("a", 0.5, 0.0)], 1.0)
+    world.felt(tapped)
+    world.on_detections([cube("a", 0.5, 0.0)], 2.0)
+    assert world.world().holds(tapped)
+    other = WorldModel(domain, (), kinematics, Safety(kinematics, JointLimits()))
+    other.go_on_from(world)
+    assert other.world().holds(tapped)
+    world.felt(tapped.negated())
+    assert not world.world().holds(tapped) and other.world().holds(tapped)
+    world.felt(tapped)
+    for stamp in range(3, 12):
+        world.on_detections([], float(stamp))
+    assert "a" not in world.world().by_name and not world.world().holds(tapped)
+    world.on_detections([cube("a", 0.5, 0.0)], 20.0)
+    assert not world.world().holds(tapped), "it may be another one"
+    other.clock_restarted()
+    assert not other.world().holds(tapped)

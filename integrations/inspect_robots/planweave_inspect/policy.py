@@ -33,7 +33,7 @@ from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
@@ -296,7 +296,9 @@ def _body(session: _Session) -> ArmBody:
     kinematics = Kinematics(scene.model, robot)
     safety = Safety(kinematics, JointLimits.of(robot).scaled(0.4, 0.8))
     targets, fingers = _Targets(period, _state(session).positions), _Fingers(robot.gripper.opening, period)
-    world = _Table(domain, load_workspace(name), kinematics, safety, silence=math.inf, numbness=math.inf)
+    world = _Table(
+        domain, load_workspace(name), kinematics, safety, detection_timeout=math.inf, joint_state_timeout=math.inf
+    )
     cameras = {each: _Camera.load(str(file), robot) for each, file in session.newest.extra["camera"].items()}
     main = cameras.pop(session.camera)
     perceiver = Perceiver(main.extrinsics, domain=domain)
@@ -340,7 +342,7 @@ def _body(session: _Session) -> ArmBody:
         grip_force=_FORCE,
         verify_seconds=_LOOK,
         image_seconds=_LOOK,
-        retries=read_policies(("NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off")),
+        retries=read_retries(("NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off")),
         off=frozenset({"hand_over"}),
     )
     reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics))

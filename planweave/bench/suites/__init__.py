@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from importlib.metadata import EntryPoint
 
 from planweave.bench.suites.case import Case, Stage, Suite
 from planweave.core.base.plugins import Registry
@@ -11,29 +10,12 @@ from planweave.core.base.plugins import Registry
 __all__ = ["SUITES", "Case", "Stage", "Suite"]
 
 
-class _Suites(Mapping[str, Suite]):
+class _Suites(Registry):
     """One instance per suite, created on first access."""
 
-    registry = Registry("planweave.suites", "suite")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.registry)
-
-    def __len__(self) -> int:
-        return len(self.registry)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.registry
-
-    def __getitem__(self, name: str) -> Suite:
-        """Raises UnknownNameError or PluginError."""
-        return _made(name)
+    def _load(self, entry: EntryPoint) -> Suite:
+        suite: Suite = super()._load(entry)()
+        return suite
 
 
-@cache
-def _made(name: str) -> Suite:
-    suite: Suite = _Suites.registry[name]()
-    return suite
-
-
-SUITES = _Suites()
+SUITES = _Suites("planweave.suites", "suite")

@@ -21,11 +21,7 @@ class FaultSuite(HomeSuite):
 
     name = "faults"
     description = "household tasks in which an action fails, has no effect, or the world changes under the plan"
-    needs_ros = False
     case_of: Any = None  # a task needs its fault
-
-    def close(self) -> None:
-        """Does nothing."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 
 from planweave.bench.faults import Injection
 from planweave.bench.suites.case import Case
-from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import Graph
+from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody
 
 
-class PlainHome:
-    """A home for one episode; implements `planweave.bodies.home.home.Home` with the faults of `injection`."""
+class PlainHome(SimulatedHome):
+    """A home for one episode, with the faults of `injection`."""
 
     def __init__(self, graph: Graph, injection: Injection | None = None) -> None:
         self.simulator = HomeSimulator(graph)
@@ -30,14 +30,6 @@ class PlainHome:
                 return self._injection.execute(self.simulator, action)
             return self.simulator.execute(action)
 
-    def reset(self) -> None:
-        """Not used in an episode."""
-        raise NotImplementedError("a stage is played once; make a new one")
-
-    def load(self, scene: str) -> None:
-        """Not used in an episode."""
-        raise NotImplementedError("a stage is played once; make a new one")
-
 
 class HomeStage:
     """A home in the built-in simulator; evaluated on its true state, not on the agent's observations."""
@@ -46,14 +38,9 @@ class HomeStage:
 
     def __init__(self, case: Case, graph: Graph) -> None:
         self.case, self._graph = case, graph
-        self._home = PlainHome(graph, Injection(case.fault) if case.fault else None)
-        self.domain = self._home.simulator.vocabulary.domain
-        self.body: LookingBody = HomePort(HomeSession(self._home))
-
-    @property
-    def simulator(self) -> HomeSimulator:
-        """The simulator."""
-        return self._home.simulator
+        home = PlainHome(graph, Injection(case.fault) if case.fault else None)
+        self.simulator, self.domain = home.simulator, home.simulator.vocabulary.domain
+        self.body: LookingBody = HomePort(home)
 
     def truth(self) -> World:
         """The whole home."""

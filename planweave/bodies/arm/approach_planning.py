@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm import grasp_sampling, grasps
 from planweave.bodies.arm.failures import SkillFailureError
@@ -18,12 +17,11 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import UP, Spot
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
-from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
+from planweave.bodies.arm.poses import laid, placed, pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
-from planweave.geometry.upright_shape import is_upright
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
@@ -85,7 +83,7 @@ class ApproachPlanner:
                 return self.best_grasp(thing, options, start, tried)
             except SkillFailureError as error:
                 # What was blocked says more than what was out of reach.
-                failure = error if error.code is not Code.UNREACHABLE else failure
+                failure = error if error.action_code is not Code.UNREACHABLE else failure
         raise failure
 
     def _tiers(self, thing: Thing, others: Collection[Thing]) -> Iterator[list[Grasp]]:
@@ -165,7 +163,7 @@ class ApproachPlanner:
         x, y, _ = self.kinematics.forward(line[-1])[:3, 3]
         away = math.hypot(x, y) or 1.0
         for direction in (UP, (-0.7 * x / away, -0.7 * y / away, 0.714), (-x / away, -y / away, 0.0)):
-            lift = self.planner.line(line[-1], direction, self.clearance)
+            lift = self.planner.longest_line(line[-1], direction, self.clearance)
             if lift is not None and self.scene.path_contact(lift, 0.0, (thing.name, *touching), _BLUR) is None:
                 return lift
         return way_back
@@ -205,11 +203,11 @@ class ApproachPlanner:
                 obstacle = blocked or obstacle
                 if found is None:
                     continue
-                line, placed, opening = found
+                line, fallen, opening = found
                 self.scene.set_opening(held.width)
                 try:
                     path = self.planner.plan(start, [line[0]], self.seconds)
-                    return Approach(path, line, opening, placed=placed)
+                    return Approach(path, line, opening, placed=fallen)
                 except SkillFailureError as error:
                     failures.append(error)
                     if len(failures) == _PLANS:
@@ -249,16 +247,16 @@ class ApproachPlanner:
                 self.scene.set_opening(opening + _UNSURE)
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
-                    placed = _moved(thing, there)
-                    ways.append((self._effort(line, start), line, placed, opening))
+                    fallen = placed(thing, upright(0.0, 0.0, -_DROP, 0.0) @ there)
+                    ways.append((self._effort(line, start), line, fallen, opening))
                     break
                 obstacle = str(blocked)
             if ways and (ways[-1][0] < _EASY or len(ways) == _WAYS):
                 break
         if not ways:
             return None, bool(options), obstacle
-        _, line, placed, opening = min(ways, key=lambda way: way[0])
-        return (line, placed, opening), True, ""
+        _, line, fallen, opening = min(ways, key=lambda way: way[0])
+        return (line, fallen, opening), True, ""
 
     def way_to(
         self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...] = (), depth: float = 0.0
@@ -341,14 +339,6 @@ def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
         low = float(thing.solid.moved(turned).bounds[0][2])
     turned[:3, 3] = (spot.x, spot.y, spot.z - low)
     return turned
-
-
-def _moved(thing: Thing, pose: Array) -> Thing:
-    """The object as it is let go at a pose."""
-    x, y, z = pose[:3, 3].tolist()
-    turned = quaternion(pose[:3, :3])
-    orientation = None if is_upright(turned) else turned
-    return replace(thing, position=(x, y, z - _DROP), yaw=math.atan2(pose[1, 0], pose[0, 0]), orientation=orientation)
 
 
 def _turns(thing: Thing, spot: Spot) -> Iterator[float]:

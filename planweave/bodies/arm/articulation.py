@@ -13,13 +13,12 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.solids import Part
-from planweave.geometry.joints import turn
+from planweave.geometry.arrays import Array
+from planweave.geometry.joints import frame, turn
 from planweave.robots.description import GripperDescription
 
-Array = NDArray[np.float64]
 _UP = np.array([0.0, 0.0, 1.0])
 _PULL_TILTS = (0.0, 15.0, 30.0, 45.0, 60.0)  # of the hand below the horizontal, degrees
 _PUSH_TILTS = (30.0, 45.0, 60.0, 75.0, 90.0)
@@ -67,11 +66,6 @@ class Articulation:
         return min(self.range, key=abs)
 
     @property
-    def openness(self) -> float:
-        """0 closed or off, 1 at the open end."""
-        return self.value / self.open_end
-
-    @property
     def is_flush(self) -> bool:
         """Whether it is shut, as far as is known, and not just nearly."""
         return abs(self.value - self.closed_end) <= max(_FLUSH * abs(self.open_end), self.precision)
@@ -84,14 +78,11 @@ class Articulation:
 
     def moved(self, value: float) -> Array:
         """What brings the moving part from where it is to where it will be at a value."""
-        found = np.eye(4)
         by = value - self.value
         if self.kind == "slide":
-            found[:3, 3] = by * self.axis
-            return found
-        found[:3, :3] = turn(self.axis, by)
-        found[:3, 3] = self.anchor - found[:3, :3] @ self.anchor
-        return found
+            return frame(np.eye(3), by * self.axis)
+        turned = turn(self.axis, by)
+        return frame(turned, self.anchor - turned @ self.anchor)
 
     def carried(self, pose: Array, value: float, share: float = 1.0) -> Array:
         """A pose on its moving part, at another value. share: of a hinge's turn that the hand makes about itself."""
@@ -167,11 +158,10 @@ class Articulation:
         point = self.anchor + _OUT * along
         point = point + self.outward * float((corners @ self.outward).max() - point @ self.outward)
         point[2] = float(corners[:, 2].max()) - _BELOW
-        found: Array = point
-        return found
+        return np.asarray(point)
 
-    def turns(self, gripper: GripperDescription) -> Iterator[tuple[Array, float]]:
-        """Grasps of a knob from above: pose, opening needed (m)."""
+    def turns(self, gripper: GripperDescription) -> Iterator[tuple[Array, float, float]]:
+        """Grasps of a knob from above, as `pulls`."""
         tops = [float(part.corners[:, 2].max()) for part in self.parts]
         ridge = np.vstack([p.corners for p, top in zip(self.parts, tops) if top > max(tops) - _RIDGE])
         thin = min((turn(_UP, math.radians(d))[:, 0] for d in range(0, 180, 5)), key=lambda c: float(np.ptp(ridge @ c)))
@@ -181,21 +171,17 @@ class Articulation:
         at = np.array([*self.anchor[:2], max(tops) - _DEEP])
         at += thin * float((ridge @ thin).max() - width / 2 - at @ thin)  # between its sides
         for sign in (1.0, -1.0):
-            yield _hand(at, -_UP, sign * thin), width
+            yield _hand(at, -_UP, sign * thin), width, 1.0
 
 
 def _aim(outward: Array, tilt: float) -> Array:
     """The direction of approach against `outward`, so many degrees below the horizontal."""
     t = math.radians(tilt)
-    found: Array = -math.cos(t) * outward - math.sin(t) * _UP
-    return found
+    return np.asarray(-math.cos(t) * outward - math.sin(t) * _UP)
 
 
 def _hand(point: Array, approach: Array, closing: Array) -> Array:
-    pose = np.eye(4)
-    pose[:3, :3] = np.column_stack([np.cross(closing, approach), closing, approach])
-    pose[:3, 3] = point
-    return pose
+    return frame(np.column_stack([np.cross(closing, approach), closing, approach]), point)
 
 
 def _extents(part: Part, *directions: Array) -> tuple[Array, Sequence[float]]:

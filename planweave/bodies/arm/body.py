@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from planweave.bodies.arm import effects, preconditions
 from planweave.bodies.arm.arms.controlled import ControlledArm
-from planweave.bodies.arm.effects import FELT
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.retries import NEVER_AGAIN
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.surroundings import Surroundings
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
@@ -29,16 +28,14 @@ class ArmBody:
     timeout = 60.0
     """Seconds of wall time for an action that is given none."""
 
-    def __init__(self, domain: Domain, world: Surroundings, arm: ControlledArm, skills: Skills) -> None:
+    def __init__(self, domain: Domain, world: WorldModel, arm: ControlledArm, skills: Skills) -> None:
         self.domain, self.world, self.arm, self.skills = domain, world, arm, skills
         self._begun = False  # by whoever will call `execute` next
 
     def observe(self, revision: int = 0) -> World:
-        """The world as it is known now."""
         return self.world.world()
 
     def look(self, seconds: float) -> Look:
-        """The world as a look shows it that begins now."""
         return Look(self.world.world())
 
     def begin(self, timeout: float) -> None:
@@ -47,7 +44,6 @@ class ArmBody:
         self.arm.begin(time.monotonic() + (timeout or self.timeout))
 
     def stop(self, code: Code, message: str) -> None:
-        """Stop the arm."""
         self.arm.abort(code, message)
 
     def execute(
@@ -79,13 +75,16 @@ class ArmBody:
             how = self._carry_out(action)
             message = f"done: {self.domain.phrase(action)}{how}"
         except SkillFailureError as error:
-            code, message, unmet = error.code, error.message, error.unmet
+            code, message, unmet = error.action_code, error.message, error.unmet
         except Exception:
             self.arm.abort(Code.CONTROL_FAILED, "an error of the program")
             raise
         self._ended(action, code, message, phase[0])
         if pushed:
             message += f"; pushed aside to get there: {', '.join(pushed)}"
+        if mover.stood_in:
+            names = ", ".join(sorted(mover.stood_in))
+            message += f"; the arm was where {names} was seen, and went on from there as if nothing were in that place"
         return Outcome(
             code, message, self.world.world(), unmet, mover.motion_seconds, mover.planning_seconds, tuple(pushed)
         )
@@ -110,8 +109,8 @@ class ArmBody:
             except SkillFailureError as error:
                 reason = f" {name}: {error.message};" if len(skills) > 1 else error.message
                 # nothing moves on by itself into what blocks it
-                blocked = error.permanent and error.code is Code.COLLISION
-                if not left or blocked or error.code in NEVER_AGAIN:
+                blocked = error.permanent and error.action_code is Code.COLLISION
+                if not left or blocked or error.action_code in NEVER_AGAIN:
                     error.message = f"{failed}{reason}".strip(" ;")
                     raise
                 failed += reason
@@ -125,7 +124,7 @@ class ArmBody:
         is looked at: with the newest image, where that was taken since the arm moved, and shows it.
         """
         body = self.skills.context
-        fresh = self.world.looked_since_motion or all(fact.predicate in FELT for fact in facts)
+        fresh = self.world.looked_since_motion or all(effects.felt(self.domain, fact) for fact in facts)
         if not body.settings.observe or not fresh or effects.unmet(facts, self.world.world()):
             body.look_anew()
         unmet = effects.unmet(facts, self.world.world())

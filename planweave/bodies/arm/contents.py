@@ -1,4 +1,4 @@
-"""What lies in drawers: it moves with them, and is hidden, not gone, while they are shut."""
+"""What lies in drawers, with which it moves, or behind doors: it is hidden, not gone, while they are shut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what li
 
 @dataclass
 class _Inside:
-    """A thing as it was seen in a drawer that was so far out; looks: at its place in view, without it."""
+    """A thing as it was seen in a drawer that was so far out, or behind a door; looks: at its place, without it."""
 
     part: str
     value: float
@@ -37,7 +37,6 @@ class Contents:
         return other
 
     def clear(self) -> None:
-        """Know of nothing in any drawer."""
         self._inside.clear()
 
     def drop(self, name: str) -> None:
@@ -45,7 +44,7 @@ class Contents:
         self._inside.pop(name, None)
 
     def hider(self, name: str) -> str:
-        """The drawer that hides a thing; empty where none does."""
+        """The drawer, or the furniture behind whose door it is, that hides a thing; empty where none does."""
         inside = self._inside.get(name)
         return inside.part if inside is not None else ""
 
@@ -85,15 +84,15 @@ class Contents:
             if joint is None:
                 self.drop(name)
                 continue
-            by = (joint.value - inside.value) * joint.axis
-            x, y, z = (float(a + b) for a, b in zip(inside.thing.position, by))
+            by = joint.value - inside.value if joint.kind == "slide" else 0.0
+            x, y, z = (float(a + by * b) for a, b in zip(inside.thing.position, joint.axis))
             found[name] = replace(inside.thing, position=(x, y, z), visible=False, inferred=True)
         return found
 
 
 def joints_of(furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
-    """The joints of pieces of furniture by the names of their parts."""
-    return {name: joint for each in furniture for name, joint in each.joints.items()}
+    """The joints of pieces of furniture by the names of what they move."""
+    return {name: joint for each in furniture for name, joint in each.owned_joints()}
 
 
 def _is_seen(name: str, things: Mapping[str, Thing]) -> bool:
@@ -101,6 +100,8 @@ def _is_seen(name: str, things: Mapping[str, Thing]) -> bool:
 
 
 def _in_view(thing: Thing, joint: SeenJoint) -> bool:
-    """Whether a thing lies where its drawer is out and seen."""
+    """Whether a thing lies where its drawer is out and seen; behind a door nobody sees all that is there."""
+    if joint.kind != "slide":
+        return False
     behind = float((joint.panel.centre - thing.position) @ joint.axis) - float(joint.panel.half[0])
     return joint.visible and _MARGIN < behind < joint.value - _MARGIN

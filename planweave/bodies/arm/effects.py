@@ -6,8 +6,10 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World
 
-FELT = frozenset({"holding", "hand_empty", "at_base", "handed_over"})
-"""Predicates that fingers and joints tell; all others are told by cameras."""
+
+def felt(domain: Domain, fact: Literal) -> bool:
+    """Whether fingers and joints tell a fact (`felt` in the domain's notes); all others are told by cameras."""
+    return domain.predicates[fact.predicate].felt
 
 
 def expected(domain: Domain, before: World, action: Action) -> frozenset[Literal]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import ActionFailureError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 
 
-class SkillFailureError(PlanweaveError):
+class SkillFailureError(ActionFailureError):
     """A skill failed.
 
     unmet: literals that do not hold, where known. obstacles: names of the blocking objects. permanent: a retry cannot
     succeed.
     """
-
-    code: Code
 
     def __init__(
         self,
@@ -25,6 +23,6 @@ class SkillFailureError(PlanweaveError):
         obstacles: tuple[str, ...] = (),
         permanent: bool = False,
     ):
-        super().__init__(message)
-        self.code, self.message, self.unmet = code, message, unmet
+        super().__init__(message, code)
+        self.message, self.unmet = message, unmet
         self.obstacles, self.permanent = obstacles, permanent

@@ -28,15 +28,21 @@ def fresh_look(
     # What is newest here may be old news. The second joint state that was sent since was measured since, and what is
     # stamped later was taken later.
     while states()[0] < asked:
-        if world.numb or time.monotonic() >= end:  # it is not waited for again what did not come for long
+        if world.no_joint_states or time.monotonic() >= end:  # it is not waited for again what did not come for long
             if seconds >= _LONG:
-                world.unfelt()
-            return False, (f"no joint states come, so it is unknown which images are new: {names.arm_silent}")
+                world.joint_states_stopped()
+            return False, (f"no joint states come, so it is unknown which images are new: {names.no_arm_states}")
         time.sleep(_POLL)
     # The first image may have been exposed before its stamp; the next one was taken while we waited.
     first = world.wait_for_detections(max(states()[1], world.world().stamp), end - time.monotonic())
     if first is not None and world.wait_for_detections(first, end - time.monotonic()) is not None:
         return True, ""
-    if world.silent:
-        return False, f"nothing comes on {names.detections}: are the camera and perception_node running?"
-    return False, f"no image taken since then, with the arm at rest, came in {seconds:.1f} s"
+    return False, no_fresh_look(world, names, seconds)
+
+
+def no_fresh_look(world: WorldModel, names: RosNames, seconds: float) -> str:
+    """Why there was no look of an image taken after a moment, with the arm at rest, in so many seconds."""
+    since = min(seconds, time.time() - world.world().heard)
+    if world.overdue or since > seconds / 2:
+        return f"no detections on {names.detections} for {since:.3g} s: are the camera and perception_node running?"
+    return f"no fresh look in {seconds:g} s: images come, but none taken since then with the arm at rest (one clock?)"

@@ -10,47 +10,51 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.planning_scene import solid_of
 from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, WorldObject
-from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame
 
-Array = NDArray[np.float64]
 _SHUT = {"slide": 0.006, "hinge": 0.06}  # m and rad up to which a part counts as closed: what a look is wrong by
 _HANDLE = 1.25  # times as wide as its opening is a vessel with a handle
 _NOISE = {"slide": 0.004, "hinge": 0.04}  # m and rad by which a look is wrong, at most
 _STEP = {"slide": 0.005, "hinge": 0.05}  # m and rad: less is noise
 _LEVELS = {2: ("top", "bottom"), 3: ("top", "middle", "bottom")}  # of drawers, from the top down
+_WALL, _THIN = 0.01, 0.002  # m around furniture within which parts are of its walls; less thick is no wall
 _OPEN = {"slide": 0.8, "hinge": 0.55}  # share of its way from which on a part is open, and not just ajar
 
 
 @dataclass(frozen=True, eq=False)
 class Furniture:
-    """One piece: its name and class, its shape without what moves, and its joints by the names of their parts."""
+    """One piece: its name and class, its shape without what moves, its joints by the names of their parts, and the box
+    around most of it.
+    """
 
     name: str
     class_name: str
     rest: Solid
     joints: dict[str, SeenJoint]
+    around: OrientedBox
     visible: bool = True
 
     @classmethod
     def of(cls, seen: SeenFixture) -> Furniture:
         """Drawers are parts of their own (`cabinet_top_drawer`); a door or knob is the furniture's."""
         joints = {f"{seen.name}_{joint.name}": joint for joint in seen.joints}
-        return cls(seen.name, seen.class_name, Solid(tuple(map(_part, seen.bodies))), joints, seen.visible)
+        rest = Solid(tuple(map(_part, seen.bodies)))
+        return cls(seen.name, seen.class_name, rest, joints, seen.bodies[0], seen.visible)
 
     @property
     def state(self) -> tuple[object, ...]:
         """What of it changes, without noise: which parts are seen, and how far they are open."""
         parts = (
-            (name, joint.visible, joint.handle is not None, round(joint.value / _STEP[joint.kind]))
+            (name, joint.visible, joint.handle is not None, round(joint.value / _STEP[joint.kind]), joint.room is None)
             for name, joint in self.joints.items()
         )
         return (self.name, self.visible, *parts)
@@ -59,10 +63,31 @@ class Furniture:
         """All of it, as an object around the arm."""
         return replace(self._as_thing, type=domain.type_of_class(self.class_name), visible=self.visible)
 
+    def things(self, domain: Domain) -> list[Thing]:
+        """All of it, and the insides of its open drawers, as objects around the arm."""
+        return [self.thing(domain), *(each for each in self.rooms() if each.name != self.name)]
+
     @cached_property
     def _as_thing(self) -> Thing:
         moving = (part for joint in self.joints.values() for part in _parts(joint))
-        return thing_of_solid(self.name, "", self.class_name, Solid((*self.rest.parts, *moving)))
+        whole = thing_of_solid(self.name, "", self.class_name, Solid((*self._still, *moving)))
+        behind = [region for each in self.rooms() if each.name == self.name for region in each.regions]
+        on_top = level_top(whole) if behind else None
+        return replace(whole, regions=(*behind, *((on_top,) if on_top is not None else ())))
+
+    @cached_property
+    def _still(self) -> tuple[Part, ...]:
+        """What does not move, with walls around the rooms behind its doors."""
+        rooms = [joint.room for joint in self.joints.values() if joint.room is not None]
+        if not rooms:
+            return self.rest.parts
+        outside = [p for p in self.rest.parts if (self.around.beyond(p.pose[None, :3, 3]) > _WALL).any()]
+        return (*outside, *map(_part, _walls(self.around, rooms[0])))
+
+    def owned_joints(self) -> Iterator[tuple[str, SeenJoint]]:
+        """Its joints, each with the name of the object that it moves: a drawer, or, for a door or knob, all of it."""
+        for name, joint in self.joints.items():
+            yield name if joint.kind == "slide" else self.name, joint
 
     def parts(self) -> Iterator[WorldObject]:
         """Its drawers, as objects of their own: where their fronts are."""
@@ -75,11 +100,15 @@ class Furniture:
                 yield WorldObject(name, "part", "drawer", {}, (x, y, z), turned, size, known)
 
     def rooms(self) -> list[Thing]:
-        """The insides of its open drawers."""
+        """The insides of its open drawers, and, under its own name, what is behind its open door."""
         found = []
-        for name, joint in self.joints.items():
-            if joint.kind == "slide" and joint.value > _OPEN["slide"] * joint.most:
+        for name, joint in self.owned_joints():
+            if not _is_open(joint):
+                continue
+            if joint.kind == "slide":
                 found.append(replace(room(name, "part", "drawer", _inside(joint)), visible=joint.visible))
+            elif joint.room is not None:
+                found.append(replace(room(name, "fixture", "room", _behind(joint.room)), visible=joint.visible))
         return found
 
     def moved(self, name: str, value: float) -> Furniture:
@@ -104,7 +133,7 @@ class Furniture:
         if found is None:
             return None
         others = (part for joint in self.joints.values() if joint is not found for part in _parts(joint))
-        rest = (*self.rest.parts, *others)
+        rest = (*self._still, *others)
         limits = (0.0, found.most)
         return Articulation(
             found.name,
@@ -124,17 +153,19 @@ class Furniture:
     def facts(self) -> set[Literal]:
         """What its joints show of it in the domain `kitchen`; what is neither open nor closed is ajar."""
         found: set[Literal] = set()
-        for name, joint in self.joints.items():
+        for name, joint in self.owned_joints():
+            of = (name,)
             if joint.kind == "slide":
-                found |= {Literal("part_of", (name, self.name)), Literal("holds_things", (name,))}
-            of = (name if joint.kind == "slide" else self.name,)
+                found.add(Literal("part_of", (name, self.name)))
             if joint.name.endswith("knob"):  # which way is on, nobody sees
                 found.add(Literal("can_turn", of))
                 continue
             found.add(Literal("can_open", of))
+            if joint.kind == "slide" or joint.room is not None:
+                found.add(Literal("holds_things", of))
             if joint.value <= _SHUT[joint.kind]:
                 found.add(Literal("closed", of))
-            elif joint.value >= _OPEN[joint.kind] * joint.most:
+            elif _is_open(joint):
                 found.add(Literal("opened", of))
         return found
 
@@ -180,14 +211,39 @@ def _has_handle(thing: Thing) -> bool:
     return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)
 
 
+def _is_open(joint: SeenJoint) -> bool:
+    """Whether a drawer or a door is open, and not just ajar."""
+    return joint.value >= _OPEN[joint.kind] * joint.most
+
+
+def _walls(around: OrientedBox, free: OrientedBox) -> Iterator[OrientedBox]:
+    """What of a box is around another one in it, of the same axes: floor, roof, sides, and what is behind."""
+    low, high = -around.half, around.half.copy()
+    middle = (free.centre - around.centre) @ around.axes
+    for axis in (2, 1, 0):
+        ends = (low[axis], middle[axis] - free.half[axis]), (middle[axis] + free.half[axis], high[axis])
+        for end in ends:
+            if end[1] - end[0] > _THIN:
+                one, two = low.copy(), high.copy()
+                one[axis], two[axis] = end
+                yield OrientedBox(around.centre + around.axes @ (one + two) / 2, around.axes, (two - one) / 2)
+        low[axis], high[axis] = ends[0][1], ends[1][0]
+
+
+def _behind(free: OrientedBox) -> Region:
+    """The room behind an open door; its own x is out of it."""
+    x, y, z = free.centre.tolist()
+    deep, wide, high = (2 * free.half).tolist()
+    out = free.axes[:, 0]
+    return Region((x, y, z), (deep, wide, high), float(np.arctan2(out[1], out[0])))
+
+
 def _parts(joint: SeenJoint) -> list[Part]:
     return [_part(box) for box in joint.boxes]
 
 
 def _part(box: OrientedBox) -> Part:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = box.axes, box.centre
-    return Part.box(pose, box.half)
+    return Part.box(frame(box.axes, box.centre), box.half)
 
 
 def _inside(joint: SeenJoint) -> Region:

@@ -12,24 +12,25 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.planning_scene import parts_of
+from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import STEP, HeightMap, Part, height_map, rectangle_around
+from planweave.geometry.arrays import Array, Mask
+from planweave.geometry.joints import frame
 from planweave.robots.description import GripperDescription
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 _NEAR = 0.06  # neighbours matter up to this distance
 _ABOVE = 0.004  # of the finger tips above what the thing stands on
 _LEVELS = 0.008  # between the heights of the finger tips that are tried
 _HELD, _HELD_TILTED = 0.006, 0.015  # what the pads hold is at least this high above the tips,
 _ENOUGH = 0.035  # and better so high: what slopes is held the better the deeper it is between them
 _NOTHING = 0.0013  # fingers that are nearer to each other hold nothing
-_THIN = 0.02  # walls are thinner; how thin at their rim is not known to millimetres
+_THIN = 0.03  # walls are thinner, sloping ones as they are seen from above; how thin between the pads is not known
 _TIGHT, _WIDE = 0.004, 0.012  # of each open finger from what it will close on: at least, and at most
 _DOWN = 0.9  # cosine of tilts up to which the ground limits the finger tips
 _PAD = 0.020  # height of a pad
@@ -53,19 +54,18 @@ def tiers(thing: Thing, others: Iterable[Thing], gripper: GripperDescription) ->
     middle = np.array([*thing.position[:2], (low[2] + high[2]) / 2])
     yaw, _, _ = rectangle_around(np.vstack([part.corners[:, :2] for part in parts]))
     yaws = [yaw + math.pi * k / _YAWS for k in range(_YAWS)]  # along its sides, among others
-    yield _spread(_candidates(parts, near, _frame(0.0, 0.0), yaws, middle, gripper))
+    yield _spread(_candidates(parts, near, _towards(0.0, 0.0), yaws, middle, gripper))
     away = math.atan2(thing.position[1], thing.position[0])
     for tilt in _TILTS:
         closings = (0.0, math.pi / 2) if tilt > 1.0 else (0.0, math.pi / 4, math.pi / 2, 3 * math.pi / 4)
         found: list[Grasp] = []
         for azimuth in _AZIMUTHS:
-            frame = _frame(tilt, away + azimuth)
-            grasps = _candidates(parts, near, frame, closings, middle, gripper)
+            grasps = _candidates(parts, near, _towards(tilt, away + azimuth), closings, middle, gripper)
             found += [replace(g, cost=g.cost + 0.2 * abs(azimuth)) for g in grasps]
         yield _spread(found)
 
 
-def _frame(tilt: float, azimuth: float) -> Array:
+def _towards(tilt: float, azimuth: float) -> Array:
     """Rotation (3, 3) whose z points against the approach: up, or tilted back from an approach towards the azimuth."""
     away = np.array([math.cos(azimuth), math.sin(azimuth), 0.0])
     back = math.cos(tilt) * np.array([0.0, 0.0, 1.0]) - math.sin(tilt) * away
@@ -84,10 +84,8 @@ def _candidates(
     """Grasps with closing directions turned by `yaws` about the approach."""
     found: list[Grasp] = []
     for yaw in yaws:
-        c, s = math.cos(yaw), math.sin(yaw)
-        frame = np.eye(4)
-        frame[:3, :3] = approach @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        back = frame.T  # a rotation only
+        turned = approach @ upright(0.0, 0.0, 0.0, yaw)[:3, :3]
+        back = frame(turned.T, np.zeros(3))
         own = height_map([part.moved(back) for part in parts], border=gripper.finger_size[0] + _WIDE)
         around = _on_grid([part.moved(back) for part in near], own)
         down = abs(approach[2, 2]) > _DOWN
@@ -95,18 +93,19 @@ def _candidates(
         top = float(own.top.max())
         lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else top - gripper.tip - gripper.reach_down
         for level in np.arange(top - least, lowest - _LEVELS, -_LEVELS):
-            found += _at_level(own, around, max(float(level), lowest), least, frame, middle, gripper)
+            found += _at_level(own, around, max(float(level), lowest), least, turned, middle, gripper)
     return found
 
 
 def _at_level(
-    own: HeightMap, around: Array, level: float, least: float, frame: Array, middle: Array, gripper: GripperDescription
+    own: HeightMap, around: Array, level: float, least: float, turned: Array, middle: Array, gripper: GripperDescription
 ) -> Iterator[Grasp]:
     """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them."""
     thickness, half_width = gripper.finger_size
     reach = max(1, round(half_width / STEP))
     high = own.top > level
     blocked = _widened(np.maximum(own.top, around) > level - 0.001, reach)
+    others = _widened(around > level, reach)  # between the fingers it would be taken along
     palm_free = level + gripper.tip + gripper.reach_down
     for row in range(0, high.shape[1], 2):
         if not high[:, row].any():
@@ -124,15 +123,14 @@ def _at_level(
                 if room < _TIGHT:
                     continue
                 held = _hold(own.top[start:end, row], level, least)
-                if held is None:
+                if held is None or others[start:end, row].any():
                     continue
                 height, slant, nothing = held
                 u, v = own.origin[0] + (start + end - 1) / 2 * STEP, own.origin[1] + row * STEP
                 if _palm_top(own, around, u, v) > palm_free:
                     continue
-                pose = np.eye(4)
-                pose[:3, :3] = np.column_stack([frame[:3, 1], frame[:3, 0], -frame[:3, 2]])
-                pose[:3, 3] = frame[:3, :3] @ np.array([u, v, level + gripper.tip])
+                hand = np.column_stack([turned[:, 1], turned[:, 0], -turned[:, 2]])
+                pose = frame(hand, turned @ np.array([u, v, level + gripper.tip]))
                 lever = math.dist(pose[:2, 3], middle[:2])
                 cost = 4.0 * lever + 15.0 * slant + 20.0 * max(0.0, _ENOUGH - height) + 20.0 * (_WIDE - room)
                 yield Grasp(pose, width + 2 * room, width, cost, nothing)
@@ -175,11 +173,7 @@ def _stretches(blocked: Mask) -> list[tuple[int, int]]:
 
 def _widened(cells: Mask, reach: int) -> Mask:
     """Cells with one of these within `reach` cells across the closing direction."""
-    found: Mask = cells.copy()
-    for k in range(1, reach + 1):
-        found[:, k:] |= cells[:, :-k]
-        found[:, :-k] |= cells[:, k:]
-    return found
+    return cv2.dilate(cells.astype(np.uint8), np.ones((1, 2 * reach + 1), np.uint8)) > 0
 
 
 def _on_grid(parts: Sequence[Part], grid: HeightMap) -> Array:

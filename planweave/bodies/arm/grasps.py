@@ -9,15 +9,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.scene_object import Thing
+from planweave.geometry.arrays import Array
 from planweave.robots import load_robot
 from planweave.robots.description import GripperDescription
 
-Array = NDArray[np.float64]
 LOW = 0.035
 """What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
 _SAME, _LEVEL = 0.015, 0.004  # grasps that are alike are at most so far apart, level and in height, m

@@ -6,13 +6,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planweave.bodies.arm.poses import quaternion, upright
+from planweave.bodies.arm.poses import placed, upright
 from planweave.bodies.arm.scene_object import Thing
-from planweave.geometry.upright_shape import is_upright
-
-Array = NDArray[np.float64]
+from planweave.geometry.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -29,16 +26,7 @@ class Held:
 
     def seen_from(self, tcp_to_base: Array) -> Thing:
         """The object at its pose in the gripper, tilted as it is there."""
-        pose = tcp_to_base @ self.thing_to_tcp
-        x, y, z = (float(v) for v in pose[:3, 3])
-        turned = quaternion(pose[:3, :3])
-        return replace(
-            self.thing,
-            position=(x, y, z),
-            yaw=math.atan2(pose[1, 0], pose[0, 0]),
-            orientation=None if is_upright(turned) else turned,
-            visible=False,
-        )
+        return placed(replace(self.thing, visible=False), tcp_to_base @ self.thing_to_tcp)
 
 
 def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:

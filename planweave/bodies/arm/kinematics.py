@@ -13,16 +13,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.core.base.errors import ConfigError
+from planweave.geometry.arrays import Array
+from planweave.geometry.joints import turn
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.model import TCP_SITE
 
 if TYPE_CHECKING:
     import mujoco
 
-Array = NDArray[np.float64]
 LIMIT_MARGIN = 0.03
 """Distance kept from joint limits, rad."""
 SWEEP = 24
@@ -84,7 +84,7 @@ class Kinematics:
         if self._redundant:
             last, first[-1] = first[-1], 0.0
         pose = np.array(self._chain.fwdKin(first))
-        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ _turns(self._last_axis, np.array([last]))[0]
+        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ turn(self._last_axis, last)
         return pose
 
     def solutions(self, pose: Array, last: Iterable[float] | None = None, near: Array | None = None) -> Array:
@@ -96,7 +96,7 @@ class Kinematics:
         near = self._middle if near is None else near
         values = np.array(list(last)) if last is not None and self._redundant else self._sweep
         target = np.array(pose, dtype=float)
-        rotations = target[:3, :3] @ _turns(self._last_axis, -values) @ self._back
+        rotations = target[:3, :3] @ turn(self._last_axis, -values[:, None, None]) @ self._back
         found = []
         for rotation in rotations:
             target[:3, :3] = rotation
@@ -108,7 +108,6 @@ class Kinematics:
         return _into(rows, self._low, self._high, near)
 
     def reaches(self, pose: Array) -> bool:
-        """Whether any joint positions reach a pose."""
         return any(len(self.solutions(pose, (value,))) for value in self._sweep[::2])
 
     def reach(self, height: float) -> tuple[float, float]:
@@ -122,10 +121,12 @@ class Kinematics:
     def ranked(self, pose: Array, near: Array) -> Array:
         """Solutions, best first by `cost`."""
         found = self.solutions(pose, near=near)
-        if not len(found):
-            return found
-        best_first: Array = found[np.argsort(self.cost(found, near), kind="stable")]
-        return best_first
+        return np.asarray(found[np.argsort(self.cost(found, near), kind="stable")])
+
+    def best(self, poses: Iterable[Array], near: Array, each: int) -> list[Array]:
+        """Joint positions that reach one of some poses, at most `each` of one pose, best first by `cost`."""
+        found = [q for pose in poses for q in self.ranked(pose, near)[:each]]
+        return sorted(found, key=lambda q: float(self.cost(q[None], near)[0]))
 
     def cost(self, found: Array, near: Array) -> Array:
         """IK solution cost of joint positions, a row each, in rad of travel of the first joint.
@@ -183,15 +184,6 @@ def downwards(x: float, y: float, z: float, yaw: float) -> Array:
     """A pose with the hand pointing down; the fingers close along the base's y axis turned by `yaw`."""
     c, s = np.cos(yaw), np.sin(yaw)
     return np.array([[c, s, 0.0, x], [s, -c, 0.0, y], [0.0, 0.0, -1.0, z], [0.0, 0.0, 0.0, 1.0]])
-
-
-def _turns(axis: Array, angles: Array) -> Array:
-    """Rotations about a unit axis (Rodrigues), shape (n, 3, 3)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    angle = angles[:, None, None]
-    rotations: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
-    return rotations
 
 
 def _into(rows: Array, low: Array, high: Array, near: Array) -> Array:

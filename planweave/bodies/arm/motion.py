@@ -6,22 +6,23 @@ of waypoints connected by straight lines in joint space.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from itertools import cycle, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm import vamp_backend
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
 from planweave.core.base.failure import Code
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 LINE_STEP = 0.01
 """Distance between poses on a straight Cartesian line, m."""
+_SHARES = (1.0, 0.6, 0.4)  # of a straight line that is wanted, which are tried one by one
 _DETOUR_HEIGHTS = (0.0, 0.10, 0.20)  # above the higher of start and goal, m
 
 
@@ -34,11 +35,20 @@ class MotionPlanner:
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0, without: Sequence[Array] = ()) -> Array:
         """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
-        Goals are in order of preference; without: paths that are not wanted again. Raises SkillFailureError
-        (PLANNING_FAILED) that names the obstacle.
+        Goals are in order of preference; without: paths that are not wanted again. What is held beside its middle has
+        room to tip on the way where there is such a path. Raises SkillFailureError (PLANNING_FAILED) that names the
+        obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
+        with self.scene.hanging() as hangs, contextlib.suppress(SkillFailureError):
+            if hangs and self.scene.free(start, margin):
+                return self._plan(start, goals, margin, seconds, without)
+        return self._plan(start, goals, margin, seconds, without)
+
+    def _plan(
+        self, start: Array, goals: Sequence[Array], margin: float, seconds: float, without: Sequence[Array]
+    ) -> Array:
         free_goals = [np.asarray(g, dtype=float) for g in goals if self.scene.free(g, margin)]
         if not free_goals:
             blocked = self.scene.contact(goals[0], margin) if goals else None
@@ -75,6 +85,11 @@ class MotionPlanner:
             poses.append(step)
         return self.kinematics.along(start, poses)
 
+    def longest_line(self, start: Array, direction: Sequence[float] | Array, distance: float) -> Array | None:
+        """As `line`, shorter where the arm cannot follow all of it."""
+        lines = (self.line(start, direction, share * distance) for share in _SHARES)
+        return next((line for line in lines if line is not None), None)
+
     def margin_at(self, q: Array) -> float:
         """The safety margin, reduced where the arm already is nearer to an obstacle."""
         for margin in (MARGIN, MARGIN / 2, 0.001, -0.003):
@@ -82,7 +97,9 @@ class MotionPlanner:
                 return margin
         found = self.scene.contact(q, -0.003)
         raise SkillFailureError(
-            Code.COLLISION, f"the arm stands in a collision ({found}); move it free or reset the scene"
+            Code.COLLISION,
+            f"the arm stands where something else is seen ({found}), and no way out is free; move the arm, or what it "
+            "stands in, by hand",
         )
 
     def _detour(self, start: Array, goal: Array, margin: float, without: Sequence[Array]) -> Array | None:

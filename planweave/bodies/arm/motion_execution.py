@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.arms.base import Arm, ArmState, Watch
 from planweave.bodies.arm.failures import SkillFailureError
@@ -19,12 +18,13 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene, between
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _DEEPEST, _DEEPER = 0.02, 0.001  # m that the arm may seem to be in something it leaves, and deeper from one step on
+_IN = 0.003  # m that the arm may be in something as it was measured
 _BETWEEN = 0.003  # how much nearer than at its own samples a path may come to something between them, m
 OnPhase = Callable[[str, float], None]
 
@@ -39,7 +39,7 @@ class Mover:
         arm: Arm,
         scene: PlanningScene,
         planner: MotionPlanner,
-        world: Surroundings,
+        world: WorldModel,
         settings: SkillSettings,
     ):
         self.arm, self.scene, self.planner, self.world = arm, scene, planner, world
@@ -47,6 +47,7 @@ class Mover:
         self.motion_seconds = 0.0  # time in motion, controller's time
         self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
         self._waited = 0.0  # wall time of motion within planning
+        self.stood_in: set[str] = set()  # items that seemed to be where the arm was, in this action
         limits = JointLimits.of(scene.robot)
         self._limits = limits.scaled(settings.speed, settings.acceleration)
         self._slow = limits.scaled(settings.approach_speed, settings.acceleration)
@@ -55,6 +56,7 @@ class Mover:
     def begin(self, on_phase: OnPhase | None) -> None:
         """Start an action: reset the time accounts and set the callback for phases (name, progress 0 to 1)."""
         self.motion_seconds = self.planning_seconds = 0.0
+        self.stood_in.clear()
         self._on_phase = on_phase or (lambda phase, progress: None)
 
     def phase(self, name: str, progress: float) -> None:
@@ -72,8 +74,16 @@ class Mover:
         finally:
             self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
 
+    @contextmanager
+    def planning(self, progress: float = 0.0, phase: str = "planning") -> Iterator[Array]:
+        """As `thinking`, with the scene up to date and the hand out of what is close; the joint positions there."""
+        with self.thinking(phase, progress):
+            self.update_scene()
+            self.rise_if_close()
+            self._stand_free()
+            yield self.arm.state().positions
+
     def update_scene(self) -> None:
-        """Update the planning scene."""
         things, state = self.world.things(), self.arm.state()
         self.scene.update(things)
         held = self.world.held
@@ -84,13 +94,19 @@ class Mover:
         self.scene.set_opening(state.width)
         # Nothing is where the arm is measured to stand: what is only remembered there is somewhere else.
         unseen = {t.name for t in things if not t.visible}
-        inside = {n for c in self.scene.contacts(state.positions, -0.003, unseen) for n in (c.first, c.second)} & unseen
+        inside = {n for c in self.scene.contacts(state.positions, -_IN, unseen) for n in (c.first, c.second)} & unseen
         if inside:
             self.scene.update(t for t in things if t.name not in inside)
+        self.scene.leave_out(state.positions, self.stood_in, _IN)
 
-    def plan_to(self, goal: Array) -> Array:
-        """A free path from the arm's current position."""
-        return self.planner.plan(self.arm.state().positions, [goal], self.settings.planning_seconds)
+    def _stand_free(self) -> None:
+        """Leave the parts of items out in which the arm, or what it holds, still is after it has risen: it stands there
+        unhindered, so that they, or what it holds, were measured wrongly. Only where parts were measured at all.
+        """
+        q = self.arm.state().positions
+        items = {t.name for t in self.world.things() if t.type == "item" and t.solid is not None}
+        self.stood_in |= items & {n for c in self.scene.contacts(q, -_IN) for n in (c.first, c.second)}
+        self.scene.leave_out(q, self.stood_in, _IN)
 
     def move(
         self,
@@ -103,8 +119,9 @@ class Mover:
     ) -> None:
         """Time a path, check the timed trajectory, and follow it.
 
-        slow: near objects, where the margin is 0. touching: objects that the fingers, or the held object, may touch.
-        watch: see `planweave.bodies.arm.arms.base.Watch`; where it reports a loss, the held object counts as lost.
+        slow: near objects, where the margin is 0. touching: objects that the fingers, however deep, and the held object
+        may touch. watch: see `planweave.bodies.arm.arms.base.Watch`; where it reports a loss, the held object counts
+        as lost.
         """
         with self.thinking(phase, progress):
             trajectory = self._timed(path, slow, tuple(touching))
@@ -112,7 +129,7 @@ class Mover:
             try:
                 self.arm.follow(trajectory, watch)
             except SkillFailureError as error:
-                if error.code is Code.GRASP_LOST:
+                if error.action_code is Code.GRASP_LOST:
                     self.world.released(None)
                 raise
 
@@ -152,7 +169,7 @@ class Mover:
         names = tuple(t.name for t in self.world.things()) + ((self.world.held.thing.name,) if self.world.held else ())
         x, y = self.planner.kinematics.forward(state.positions)[:2, 3]
         back = np.array([-x, -y, 0.0]) / max(float(np.hypot(x, y)), 1e-3)
-        lines = (self.planner.line(state.positions, way, self.settings.clearance) for way in (UP, back))
+        lines = (self.planner.longest_line(state.positions, way, self.settings.clearance) for way in (UP, back))
         line = next(
             (line for line in lines if line is not None and self._leads_out(state.positions, line, names)), None
         )

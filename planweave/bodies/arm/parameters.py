@@ -10,6 +10,7 @@ from planweave.bodies.arm.arms.choose import ARMS, GRIPPERS, PIPELINES
 from planweave.bodies.arm.robots import STAND_INS
 from planweave.bodies.arm.settings import SKILL_LIST
 from planweave.core.base.parameter import Parameter
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.robots import DEFAULT, RobotDescription
 
 ROBOT_TYPE = Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file")
@@ -101,21 +102,21 @@ _COMMON = [
         changeable=True,
     ),
     Parameter("action_timeout", 180.0, "wall seconds for one action where its goal gives no time", 1.0, 3600.0),
-    Parameter(
-        "joint_state_timeout", 1.0, "wall seconds of silence of the joint states before a motion fails", 0.1, 60.0
-    ),
+    Parameter("joint_state_timeout", 1.0, "wall seconds without joint states before a motion fails", 0.1, 60.0),
     Parameter("image_timeout", 10.0, "wall seconds an image is waited for before an action fails", 0.1, 60.0),
     Parameter(
         "silence_timeout",
         1.5,
-        "wall seconds without perception/detected_objects, while the arm rests, that count as the camera's silence",
+        "wall seconds without perception/detected_objects, while the arm rests, before WorldState.silent is set",
         1.05,
         60.0,
     ),
-    Parameter("verify_timeout", 8.0, "wall seconds to see an object where it was put", 0.1, 60.0),
+    Parameter(
+        "verify_timeout", 8.0, "wall seconds to see an object where it was put; image_timeout at least", 0.1, 60.0
+    ),
     Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
     Parameter("retries", [""], "retries before a failure is reported: rows  CODE times remedy"),
-    Parameter("actions_off", ["hand_over", "push_aside"], "actions that this arm does not carry out"),
+    Parameter("actions_off", [*NEAR_PEOPLE], "actions that this arm does not carry out"),
     Parameter("pushes", 0, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
     Parameter("require_approval", True, "carry out only actions of plans that a person approved (feedback_node asks)"),
     Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, base frame"),

@@ -6,14 +6,17 @@ Metres, base frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import wraps
+from itertools import islice, product
+from typing import ParamSpec
 
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 
 Vector = tuple[float, float, float]
+P = ParamSpec("P")
 UP: Vector = (0.0, 0.0, 1.0)
 FINGERS = 0.035
 """Room that the opening fingers need beside an object on its closing side."""
@@ -43,19 +46,32 @@ class Spot:
     lying: Vector = UP
 
 
+Sampler = Callable[P, Iterator[tuple[float, Spot]]]
+
+
+def cheapest_first(sample: Sampler[P]) -> Callable[P, Iterator[Spot]]:
+    """Have spots that are sampled with their costs given in the order of these."""
+
+    @wraps(sample)
+    def ordered(*args: P.args, **kwargs: P.kwargs) -> Iterator[Spot]:
+        yield from (spot for _, spot in sorted(sample(*args, **kwargs), key=lambda pair: pair[0]))
+
+    return ordered
+
+
 def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:
     """On the centre of an item or surface."""
     yaws = None if target.is_round else tuple(target.yaw + k * math.pi / 2 for k in range(4))
     yield Spot(*target.position[:2], target.top, yaws)
 
 
-def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
+@cheapest_first
+def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[tuple[float, Spot]]:
     """On a plate: free spots, with rotations that align long objects with the rim; small ones leave the centre free."""
     reach = min(target.size[:2]) / 2
     width = min(item.size[:2])
     wanted = min(reach / 2, reach - width / 2 - 0.02) if width < 0.6 * reach else 0.0
     lying = [o for o in others if target.covers(*o.position[:2], o.radius) and o.bottom > target.bottom - 0.005]
-    found = []
     for distance in sorted({0.0, wanted / 2, wanted, 1.25 * wanted}):
         for k in range(12 if distance else 1):
             angle = target.yaw + 2 * math.pi * k / 12
@@ -69,9 +85,7 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
                 if room >= GAP / 2:
                     # Room for the fingers first, then the wanted place, then less travel towards the robot's side.
                     cost = 5 * max(0.0, FINGERS - room) + abs(distance - wanted) + 0.02 * math.hypot(x, y)
-                    found.append((cost, Spot(x, y, target.top, (yaw, yaw + math.pi))))
-    found.sort(key=lambda pair: pair[0])
-    yield from (spot for _, spot in found)
+                    yield cost, Spot(x, y, target.top, (yaw, yaw + math.pi))
 
 
 def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
@@ -86,20 +100,20 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
         inner = [s * 0.62 for s in inner]  # the largest square well inside the circle
     room = (max(0.0, inner[0] - 2 * item.radius), max(0.0, inner[1] - 2 * item.radius))
     pitch = 2 * item.radius + FINGERS
-    cells = sorted(((u, v) for u in _even(room[0], pitch) for v in _even(room[1], pitch)), key=lambda p: math.hypot(*p))
-    for u, v in [*cells, *_grid(room, 0.01)]:
+    cells = sorted(product(_even(room[0], pitch), _even(room[1], pitch)), key=lambda p: math.hypot(*p))
+    for u, v in [*cells, *grid(room, 0.01)]:
         x, y = box.world(u, v)
         if all(_apart(item, x, y, o) for o in lying):
             yield Spot(x, y, floor, yaws)
     if lying:
         close = (
             Spot(x, y, floor, yaws)
-            for x, y in (box.world(u, v) for u, v in _grid(room, 0.01))
+            for x, y in (box.world(u, v) for u, v in grid(room, 0.01))
             if all(replace(item, position=(x, y, floor), yaw=box.yaw).gap(o) >= GAP for o in lying)
             and not all(_apart(item, x, y, o) for o in lying)
         )
         yield from islice(close, _CLOSE_SPOTS)
-        for u, v in _grid(room, 0.02):
+        for u, v in grid(room, 0.02):
             x, y = box.world(u, v)
             under = [o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius]
             yield Spot(x, y, max([floor, *under]), yaws)
@@ -113,7 +127,7 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
     room = (max(0.0, place.size[0] - 2 * border), max(0.0, place.size[1] - 2 * border))
     narrower = [p for p in places if p.within(place) and p.narrow]
     spots = []
-    for u, v in _grid(room, 0.01 if place.narrow else 0.03):
+    for u, v in grid(room, 0.01 if place.narrow else 0.03):
         x, y = place.centre[0] + u, place.centre[1] + v
         if all(_apart(item, x, y, o) for o in others if o.bottom < item.size[2]):
             inside = any(p.covers(x, y, item.radius) for p in narrower)
@@ -122,13 +136,13 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
         yield Spot(x, y, 0.0)
 
 
+@cheapest_first
 def beside(
     item: Thing, target: Thing, turn: float, others: Sequence[Thing], table: Sequence[Location]
-) -> Iterator[Spot]:
+) -> Iterator[tuple[float, Spot]]:
     """On the table beside an object, in the direction turned by `turn` (rad) from x, near it: straight beside and with
     clearance for the fingers first. table: places that the spot must lie in, if any.
     """
-    found = []
     for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
         for gap in (FINGERS, FINGERS + 0.01, _CLOSE / 2, _CLOSE):
             for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
@@ -137,14 +151,14 @@ def beside(
                 x, y = target.position[0] + distance * u, target.position[1] + distance * v
                 free = _room(item, x, y, yaw, [o for o in others if o is not target], table)
                 if free > GAP:
-                    crowded = max(0.0, FINGERS - free)
-                    cost = abs(angle) + 10 * abs(gap - FINGERS) + 10 * crowded
-                    found.append((cost, Spot(x, y, 0.0, _both(item, yaw))))
-    found.sort(key=lambda pair: pair[0])
-    yield from (spot for _, spot in found)
+                    cost = abs(angle) + 10 * abs(gap - FINGERS) + 10 * max(0.0, FINGERS - free)
+                    yield cost, Spot(x, y, 0.0, _both(item, yaw))
 
 
-def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]) -> Iterator[Spot]:
+@cheapest_first
+def between(
+    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]
+) -> Iterator[tuple[float, Spot]]:
     """On the table between two objects: the middle of the gap first."""
     dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
     length = math.hypot(dx, dy)
@@ -152,7 +166,6 @@ def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table:
         return
     u, v = dx / length, dy / length
     low, high = one.support(u, v), length - two.support(u, v)
-    found = []
     for yaw in (0.0,) if item.is_round else (math.atan2(v, u), math.atan2(v, u) + math.pi / 2):
         for k in range(-8, 9):
             for aside in (0.0, 0.01, -0.01, 0.02, -0.02, 0.03, -0.03):
@@ -161,11 +174,8 @@ def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table:
                 own = replace(item, yaw=yaw).support(u, v)
                 free = _room(item, x, y, yaw, others, table)
                 if low + own <= along <= high - own and free > 0.0:
-                    crowded = max(0.0, FINGERS - free)
-                    cost = abs(k) + 100 * abs(aside) + 100 * crowded
-                    found.append((cost, Spot(x, y, 0.0, _both(item, yaw))))
-    found.sort(key=lambda pair: pair[0])
-    yield from (spot for _, spot in found)
+                    cost = abs(k) + 100 * abs(aside) + 100 * max(0.0, FINGERS - free)
+                    yield cost, Spot(x, y, 0.0, _both(item, yaw))
 
 
 def _room(item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]) -> float:
@@ -208,10 +218,8 @@ def _even(room: float, pitch: float) -> list[float]:
     return [step * (k - (count - 1) / 2) for k in range(count)]
 
 
-def _grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:
-    """Points of a grid over a rectangle around the origin, nearest to the centre first."""
-    axes = []
-    for size in room:
-        count = int(size / 2 / step)
-        axes.append([k * step for k in range(-count, count + 1)])
-    return sorted(((u, v) for u in axes[0] for v in axes[1]), key=lambda p: math.hypot(*p))
+def grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:
+    """Points of a grid over a rectangle around the origin, by its extents, nearest to the centre first."""
+    counts = [int(size / 2 / step) for size in room]
+    along, across = ([k * step for k in range(-count, count + 1)] for count in counts)
+    return sorted(product(along, across), key=lambda p: math.hypot(*p))

@@ -16,24 +16,26 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planweave.bodies.arm.poses import pose_of, upright
+from planweave.bodies.arm.poses import pose_of, quaternion, rotation, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.memory import no_mesh_cache
+from planweave.geometry.arrays import Array
+from planweave.geometry.joints import frame
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import TCP_SITE, finger_joints
 
-Array = NDArray[np.float64]
 RESOLUTION = 0.02
 """Largest joint step between two collision checks on a path, rad."""
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
 _WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
 _RING = 10  # wall pieces of a round container
+_HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
+_MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
 _HOLLOW = frozenset({"container"})
 
 
@@ -84,6 +86,7 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float,
         for index in range(count):
             body = hand.add_body(name=f"held_{name}_{index}", pos=tcp)
             body.add_geom(name=f"held_{name}_{index}", type=kind, size=[0.01] * 3, mass=0)
+    hand.add_body(name="hanging", pos=tcp).add_geom(name="hanging", type=box, size=[0.01] * 3, mass=0)
     # The base stands on the table, and finger pads meet when the gripper is closed.
     for first, second in ((robot.base, robot.joints[0].link), robot.gripper.fingers):
         spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -130,6 +133,8 @@ class PlanningScene:
             kind: [model.geom(f"held_{kind}_{i}").id for i in range(count)]
             for kind, count in (("box", pools.held), ("cylinder", 1))
         }
+        self._hanging = model.geom("hanging").id
+        self._hangs = False  # whether what is held now may hang lower than it was grasped
         self._held_name = ""
         self._held_part: Part | None = None
         self.detach()
@@ -167,21 +172,26 @@ class PlanningScene:
                 self._resize(geom, kind, part.half)
                 self._switch(geom, True)
                 self._data.mocap_pos[mocap] = part.pose[:3, 3]
-                self._data.mocap_quat[mocap] = self._quaternion(part.pose)
+                self._data.mocap_quat[mocap] = _mujoco_quaternion(part.pose)
                 self._geom_name[geom] = thing.name
         for rows in free.values():
             for geom, _ in rows:
                 self._switch(geom, False)
 
+    def leave_out(self, q: Sequence[float] | Array, names: Collection[str], depth: float) -> None:
+        """Take out the parts of these objects in which the arm, or what it holds, is deeper than `depth` (m)."""
+        data = self._collide(q)
+        deep = data.contact.geom[: data.ncon][data.contact.dist[: data.ncon] < -depth]
+        for geom in np.unique(deep):
+            if self._geom_name[geom] in names and geom not in self._held_geoms():
+                self._switch(int(geom), False)
+
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
         """Attach an object to the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
         self.detach()
         model = self.model
-        site_to_hand = np.eye(4)
-        rotation = np.zeros(9)
-        self._mj.mju_quat2Mat(rotation, model.site_quat[self._tcp])
-        site_to_hand[:3, :3] = rotation.reshape(3, 3)
-        site_to_hand[:3, 3] = model.site_pos[self._tcp]
+        w, x, y, z = model.site_quat[self._tcp]
+        site_to_hand = frame(rotation((x, y, z, w)), model.site_pos[self._tcp])
         to_hand = site_to_hand @ thing_to_tcp @ np.linalg.inv(pose_of(thing))
         whole = solid_of(thing)
         parts = [part for part in parts_of(thing) if thing.solid is not None] or [whole]
@@ -191,14 +201,32 @@ class PlanningScene:
         for part in parts:
             kind, pose = _pool_of(part), to_hand @ part.pose
             geom = free[kind].pop()
-            self._resize(geom, kind, part.half)
-            body = model.geom_bodyid[geom]
-            model.body_pos[body] = pose[:3, 3]
-            model.body_quat[body] = self._quaternion(pose)
+            self._attach(geom, kind, part.half, pose)
             self._switch(geom, True)
             self._geom_name[geom] = thing.name
         self._held_name = thing.name
         self._held_part = whole.moved(to_hand)
+        tipped = _tipped(thing_to_tcp)
+        self._hangs = tipped is not None
+        if tipped is not None:
+            around = site_to_hand @ tipped @ np.linalg.inv(pose_of(thing)) @ whole.pose
+            self._attach(self._hanging, "box", whole.half, around)
+
+    def _attach(self, geom: int, kind: str, half: Sequence[float] | Array, pose: Array) -> None:
+        """Set the size of a shape and its pose in the gripper's link."""
+        self._resize(geom, kind, half)
+        body = self.model.geom_bodyid[geom]
+        self.model.body_pos[body] = pose[:3, 3]
+        self.model.body_quat[body] = _mujoco_quaternion(pose)
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[bool]:
+        """Keep room, too, for what is held beside its middle to tip; gives whether it is held so."""
+        self._switch(self._hanging, self._hangs)
+        try:
+            yield self._hangs
+        finally:
+            self._switch(self._hanging, False)
 
     def held(self) -> Part | None:
         """What encloses the attached object, its pose in the gripper's link."""
@@ -206,24 +234,17 @@ class PlanningScene:
 
     @property
     def holding(self) -> bool:
-        """Whether an object is attached to the hand."""
         return bool(self._held_name)
 
     def detach(self) -> None:
-        """Detach the held object."""
         for geom in (*self._held["box"], *self._held["cylinder"]):
             self._switch(geom, False)
-        self._held_name = ""
+        self._switch(self._hanging, False)
+        self._held_name, self._hangs = "", False
 
     def set_opening(self, width: float) -> None:
         """Set the distance between the finger pads for the following checks."""
         self._data.qpos[self._fingers] = min(max(width, 0.0), self.robot.gripper.opening) / 2
-
-    def _quaternion(self, pose: Array) -> Array:
-        """MuJoCo's quaternion (w, x, y, z) of a pose."""
-        found = np.zeros(4)
-        self._mj.mju_mat2Quat(found, pose[:3, :3].ravel())
-        return found
 
     def _switch(self, geom: int, on: bool) -> None:
         """Set whether a shape of a pool is there. Its body must say the same, else the broad phase looks at it."""
@@ -248,12 +269,17 @@ class PlanningScene:
 
     # ---- checks -------------------------------------------------------------------------------------------------
 
-    def free(self, q: Sequence[float] | Array, margin: float = MARGIN) -> bool:
-        """Whether every obstacle is farther away than the margin (0 to MARGIN, m)."""
+    def _collide(self, q: Sequence[float] | Array) -> Any:
+        """MuJoCo's data with the contacts of joint positions."""
         data = self._data
         data.qpos[self._arm] = q
         self._mj.mj_kinematics(self.model, data)
         self._mj.mj_collision(self.model, data)
+        return data
+
+    def free(self, q: Sequence[float] | Array, margin: float = MARGIN) -> bool:
+        """Whether every obstacle is farther away than the margin (0 to MARGIN, m)."""
+        data = self._collide(q)
         # Two links are told of from twice the margin on: newer versions of MuJoCo add up those of both geoms.
         return (not data.ncon or float(data.contact.dist.min()) >= margin) and self._room_above() >= 0.0
 
@@ -271,11 +297,7 @@ class PlanningScene:
         touching: objects that the fingers, and the held object, may touch. depth: tolerated penetration between the
         held object and its surroundings, m (its outline is known only as precisely as the camera measured it).
         """
-        data = self._data
-        data.qpos[self._arm] = q
-        self._mj.mj_kinematics(self.model, data)
-        self._mj.mj_collision(self.model, data)
-        found = []
+        data, found = self._collide(q), []
         for index in range(data.ncon):
             distance = float(data.contact.dist[index])
             if distance >= margin:
@@ -346,10 +368,7 @@ class PlanningScene:
 
     def nearby(self, q: Sequence[float] | Array) -> list[Near]:
         """Distances between the arm, with what it holds, and everything around it; within `far_sighted`."""
-        data, found = self._data, []
-        data.qpos[self._arm] = q
-        self._mj.mj_kinematics(self.model, data)
-        self._mj.mj_collision(self.model, data)
+        data, found = self._collide(q), []
         own = self.robot.links | ({self._held_name} if self._held_name else set())
         for index in range(data.ncon):
             first, second = (int(g) for g in data.contact.geom[index])
@@ -410,12 +429,29 @@ def solid_of(thing: Thing) -> Part:
     """One part that encloses an object, in the base frame."""
     pose = pose_of(thing)
     if thing.solid is not None:
-        low, high = thing.solid.bounds
-        centre = np.eye(4)
-        centre[:3, 3] = (low + high) / 2
-        return Part.box(pose @ centre, (high - low) / 2)
+        return Part.spanning(*thing.solid.bounds).moved(pose)
     half = (thing.size[0] / 2, thing.size[1] / 2, max(thing.size[2] / 2, 1e-3))
     return Part.cylinder(pose, max(half[:2]), half[2]) if thing.is_round else Part.box(pose, half)
+
+
+def _tipped(thing_to_tcp: Array) -> Array | None:
+    """The pose of a held object in the tool's frame where it has tipped about the fingers, its middle downwards; None
+    where they hold it in its middle. It stood upright when it was grasped.
+    """
+    down, middle = -thing_to_tcp[:3, 2], thing_to_tcp[:3, 3]
+    aside = middle - (middle @ down) * down
+    lever = float(np.linalg.norm(aside))
+    if lever < _MIDDLE:
+        return None
+    axis = np.cross(aside, down) / lever
+    half = math.sin(_HANGS / 2)
+    turn = rotation((*(half * axis), math.cos(_HANGS / 2)))
+    return frame(turn, np.zeros(3)) @ thing_to_tcp
+
+
+def _mujoco_quaternion(pose: Array) -> tuple[float, float, float, float]:
+    x, y, z, w = quaternion(pose[:3, :3])
+    return w, x, y, z
 
 
 def _pool_of(part: Part) -> str:

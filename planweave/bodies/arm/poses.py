@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.scene_object import Thing
+from planweave.geometry.arrays import Array
+from planweave.geometry.upright_shape import is_upright
 
-Array = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
 
 
@@ -39,16 +40,22 @@ def pose_of(thing: Thing) -> Array:
     return pose
 
 
+def placed(thing: Thing, pose: Array) -> Thing:
+    """An object as it is at a pose."""
+    x, y, z = pose[:3, 3].tolist()
+    turned = quaternion(pose[:3, :3])
+    orientation = None if is_upright(turned) else turned
+    return replace(thing, position=(x, y, z), yaw=math.atan2(pose[1, 0], pose[0, 0]), orientation=orientation)
+
+
 def rotation(quaternion: Quaternion) -> Array:
     """Rotation matrix (3, 3) of a unit quaternion."""
+    import mujoco
+
     x, y, z, w = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    found = np.zeros(9)
+    mujoco.mju_quat2Mat(found, np.array([w, x, y, z]))
+    return found.reshape(3, 3)
 
 
 def quaternion(rotation: Array) -> Quaternion:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.approach_planning import ApproachPlanner
@@ -35,8 +34,8 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.step_motion import SEEN_WITHIN, Carried, StepMotion
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _KEEP = 3  # every so many points of a trajectory are told, and looked at for clearance
 _TOUCHING = 0.002  # what is so near to fingers or held object at an end of a motion is touched on purpose, m
 _AT_HANDLE = 0.01  # m around a handle's bar within which the fingers are at it
@@ -66,12 +65,10 @@ class PredictedArm:
     # ---- as an arm
 
     def state(self) -> ArmState:
-        """The predicted state."""
         self._check()
         return self._state
 
     def check(self) -> None:
-        """Raise where the preview must end."""
         self._check()
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
@@ -176,7 +173,6 @@ class PredictedWorld(WorldModel):
         self.begin()
 
     def begin(self) -> None:
-        """Begin a step."""
         self._since, self._carried = (self.held, 0.0) if self.held is not None else None, None
 
     def carried(self) -> Carried | None:
@@ -216,22 +212,19 @@ class PredictedWorld(WorldModel):
         return 0.0
 
     @property
-    def silent(self) -> bool:
+    def overdue(self) -> bool:
         """Never: it is predicted what is seen."""
         return False
 
     def grasped(self, held: Held) -> None:
-        """The gripper holds an object."""
         super().grasped(held)
         self._since = held, self._arm.now
 
     def released(self, thing: Thing | None) -> None:
-        """The gripper is empty."""
         self._let_go()
         super().released(thing)
 
     def handed_over(self, thing: Thing) -> None:
-        """A person has the object."""
         self._let_go()
         super().handed_over(thing)
 

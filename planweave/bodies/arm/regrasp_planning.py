@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm import grasp_sampling
 from planweave.bodies.arm.approach_planning import ApproachPlanner
@@ -17,8 +16,8 @@ from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.placement_sampling import UP, Spot
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _SPOTS = 6  # looked at for one grasp
 _OF = 36  # spots of which these are taken, evenly
 _TRIES = 14  # grasps of one tier that are looked at

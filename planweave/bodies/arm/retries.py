@@ -15,21 +15,23 @@ REMEDIES = {
 }
 """What can be done before the next attempt."""
 MOST = 5
-NEVER_AGAIN = frozenset({Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.INVALID_ACTION})
+NEVER_AGAIN = frozenset(
+    {Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.NOT_STARTED, Code.INVALID_ACTION}
+)
 """After these nothing else is tried, neither again nor by another skill."""
 
 
 @dataclass(frozen=True)
-class Policy:
+class Retry:
     """Number of retries after a failure, and the remedy before each."""
 
     times: int
     remedy: str
 
 
-def read_policies(rows: Iterable[str]) -> Mapping[Code, Policy]:
+def read_retries(rows: Iterable[str]) -> Mapping[Code, Retry]:
     """The table from rows "CODE times remedy". Raises ConfigError that names the row and what would be right."""
-    table: dict[Code, Policy] = {}
+    table: dict[Code, Retry] = {}
     for row in filter(None, rows):
         parts = row.split()
         if len(parts) != 3:
@@ -44,5 +46,5 @@ def read_policies(rows: Iterable[str]) -> Mapping[Code, Policy]:
             raise ConfigError(f"retries: {row!r}: times must be a whole number from 0 to {MOST}, got {times!r}")
         if allowed[name] in table:
             raise ConfigError(f"retries: {name} stands in two rows; keep one")
-        table[allowed[name]] = Policy(int(times), remedy)
+        table[allowed[name]] = Retry(int(times), remedy)
     return table

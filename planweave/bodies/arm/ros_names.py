@@ -11,7 +11,7 @@ class RosNames:
     """Names in the ROS graph, after namespace and remapping; the defaults are those without either.
 
     look: where a person looks first, as the robot's description says. kind: simulation, driver (a stand-in behind
-    ros2_control) or robot: what silence of the joint states means, and what ends it, differ. fingers: topic of the
+    ros2_control) or robot: what it means that no joint states come, and what ends it, differ. fingers: topic of the
     fingers' joint states.
     """
 
@@ -32,7 +32,7 @@ class RosNames:
         return f"{self.look}, then: ros2 service call {self.recover} std_srvs/srv/Trigger"
 
     @property
-    def arm_silent(self) -> str:
+    def no_arm_states(self) -> str:
         """What it means that the arm's joint states do not come, and what to do."""
         if self.kind != "robot":
             return self.how_to_recover
@@ -42,6 +42,6 @@ class RosNames:
         )
 
     @property
-    def fingers_silent(self) -> str:
+    def no_finger_states(self) -> str:
         """The same of the fingers."""
         return f"the arm's come, but none of the fingers on {self.fingers}: is the hand's node running and connected?"

@@ -114,11 +114,9 @@ class GuardedArm:
         self._inner, self.safety = inner, safety
 
     def state(self) -> ArmState:
-        """The arm's state."""
         return self._inner.state()
 
     def check(self) -> None:
-        """The arm's check."""
         self._inner.check()
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:

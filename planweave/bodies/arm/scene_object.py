@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planweave.bodies.arm.solids import Solid
+from planweave.geometry.joints import frame
 from planweave.geometry.upright_shape import Upright, is_round
 
 
@@ -81,10 +82,8 @@ def thing_of_solid(
     low, high = solid.bounds
     x, y = centre or solid.centre
     z = float(low[2] + high[2]) / 2
-    to_own = np.eye(4)
-    to_own[:3, 3] = (-x, -y, -z)
     size = (float(high[0] - low[0]), float(high[1] - low[1]), float(high[2] - low[2]))
-    own = solid.moved(to_own)
+    own = solid.moved(frame(np.eye(3), (-x, -y, -z)))
     return Thing(name, type, class_name, (x, y, z), size, round_class=round_class, solid=own, regions=regions)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.retries import Policy, read_policies
+from planweave.bodies.arm.retries import Retry, read_retries
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
@@ -38,7 +38,7 @@ class SkillSettings:
     smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
     not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
-    retries: Mapping[Code, Policy] = field(default_factory=dict)  # what is tried again by itself, by failure code
+    retries: Mapping[Code, Retry] = field(default_factory=dict)  # what is tried again by itself, by failure code
     image_seconds: float = 5.0  # wait for a camera image
     verify_seconds: float = 4.0  # wait until an object is seen where it was put
     planning_seconds: float = 2.0  # for one motion
@@ -76,7 +76,7 @@ def settings_from(
         approach_speed=values["approach_speed"],
         acceleration=values["acceleration"],
         grip_force=values["grip_force"],
-        retries=read_policies(values["retries"]),
+        retries=read_retries(values["retries"]),
         pushes=0 if values["require_approval"] else values["pushes"],  # nobody approved a neighbour's motion
         hand_over_at=point(values, "hand_over_at"),
         hand_over_force=values["hand_over_force"],

@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planweave.bodies.arm.placement_sampling import UP, Spot, Vector
+from planweave.bodies.arm.placement_sampling import UP, Spot, Vector, cheapest_first, grid
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid
+from planweave.bodies.arm.poses import laid, upright
 from planweave.bodies.arm.scene_object import Region, Thing
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
+from planweave.geometry.arrays import Array
 from planweave.geometry.directions import surrounds
 
-Array = NDArray[np.float64]
 _FOOT = 0.006  # between the points of an object's underside
 _BEARS = 0.006  # what is at most this far below an object's foot bears it
 _OFF = 0.024  # from the middle of a thing that something is put on, at most
 _STEADY = 0.25  # share of an object's foot that must be borne
+_FLAT = 0.9  # and of that which is to stand where nothing holds it upright
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
@@ -58,7 +58,9 @@ class Resting:
 
     def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
         """ground: height of what everything stands on."""
-        self._solid = item.solid or Solid(tuple(p.moved(_inverse_pose(item)) for p in parts_of(item)))
+        x, y, z = item.position
+        back = upright(-x, -y, -z, 0.0)
+        self._solid = item.solid or Solid(tuple(p.moved(back) for p in parts_of(item)))
         self._foot = _underside(self._solid)
         self._tops = _tops([o for o in others if o.name != item.name], below)
         self._ground = ground
@@ -81,7 +83,7 @@ class Resting:
 
     def slope(self, region: Region) -> Array:
         """Normal (3,) of the plane through what is below a region."""
-        u, v = np.array(_square(*(max(0.45 * s, _AROUND) for s in region.size[:2]))).T
+        u, v = np.array(grid((max(0.9 * s, 2 * _AROUND) for s in region.size[:2]), _GRID)).T
         x, y = region.centre[0] + u, region.centre[1] + v
         heights = self._heights(x, y)
         near = np.abs(heights - region.centre[2]) < _AROUND
@@ -102,38 +104,46 @@ class Resting:
         return np.asarray(np.abs(self._foot[:, :2]).max(axis=0))
 
 
-def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
-    """On a thing: its middle first, or the middle of its region, or of the level top of furniture."""
+@cheapest_first
+def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
+    """On a thing itself, not on what stands on it: its middle first, or the middle of its region, or of the level top
+    of furniture; where something stands in its middle, beside that.
+    """
     resting = Resting(item, others, ground)
+    bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground)
     region = min(target.regions, key=_height, default=None)
     if region is None and target.type != "item":
         region = level_top(target)
     if region is None:
-        offsets, turn, (x, y) = _square(_OFF, _OFF), 0.0, target.position[:2]
+        turn, (x, y) = 0.0, target.position[:2]
+        near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
     else:
-        offsets = _square(*(max(0.0, 0.45 * s) for s in region.size[:2]))
         turn, (x, y) = region.yaw, region.centre[:2]
+        near, far = grid((0.9 * s for s in region.size[:2]), _GRID), []
     c, s = math.cos(turn), math.sin(turn)
     hollow = region is None and _hollow(target) is not None  # which holds what leans on its walls
     apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region, others) else 0.0
-    rests = [
-        ((x + c * u - s * v, y + s * u + c * v), abs(math.hypot(u, v) - apart), yaw)
-        for (u, v), yaw in product(offsets, _yaws(item))
-    ]
-    found = []
-    for there, aside, yaw in rests:
-        rest = resting.at(*there, yaw)
-        if rest.z > ground + 0.003 and (rest.borne >= _STEADY or rest.surrounded or hollow):
+    found: list[tuple[float, Spot]] = []
+    for offsets in (near, far):
+        for (u, v), yaw in product(offsets if not found else (), _yaws(item)):
+            there = x + c * u - s * v, y + s * u + c * v
+            rest = resting.at(*there, yaw)
+            leans = offsets is near and (rest.borne >= _STEADY or rest.surrounded or hollow)
+            if (
+                rest.z <= ground + 0.003
+                or rest.z > bare.at(*there, yaw).z + _BEARS
+                or not (leans or rest.borne > _FLAT)
+            ):
+                continue
             loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
-            found.append((3.0 * aside + loose, _spot(item, there, rest.z, yaw)))
+            found.append((3.0 * abs(math.hypot(u, v) - apart) + loose, _spot(item, there, rest.z, yaw)))
     if region is not None and item.size[2] > _TALL * max(item.size[:2]):
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
-            found = list(_leaning(item, resting, region, slope))
-            yield from _by_cost(found)
+            yield from _leaning(item, resting, region, slope)
             return
     lowest = min((spot.z for _, spot in found), default=0.0)
-    yield from _by_cost([(cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found])
+    yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
 
 
 def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
@@ -158,7 +168,8 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Ite
             yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
 
 
-def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+@cheapest_first
+def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
     """In a thing's region, or its largest opening: low and in the middle first."""
     region = max(target.regions, key=_height, default=None) or _hollow(target)
     if region is None:
@@ -167,43 +178,44 @@ def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
     resting = Resting(item, others, ground, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
     low = region.centre[2] - region.size[2] / 2
-    room = [max(0.0, s / 2 - 0.01) for s in region.size[:2]]
+    room = [max(0.0, s - 0.02) for s in region.size[:2]]
     c, s = math.cos(region.yaw), math.sin(region.yaw)
-    found = []
-    for (u, v), yaw in product(_square(*room), (region.yaw + k * math.pi / 4 for k in range(4))):
+    for (u, v), yaw in product(grid(room, _GRID), (region.yaw + k * math.pi / 4 for k in range(4))):
         there = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
         rest = resting.at(*there, yaw)
         sunk = min(0.3 * item.size[2], 0.5 * region.size[2])
         if rest.z + sunk > region.centre[2] + region.size[2] / 2 + 0.005:
             continue  # it would stand on the rim, or on what is inside
         cost = 5.0 * abs(rest.z - low) + math.hypot(u, v) + 0.05 * (1 - rest.borne)
-        found.append((cost, replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)))
-    yield from _by_cost(found)
+        yield cost, replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)
 
 
-def at_level(item: Thing, place: Location, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+@cheapest_first
+def at_level(item: Thing, place: Location, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
     """On the ground within a place: the middle first."""
     resting = Resting(item, others, ground)
-    found = []
-    for u, v in _square(*(0.4 * s for s in place.size)):
+    for u, v in grid((0.8 * s for s in place.size), _GRID):
         there = place.centre[0] + u, place.centre[1] + v
-        found += [(math.hypot(u, v), spot) for spot in _on_ground(item, resting, there, ground)]
-    yield from _by_cost(found)
+        yield from ((math.hypot(u, v), spot) for spot in _on_ground(item, resting, there, ground))
 
 
-def beside_solid(item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+@cheapest_first
+def beside_solid(
+    item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: float
+) -> Iterator[tuple[float, Spot]]:
     """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it first."""
     resting = Resting(item, others, ground)
-    found = []
     for gap, angle in product(_GAPS, _ANGLES):
         u, v = math.cos(turn + angle), math.sin(turn + angle)
         distance = target.support(u, v) + float(resting.reach.mean()) + gap
         there = target.position[0] + distance * u, target.position[1] + distance * v
-        found += [(0.3 * abs(angle) + gap, spot) for spot in _on_ground(item, resting, there, ground)]
-    yield from _by_cost(found)
+        yield from ((0.3 * abs(angle) + gap, spot) for spot in _on_ground(item, resting, there, ground))
 
 
-def between_solids(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+@cheapest_first
+def between_solids(
+    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: float
+) -> Iterator[tuple[float, Spot]]:
     """On the ground between two things: the middle of the gap first."""
     resting = Resting(item, others, ground)
     a, b = np.array(one.position[:2]), np.array(two.position[:2])
@@ -213,17 +225,15 @@ def between_solids(item: Thing, one: Thing, two: Thing, others: Sequence[Thing],
     along = (b - a) / length
     across = np.array([-along[1], along[0]])
     middle = (one.support(*along) + length - two.support(*along)) / 2
-    found = []
     for k, j in product(range(-6, 7), (0, 1, -1, 2, -2)):
         x, y = (a + (middle + 0.01 * k) * along + 0.01 * j * across).tolist()
-        found += [(abs(k) + 2.0 * abs(j), spot) for spot in _on_ground(item, resting, (x, y), ground)]
-    yield from _by_cost(found)
+        yield from ((abs(k) + 2.0 * abs(j), spot) for spot in _on_ground(item, resting, (x, y), ground))
 
 
 def _on_ground(item: Thing, resting: Resting, there: tuple[float, float], ground: float) -> Iterator[Spot]:
     for yaw in _yaws(item):
         rest = resting.at(*there, yaw)
-        if rest.z < ground + _SAME_LEVEL and rest.borne > 0.9:
+        if rest.z < ground + _SAME_LEVEL and rest.borne > _FLAT:
             yield _spot(item, there, rest.z, yaw)
 
 
@@ -233,16 +243,6 @@ def _spot(item: Thing, there: tuple[float, float], z: float, yaw: float, ways: t
 
 def _yaws(item: Thing) -> tuple[float, ...]:
     return (0.0,) if item.is_round else _YAWS
-
-
-def _by_cost(found: list[tuple[float, Spot]]) -> Iterator[Spot]:
-    yield from (spot for _, spot in sorted(found, key=lambda pair: pair[0]))
-
-
-def _square(half_x: float, half_y: float) -> list[tuple[float, float]]:
-    """Points of a grid over a rectangle around the origin, nearest to the centre first."""
-    axes = [[_GRID * k for k in range(-int(half / _GRID), int(half / _GRID) + 1)] for half in (half_x, half_y)]
-    return sorted(((u, v) for u in axes[0] for v in axes[1]), key=lambda p: math.hypot(*p))
 
 
 # ---- shapes -------------------------------------------------------------------------------------------------------
@@ -262,12 +262,6 @@ def _underside(solid: Solid) -> Array:
 def _tops(others: Iterable[Thing], below: float) -> HeightMap | None:
     parts = [p for other in others for p in parts_of(other) if p.corners[:, 2].min() < below]
     return height_map(parts, STEP) if parts else None
-
-
-def _inverse_pose(item: Thing) -> Array:
-    pose = np.eye(4)
-    pose[:3, 3] = [-p for p in item.position]
-    return pose
 
 
 def _hollow(target: Thing) -> Region | None:

@@ -17,10 +17,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from planweave.geometry.arrays import Array, Mask
 from planweave.geometry.columns import NOTHING, border_of, columns, components, grown, reachable
+from planweave.geometry.joints import frame
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 STEP = 0.003
 """Edge of a cell of a height map, m."""
 _SIDES = 16  # of the prism that stands for a cylinder
@@ -45,8 +45,12 @@ class Part:
 
     @classmethod
     def box(cls, pose: Array, half: Sequence[float] | Array) -> Part:
-        """A box of half extents."""
         return cls("box", np.asarray(pose, float), np.asarray(half, float))
+
+    @classmethod
+    def spanning(cls, low: Array, high: Array) -> Part:
+        """A box along the axes of its frame, by two corners (3,)."""
+        return cls("box", frame(np.eye(3), (low + high) / 2), (high - low) / 2)
 
     @classmethod
     def cylinder(cls, pose: Array, radius: float, half_height: float) -> Part:
@@ -57,10 +61,8 @@ class Part:
     def hull(cls, points: Array) -> Part:
         """The convex hull of points (n, 3)."""
         points = np.asarray(points, float)
-        low, high = points.min(axis=0), points.max(axis=0)
-        pose = np.eye(4)
-        pose[:3, 3] = (low + high) / 2
-        return cls("hull", pose, (high - low) / 2, points - pose[:3, 3])
+        around = cls.spanning(points.min(axis=0), points.max(axis=0))
+        return cls("hull", around.pose, around.half, points - around.pose[:3, 3])
 
     def moved(self, transform: Array) -> Part:
         """The same part in another frame, or elsewhere."""
@@ -149,7 +151,6 @@ class Opening:
 
     @property
     def depth(self) -> float:
-        """From the rim to the floor."""
         return self.rim - self.floor
 
 
@@ -160,7 +161,6 @@ class Solid:
     parts: tuple[Part, ...]
 
     def moved(self, transform: Array) -> Solid:
-        """The same solid in another frame, or elsewhere."""
         return Solid(tuple(part.moved(transform) for part in self.parts))
 
     @cached_property
@@ -190,10 +190,9 @@ class Solid:
         x, y = self.heights.points(np.isfinite(self.heights.top)).mean(axis=0)
         return float(x), float(y)
 
-    def outline(self, low: float = NOTHING, high: float = math.inf) -> Array:
-        """Corners (n, 2) of the convex outline, seen from above, of what lies between two heights."""
-        corners = np.vstack([_cut(part, low, high) for part in self.parts])
-        return convex_outline(corners[:, :2])
+    def outline(self) -> Array:
+        """Corners (n, 2) of the convex outline, seen from above."""
+        return convex_outline(np.vstack([part.corners[:, :2] for part in self.parts]))
 
     def support(self, x: float, y: float, below: float = math.inf) -> float:
         """Height of the highest upper side at (x, y) that is not above `below`; NOTHING where there is none."""
@@ -263,29 +262,15 @@ def solid_of_cloud(points: Array, support: float) -> Solid:
     points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen;
     where a floor was not, it is taken to be as deep as what was seen around.
     """
-    parts = []
-    for low, high in columns(points, support):
-        pose = np.eye(4)
-        pose[:3, 3] = (low + high) / 2
-        parts.append(Part.box(pose, (high - low) / 2))
-    return Solid(tuple(parts))
+    return Solid(tuple(Part.spanning(low, high) for low, high in columns(points, support)))
 
 
 def convex_outline(points: Array) -> Array:
-    """Corners (n, 2) of the convex hull of points of a plane, counter-clockwise (Andrew's monotone chain)."""
-    rows = sorted(set(map(tuple, np.round(points, 5).tolist())))
-    if len(rows) < 3:
-        return np.array(rows)
-
-    def half(ordered: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
-        chain: list[tuple[float, ...]] = []
-        for p in ordered:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 0:
-                chain.pop()
-            chain.append(p)
-        return chain[:-1]
-
-    return np.array(half(rows) + half(reversed(rows)))
+    """Corners (n, 2) of the convex hull of points of a plane, counter-clockwise from the one of least x."""
+    points = np.unique(np.round(points, 5), axis=0)
+    corners = cv2.convexHull(points.astype(np.float32), returnPoints=False)[:, 0]
+    found: Array = points[np.roll(corners, -int(corners.argmin()))]
+    return found
 
 
 def rectangle_around(points: Array) -> tuple[float, tuple[float, float], tuple[float, float]]:
@@ -303,24 +288,6 @@ def rectangle_around(points: Array) -> tuple[float, tuple[float, float], tuple[f
     u, v = (low + high) / 2
     centre = (u * math.cos(yaw) - v * math.sin(yaw), u * math.sin(yaw) + v * math.cos(yaw))
     return yaw, (float(high[0] - low[0]), float(high[1] - low[1])), (float(centre[0]), float(centre[1]))
-
-
-def _turn(a: Sequence[float], b: Sequence[float], c: Sequence[float]) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def _cut(part: Part, low: float, high: float) -> Array:
-    """Points of a part between two heights: its corners there, and where lines between its corners cross them."""
-    corners = part.corners
-    kept = [corners[(corners[:, 2] >= low) & (corners[:, 2] <= high)]]
-    first, second = np.triu_indices(len(corners), 1)
-    a, b = corners[first], corners[second]
-    for level in (low, high):
-        if math.isfinite(level):
-            across = (a[:, 2] - level) * (b[:, 2] - level) < 0
-            share = (level - a[across, 2]) / (b[across, 2] - a[across, 2])
-            kept.append(a[across] + share[:, None] * (b[across] - a[across]))
-    return np.vstack(kept)
 
 
 # ---- hollows ------------------------------------------------------------------------------------------------------

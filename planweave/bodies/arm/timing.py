@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planweave.geometry.arrays import Array
 from planweave.robots import RobotDescription, load_robot
 
-Array = NDArray[np.float64]
 PERIOD = 0.02
 """Time between trajectory points, s."""
 _CORNER = math.cos(math.radians(12))
@@ -36,7 +35,6 @@ class JointLimits:
 
     @classmethod
     def of(cls, robot: RobotDescription) -> JointLimits:
-        """Those of a robot."""
         acceleration = np.array(robot.acceleration)
         return cls(np.array(robot.velocity), acceleration, float((np.array(robot.jerk) / acceleration).min()))
 
@@ -60,15 +58,11 @@ class Trajectory:
 
     @property
     def end(self) -> Array:
-        """Joint positions at the end."""
-        last: Array = self.positions[-1]
-        return last
+        return np.asarray(self.positions[-1])
 
     def accelerations(self) -> Array:
         """Joint accelerations between the points, shape (n - 1, joints), as an interpolating controller needs them."""
-        steps = np.diff(self.times)[:, None]
-        rates: Array = np.diff(self.velocities, axis=0) / steps
-        return rates
+        return np.asarray(np.diff(self.velocities, axis=0) / np.diff(self.times)[:, None])
 
     def dense(self, step: float) -> Array:
         """Positions of the cubic interpolation between the points, at most `step` rad apart."""

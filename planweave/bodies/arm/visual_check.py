@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.fresh_look import no_fresh_look
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.surroundings import Surroundings
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 
@@ -18,7 +19,7 @@ _PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image
 class VisualCheck:
     """Observes the world through perception."""
 
-    def __init__(self, arm: Arm, world: Surroundings, settings: SkillSettings):
+    def __init__(self, arm: Arm, world: WorldModel, settings: SkillSettings):
         self.arm, self.world, self.settings = arm, world, settings
 
     def next_image(self, after: float, seconds: float) -> float | None:
@@ -54,17 +55,13 @@ class VisualCheck:
             stamp = seen
 
     def require(self, since_motion: bool = False) -> None:
-        """Wait for an image where the camera is silent, or, if requested, where none has arrived since the last motion;
-        raises CONTROL_FAILED where it stays silent.
+        """Wait for detections where none come, or, if requested, for a look newer than the last motion; raises
+        CONTROL_FAILED where there is none in time.
         """
-        if not self.world.silent and (self.world.looked_since_motion or not since_motion):
+        if not self.world.overdue and (self.world.looked_since_motion or not since_motion):
             return
         if self.next_image(self.arm.state().stamp, self.settings.image_seconds) is None:
-            raise SkillFailureError(
-                Code.CONTROL_FAILED,
-                f"nothing came on {self.settings.names.detections} for {self.settings.image_seconds:g} s: are the "
-                "camera and perception_node running?",
-            )
+            raise SkillFailureError(Code.CONTROL_FAILED, self._no_look(self.settings.image_seconds))
 
     def verify(self, name: str, where: str, expected: Literal) -> None:
         """Wait until the camera shows the object at its target; raises GRASP_LOST where it does not."""
@@ -82,10 +79,12 @@ class VisualCheck:
         if not looked:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"{name} was let go at {where}, but no camera image came within {self._patience:g} s that was taken "
-                "since: are the camera and perception_node running, with the arm's clock?",
+                f"{name} was let go at {where}, but {self._no_look(self._patience)}",
             )
         raise SkillFailureError(Code.GRASP_LOST, f"{name} was let go at {where}, but {self._whereabouts(name)}")
+
+    def _no_look(self, seconds: float) -> str:
+        return no_fresh_look(self.world, self.settings.names, seconds)
 
     def _whereabouts(self, name: str) -> str:
         thing = next((t for t in self.world.things() if t.name == name), None)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import yaml
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.yaml_records import between, compose, flag, key, number, numbers, place_of, read_record
+from planweave.core.symbolic.world import Known, WorldObject
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_KEYS = {"centre", "size", "narrow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +20,9 @@ class Location:
     """A rectangle on the table: centre (x, y) and size (along x, along y), metres, in the base frame."""
 
     name: str
-    centre: tuple[float, float]
-    size: tuple[float, float]
-    narrow: bool = False
+    centre: tuple[float, float] = key(numbers(2, between(-10.0, 10.0)))
+    size: tuple[float, float] = key(numbers(2, number("larger than 0, in m, and at most 10", lambda m: 0 < m <= 10)))
+    narrow: bool = key(flag, False)
 
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
         """Whether a point lies inside the rectangle, dilated by `slack`."""
@@ -36,66 +34,24 @@ class Location:
             abs(a - b) + s / 2 <= t / 2 + 1e-9 for a, b, s, t in zip(self.centre, other.centre, self.size, other.size)
         )
 
+    def in_world(self) -> WorldObject:
+        """As an object of the world."""
+        of, turn = (self.name, "location", "location"), (0.0, 0.0, 0.0, 1.0)
+        return WorldObject(*of, {}, (*self.centre, 0.0), turn, (*self.size, 0.0), known=Known.FIXED)
+
 
 def load_workspace(name: str) -> tuple[Location, ...]:
     """The places of a workspace file, by name or path. Raises ConfigError that names file and line."""
     path = find_config("workspaces", name)
-    try:
-        root = yaml.compose(read_text(path), Loader=BoundedLoader)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path.name}: {error}") from None
+    root = compose(path)
     if not isinstance(root, yaml.MappingNode) or not root.value:
-        raise ConfigError(f"{path.name}: expected places, each  name: {{centre: [x, y], size: [along x, along y]}}")
+        raise ConfigError(f"{path}: expected places, each  name: {{centre: [x, y], size: [along x, along y]}}")
     places: dict[str, Location] = {}
-    for key, value in root.value:
-        place = _location(path, key, value)
-        if place.name in places:
-            raise ConfigError(f"{_at(path, key)}: the place {place.name!r} is defined twice")
-        places[place.name] = place
+    for node, value in root.value:
+        at, word = place_of(path, node), str(node.value)
+        if not _NAME.match(word):
+            raise ConfigError(f"{at}: {word[:99]!r} is not a name; use lower-case letters, digits and _")
+        if word in places:
+            raise ConfigError(f"{at}: the place {word!r} is defined twice")
+        places[word] = read_record(Location, path, value, "place", word, name=word)
     return tuple(places.values())
-
-
-def _location(path: Path, key: Any, value: Any) -> Location:
-    name = str(key.value)
-    if not _NAME.match(name):
-        raise ConfigError(f"{_at(path, key)}: {name[:99]!r} is not a name; use lower-case letters, digits and _")
-    if not isinstance(value, yaml.MappingNode):
-        raise ConfigError(f"{_at(path, key)}: {name} must be  {{centre: [x, y], size: [along x, along y]}}")
-    fields = {str(k.value): v for k, v in value.value}
-    for k, _ in value.value:
-        if str(k.value) not in _KEYS:
-            raise ConfigError(
-                f"{_at(path, k)}: {name} has no field {str(k.value)[:100]!r}; fields are {', '.join(sorted(_KEYS))}"
-            )
-    for wanted in ("centre", "size"):
-        if wanted not in fields:
-            raise ConfigError(f"{_at(path, key)}: {name} lacks {wanted!r}")
-    size = _pair(path, name, "size", fields["size"])
-    if min(size) <= 0:
-        raise ConfigError(f"{_at(path, fields['size'])}: size of {name} must be larger than 0, got {list(size)}")
-    narrow = _value(path, fields["narrow"]) if "narrow" in fields else False
-    if not isinstance(narrow, bool):
-        raise ConfigError(f"{_at(path, fields['narrow'])}: narrow of {name} must be true or false")
-    return Location(name, _pair(path, name, "centre", fields["centre"]), size, narrow)
-
-
-def _pair(path: Path, name: str, field: str, node: Any) -> tuple[float, float]:
-    value = _value(path, node)
-    if (
-        not isinstance(value, list)
-        or len(value) != 2
-        or not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 10 for x in value)
-    ):
-        raise ConfigError(f"{_at(path, node)}: {field} of {name} must be two numbers in metres, got {value!r}")
-    return float(value[0]), float(value[1])
-
-
-def _value(path: Path, node: Any) -> Any:
-    try:
-        return plain_value(node)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{_at(path, node)}: {getattr(error, 'problem', None) or error}") from None
-
-
-def _at(path: Path, node: Any) -> str:
-    return f"{path.name}:{node.start_mark.line + 1}"

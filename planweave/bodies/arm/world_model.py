@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from planweave.bodies.arm.poses import angle_between
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
+from planweave.core.base.errors import WorldError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import needed_predicates
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
@@ -40,27 +42,14 @@ _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centr
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
-_Known = tuple[
-    tuple[Thing, ...],
-    tuple[Thing, ...],
-    str,
-    bool,
-    bool,
-    bool,
-    tuple[Location, ...],
-    frozenset[str],
-    tuple[object, ...],
-]
-
-
 class WorldModel:
     """Fuses detections with the state of the gripper.
 
     `on_change` is called with a new world after each change, from any thread, once the camera has published; and when
-    the camera falls silent, or resumes. silence: wall seconds without detections, at rest, after which the camera
-    counts as silent; numbness: wall seconds without joint states after which the grip is only remembered. frame: name
-    of the robot's base frame, of all
-    positions; by default the description's. actions_off: actions that the body refuses, copied into the world.
+    detections stop, or come again (`World.silent`). detection_timeout: wall seconds without detections, at rest, after
+    which they count as stopped; joint_state_timeout: the same of joint states, after which the grip is only remembered.
+    frame: name of the robot's base frame, of all positions; by default the description's. actions_off: actions that the
+    body refuses, copied into the world.
     """
 
     def __init__(
@@ -70,17 +59,17 @@ class WorldModel:
         kinematics: Kinematics,
         safety: Safety,
         on_change: Callable[[World], None] | None = None,
-        silence: float = 1.5,
-        numbness: float = 3.0,
+        detection_timeout: float = 1.5,
+        joint_state_timeout: float = 3.0,
         frame: str = "",
         actions_off: frozenset[str] = frozenset(),
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
-        self._silence, self._numbness = silence, numbness
-        self._felt_at = time.monotonic()  # when the newest joint state came
-        self._numb = False
+        self._detection_timeout, self._joint_state_timeout = detection_timeout, joint_state_timeout
+        self._joint_states_at = time.monotonic()  # when the newest joint state came
+        self._no_joint_states = False
         self._ended = False
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
@@ -90,6 +79,7 @@ class WorldModel:
         self._held: Held | None = None
         self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
         self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen to lie anywhere since
+        self._felt: set[Literal] = set()  # facts that skills have reported, of objects that are still there
         self._joints = np.array(self._kinematics.robot.home)
         self._at_base = False
         self._moving = False
@@ -107,7 +97,8 @@ class WorldModel:
             derived=spatial.derived(relations_of - self._listed),
             actions_off=actions_off,
         )
-        self._known: _Known | None = None  # what the world was computed from
+        self._known: tuple[object, ...] = ()  # what the world was computed from
+        self._steady: dict[str, Thing] = {}  # the things among that, without noise
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
         self._empty = 0  # images in a row without any object
@@ -155,26 +146,26 @@ class WorldModel:
             self._refresh(tell=was_silent)
             self._changed.notify_all()
 
-    def check_silence(self) -> None:
+    def check_overdue(self) -> None:
         """Publish a change where detections or joint states are overdue; call a few times per second."""
         with self._changed:
-            if time.monotonic() - self._felt_at > self._numbness:
-                self.unfelt()
+            if time.monotonic() - self._joint_states_at > self._joint_state_timeout:
+                self.joint_states_stopped()
             if self._looks and not self._world.silent and self._is_overdue():
                 self._world = replace(self._world, silent=True)
                 self._tell()
 
-    def unfelt(self) -> None:
+    def joint_states_stopped(self) -> None:
         """Joint states have stopped: until they resume, held and handed-over objects are only remembered."""
         with self._changed:
-            self._numb = True
+            self._no_joint_states = True
             self._refresh()
 
     @property
-    def numb(self) -> bool:
+    def no_joint_states(self) -> bool:
         """Whether joint states have stopped, or are not waited for any more."""
         with self._changed:
-            return self._numb or self._ended
+            return self._no_joint_states or self._ended
 
     def end(self) -> None:
         """End all waits, now and later, as if nothing came: the node ends."""
@@ -183,7 +174,7 @@ class WorldModel:
             self._changed.notify_all()
 
     def _is_overdue(self) -> bool:
-        return not self._moving and time.monotonic() - self._due_since > self._silence
+        return not self._moving and time.monotonic() - self._due_since > self._detection_timeout
 
     def gripped_unseen(self, width: float | None) -> None:
         """Set that the fingers, `width` m apart, hold an object that they were not seen to grasp; None: they hold
@@ -210,8 +201,7 @@ class WorldModel:
     @property
     def tips_height(self) -> float:
         """Height of the finger tips above the table, m."""
-        with self._changed:
-            return float(self._kinematics.forward(self._joints)[2, 3]) - self._kinematics.robot.gripper.tip
+        return float(self._kinematics.forward(self.joints)[2, 3]) - self._kinematics.robot.gripper.tip
 
     def _recognise_grip(self, found: dict[str, Thing]) -> None:
         """Identify the held object by the tracker's object between the fingers; requires the lock."""
@@ -237,9 +227,9 @@ class WorldModel:
         """Process measured joint positions, rad; with a finger opening (m), when no skill runs, also check the grip."""
         at_base = bool((np.abs(positions - np.array(self._kinematics.robot.home)) < relations.AT_BASE).all())
         with self._changed:
-            self._joints, self._felt_at = positions, time.monotonic()
-            if self._numb:
-                self._numb = False
+            self._joints, self._joint_states_at = positions, time.monotonic()
+            if self._no_joint_states:
+                self._no_joint_states = False
                 self._refresh()
             if self._held is not None and width is not None and abs(width - self._held.width) > _LOOSE:
                 self.released(None)
@@ -254,14 +244,18 @@ class WorldModel:
         with other._changed, self._changed:
             self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
             self._furniture, self._contents = other._furniture, other._contents.copy()
-            self._held, self._gripped = other._held, other._gripped
-            self._last_seen, self._looks, self._numb = dict(other._last_seen), other._looks, other._numb
+            self._held, self._gripped, self._felt = other._held, other._gripped, set(other._felt)
+            self._last_seen, self._looks, self._no_joint_states = (
+                dict(other._last_seen),
+                other._looks,
+                other._no_joint_states,
+            )
             self._seen_stamp, self._still_since = other._seen_stamp, other._still_since
             self._refresh()
 
     def clock_restarted(self) -> None:
-        """Reset on a clock that started anew (another simulator): until the camera publishes again, the last world is
-        reported as silent, in which no task starts.
+        """Reset on a clock that started anew (another simulator): until detections come again, the last world is
+        reported as `silent`, in which no task starts.
         """
         with self._changed:
             self._world = replace(self._world, silent=True)
@@ -269,7 +263,7 @@ class WorldModel:
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
             self._furniture = ()
             self._contents.clear()
-            self._gripped = None
+            self._gripped, self._felt = None, set()
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
             self._last_seen = {}
             self._refresh()
@@ -277,7 +271,7 @@ class WorldModel:
     def use_limits(self, safety: Safety) -> None:
         """Replace the workspace limits."""
         with self._changed:
-            self._safety, self._known = safety, None  # what can be reached is computed anew
+            self._safety, self._known = safety, ()  # what can be reached is computed anew
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
@@ -299,14 +293,21 @@ class WorldModel:
             self._due_since = time.monotonic()
 
     def grasped(self, held: Held) -> None:
-        """The gripper holds an object."""
+        """The gripper holds an object, just taken or as it is seen there now."""
         with self._changed:
-            self._world = self._world.taken(held.thing.name)
+            if self._held is None or self._held.thing.name != held.thing.name:
+                self._world = self._world.taken(held.thing.name)
             self._held, self._gripped = held, None
             self._contents.drop(held.thing.name)
             self._things.pop(held.thing.name, None)
             self._placed.pop(held.thing.name, None)
             self._refresh()
+
+    def settled(self, width: float) -> None:
+        """The fingers are `width` m apart since the held object was lifted: a sloping wall lies down between them."""
+        with self._changed:
+            if self._held is not None:
+                self._held = replace(self._held, width=width)
 
     def released(self, thing: Thing | None) -> None:
         """The gripper is empty; `thing`: the object at its new place, None where it is unknown."""
@@ -324,6 +325,18 @@ class WorldModel:
             self._held = None
             self._things.pop(thing.name, None)
             self._handed[thing.name] = replace(thing, visible=False)
+            self._refresh()
+
+    def felt(self, fact: Literal) -> None:
+        """The hand has felt a fact (`felt` in the domain's notes), which holds until its negation is felt, one of its
+        objects is lost, or the clock starts anew. Raises WorldError for one that cameras tell.
+        """
+        if not self.domain.predicates[fact.predicate].felt:
+            raise WorldError(f"{fact} was reported as felt; {fact.predicate} has no felt: true in the domain's notes")
+        with self._changed:
+            self._felt.discard(fact.negated())
+            if fact.positive:
+                self._felt.add(fact)
             self._refresh()
 
     def part_moved(self, name: str, value: float) -> None:
@@ -351,8 +364,7 @@ class WorldModel:
     def things(self) -> tuple[Thing, ...]:
         """Objects on the table, without the held one; furniture, and the rooms in its open drawers."""
         with self._changed:
-            rooms = (room for each in self._furniture for room in each.rooms())
-            return (*self._things.values(), *self._fixtures(), *rooms)
+            return (*self._things.values(), *(t for each in self._furniture for t in each.things(self.domain)))
 
     def _fixtures(self) -> list[Thing]:
         return [each.thing(self.domain) for each in self._furniture]
@@ -369,8 +381,8 @@ class WorldModel:
             return self._held
 
     @property
-    def silent(self) -> bool:
-        """Whether due detections do not arrive; also before the first."""
+    def overdue(self) -> bool:
+        """Whether detections are due and do not come; also before the first."""
         with self._changed:
             return self._is_overdue()
 
@@ -426,85 +438,75 @@ class WorldModel:
 
     def _refresh(self, tell: bool = False) -> None:
         """Recompute the world where more than noise has changed; publish it then, or if forced. Requires the lock."""
-        held = self._held
-        handed = [t for t in self._handed.values() if t.name not in self._things]
         things = list(self._things.values())
-        if held is not None:
-            things.append(held.seen_from(self._kinematics.forward(self._joints)))
-        before = {t.name: t for t in self._known[0]} if self._known is not None else {}
-        steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
-        in_hand, inferred = held.thing.name if held is not None else "", frozenset(self._placed)
+        if self._held is not None:
+            things.append(self._held.seen_from(self._kinematics.forward(self._joints)))
+        self._steady = {t.name: _steady(t, self._steady.get(t.name)) for t in sorted(things, key=attrgetter("name"))}
+        handed = tuple(t for t in self._handed.values() if t.name not in self._things)
+        there = {t.name for t in (*things, *handed, *self._fixtures())} | {p.name for p in self.places}
+        there |= {part.name for each in self._furniture for part in each.parts()}
+        self._felt = {fact for fact in self._felt if there.issuperset(fact.args)}
         known = (
-            steady,
-            tuple(handed),
-            in_hand,
+            tuple(self._steady.values()),
+            handed,
+            self._held.thing.name if self._held is not None else "",
             self._gripped is not None,
             self._at_base,
-            self._numb,
+            self._no_joint_states,
+            frozenset(self._felt),
             self.places,
-            inferred,
+            frozenset(self._placed),
             tuple(each.state for each in self._furniture),
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
         if known != self._known:
             self._known = known
-            self._compute(known)
+            self._compute(handed)
         if tell or self._told != self._world.revision:
             self._tell()
 
     def _tell(self) -> None:
         """Publish the world, unless it only seems empty: no task may start then, as long as the tracker is unsure."""
-        there = bool(self._known and self._known[0])
-        sure = self._seen_stamp >= 0 and (there or max(self._looks, self._empty) >= _LOOKS)
+        sure = self._seen_stamp >= 0 and (bool(self._steady) or max(self._looks, self._empty) >= _LOOKS)
         if sure and self.on_change is not None:
             self._told = self._world.revision
             self.on_change(self._world)
 
-    def _compute(self, known: _Known) -> None:
-        things, handed, held, gripped, at_base, numb, places, inferred, _ = known
+    def _compute(self, handed: Sequence[Thing]) -> None:
+        things, held = list(self._steady.values()), self._held.thing.name if self._held is not None else ""
         fixtures, parts = self._fixtures(), [part for each in self._furniture for part in each.parts()]
         rooms = [room for each in self._furniture for room in each.rooms()]
         facts = relations.facts(
-            (*things, *fixtures), places, held, at_base, self.reachable, [t.name for t in handed], rooms
+            (*things, *fixtures), self.places, held, self._at_base, self.reachable, [t.name for t in handed], rooms
         )
-        if gripped:
+        facts |= self._felt
+        if self._gripped is not None:
             facts -= {Literal("hand_empty")}
         if self._furniture or any(t.solid is not None for t in things):
             facts |= relations.properties((*things, *fixtures)) | {f for e in self._furniture for f in e.facts()}
             facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
             facts |= {Literal("in", (t.name, drawer)) for t in things if (drawer := self._contents.hider(t.name))}
             types = {t.name: t.type for t in (*things, *handed, *fixtures)} | {part.name: part.type for part in parts}
-            types |= {place.name: "location" for place in places}
+            types |= {place.name: "location" for place in self.places}
             facts = frozenset(f for f in facts if self._is_of_the_domain(f, types))
         sensed = {held, *(t.name for t in handed)}
         lying = [t for t in things if t.name not in sensed]
-        objects = tuple(
-            self._object(t, Known.REMEMBERED if numb else Known.SENSED)
-            if t.name in sensed
-            else self._object(t, Known.SEEN)
-            if t.visible
-            else self._object(t, Known.INFERRED if t.name in inferred else Known.REMEMBERED, lying)
-            for t in sorted((*things, *handed), key=_by_name)
-        )
-        objects += tuple(self._object(t, Known.SEEN if t.visible else Known.REMEMBERED) for t in fixtures)
-        objects += tuple(
+        felt = Known.REMEMBERED if self._no_joint_states else Known.SENSED
+        unseen = {
+            t.name: Known.INFERRED if t.name in self._placed else Known.REMEMBERED for t in lying if not t.visible
+        }
+        found = [
+            self._object(t, unseen[t.name], lying)
+            if t.name in unseen
+            else self._object(t, felt if t.name in sensed else Known.SEEN)
+            for t in sorted((*things, *handed), key=attrgetter("name"))
+        ]
+        found += [self._object(t, Known.SEEN if t.visible else Known.REMEMBERED) for t in fixtures]
+        found += [
             part if part.known is Known.SEEN else replace(part, last_seen=self._last_seen.get(part.name))
             for part in parts
-        )
-        objects += tuple(
-            WorldObject(
-                p.name,
-                "location",
-                "location",
-                {},
-                (*p.centre, 0.0),
-                (0.0, 0.0, 0.0, 1.0),
-                (*p.size, 0.0),
-                known=Known.FIXED,
-            )
-            for p in places
-        )
-        old = self._world
+        ]
+        old, objects = self._world, (*found, *(place.in_world() for place in self.places))
         if self._listed:
             poses = replace(old, objects=objects, facts=facts)
             facts |= {Literal(*fact) for fact in spatial.all_facts(poses, self._listed)}
@@ -538,10 +540,6 @@ class WorldModel:
 
 def _orientation(thing: Thing) -> tuple[float, float, float, float]:
     return thing.orientation or quaternion_of(thing.yaw)
-
-
-def _by_name(thing: Thing) -> str:
-    return thing.name
 
 
 def _steady(new: Thing, old: Thing | None) -> Thing:

@@ -19,10 +19,10 @@ from planweave.core.base.errors import SceneError
 from planweave.core.symbolic.state import AtomKey
 from planweave.core.symbolic.world import Literal, WorldObject
 
-_OF_PERSON = {"CLOSE": "close_to", "FACING": "facing", "HOLDS_RH": "holds_rh", "HOLDS_LH": "holds_lh", "ON": "agent_on"}
+OF_PERSON = {"CLOSE": "close_to", "FACING": "facing", "HOLDS_RH": "holds_rh", "HOLDS_LH": "holds_lh", "ON": "agent_on"}
 _OF_THINGS = {"CLOSE": "next_to", "FACING": "faces", "ON": "on", "INSIDE": "inside", "BETWEEN": "between"}
 _TO_THINGS = {p: r for r, p in _OF_THINGS.items()}
-_TO_PERSON = {p: r for r, p in _OF_PERSON.items()}
+_TO_PERSON = {p: r for r, p in OF_PERSON.items()}
 
 
 Groups = dict[str, set[AtomKey]]
@@ -180,8 +180,8 @@ def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
     person, names = graph.character.id, graph.names
     if start == person and relation == "INSIDE":
         return Literal("agent_in", (names[end],))
-    if start == person and relation in _OF_PERSON:
-        return Literal(_OF_PERSON[relation], (names[end],))
+    if start == person and relation in OF_PERSON:
+        return Literal(OF_PERSON[relation], (names[end],))
     if end == person and relation in ("ON", "CLOSE"):
         return Literal("worn" if relation == "ON" else "close_to", (names[start],))
     if relation == "INSIDE" and graph.nodes[end].category == ROOMS:

@@ -101,7 +101,6 @@ class Graph:
 
     @cached_property
     def edges(self) -> frozenset[Edge]:
-        """The links as tuples."""
         return frozenset([(link.from_id, link.relation_type, link.to_id) for link in self.links])
 
     def pairs(self, relation: str) -> Iterator[tuple[int, int]]:
@@ -116,12 +115,10 @@ class Graph:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """Unique names by ids."""
         return {number: f"{_word(node.class_name)}_{number}" for number, node in self.nodes.items()}
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
-        """Nodes by their unique names."""
         return {name: self.nodes[number] for number, name in self.names.items()}
 
     @cached_property

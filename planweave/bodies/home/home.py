@@ -16,35 +16,8 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 
 Stopped = Callable[[], bool]
-#: States that Unity does not know; what actions made of them is carried over to each fresh graph.
-_ADDED = (
-    "heated",
-    "cooked",
-    "toasted",
-    "washed",
-    "sliced",
-    "filled",
-    "used",
-    "taken_from_top",
-    "taken_from_inside",
-    "taken_in",
-    "was_read",
-    "watched",
-    "looked_at",
-    "pointed_at",
-    "touched",
-    "typed_on",
-    "pushed",
-    "pulled",
-    "squeezed",
-    "greeted",
-    "eaten",
-    "drunk",
-    "wiped",
-    "scrubbed",
-    "poured_into",
-    "slept",
-)
+#: States of things that Unity does not know, beside what its graph has no words for.
+_NOT_IN_UNITY = frozenset({"heated", "cooked", "toasted", "washed", "sliced", "filled", "used"})
 
 
 class Home(Protocol):
@@ -84,12 +57,10 @@ class SimulatedHome:
             return self.simulator.execute(action)
 
     def reset(self) -> None:
-        """See Home."""
         with self.lock:
             self.simulator.reset()
 
     def load(self, scene: str) -> None:
-        """See Home."""
         fresh = HomeSimulator(load_graph(scene))
         with self.lock:
             fresh.revision = self.simulator.revision + 1
@@ -117,7 +88,7 @@ class UnityHome:
         try:
             failure = self._client.run_line(line, timeout, self._animate, stopped)
         except UnityError as error:
-            return StepResult(error.code, f"{error} (while executing {line})")
+            return StepResult(error.action_code, f"{error} (while executing {line})")
         if failure:
             return self._failed(action, line, failure, foreseen)
         with self.lock:
@@ -139,11 +110,11 @@ class UnityHome:
         )
 
     def _refresh(self) -> None:
-        """Adopt Unity's graph, and keep the added states of objects that still exist."""
+        """Adopt Unity's graph, and keep what it does not tell of objects that still exist."""
         old = self.simulator
         fresh = HomeSimulator(self._client.graph(), old.vocabulary)
         names = fresh.graph.by_name
-        for predicate in _ADDED:
+        for predicate in _NOT_IN_UNITY | (old.vocabulary.domain.predicates.keys() - fresh.told):
             for fact in old.state.of(predicate):
                 if all(a in names for a in fact[1:]):
                     fresh.state.add(fact)
@@ -152,7 +123,6 @@ class UnityHome:
             self.simulator = fresh
 
     def reset(self) -> None:
-        """See Home."""
         self._client.reset(self._environment)
         fresh = HomeSimulator(self._client.graph(), self.simulator.vocabulary)
         with self.lock:

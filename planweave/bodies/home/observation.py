@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from planweave.bodies.home.facts import OF_PERSON
 from planweave.bodies.home.graph import Point
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.bodies.home.vocabulary import DOMAIN
@@ -15,6 +16,9 @@ from planweave.core.symbolic.world import Action, Known, Literal, World, WorldOb
 
 #: Facts of the person that name things; they are told where the thing is seen.
 _OF_PERSON = frozenset({"close_to", "facing"})
+_PERSONAL = frozenset(
+    {*OF_PERSON.values(), "agent_in", "worn", "carried", "taken_from_top", "taken_from_inside", "taken_in"}
+)
 
 
 def visible(simulator: HomeSimulator) -> set[str]:
@@ -168,23 +172,6 @@ class Observer:
         if position is None:
             return replace(thing, attributes=attributes, position=None, orientation=None, size=None)
         return replace(thing, attributes=attributes, position=position)
-
-
-_PERSONAL = frozenset(
-    {
-        "agent_in",
-        "agent_on",
-        "close_to",
-        "facing",
-        "holds_rh",
-        "holds_lh",
-        "worn",
-        "carried",
-        "taken_from_top",
-        "taken_from_inside",
-        "taken_in",
-    }
-)
 
 
 def _parent(state: State, name: str) -> AtomKey | None:

@@ -25,19 +25,8 @@ _NUDGES = sorted(
 _ROOM_AROUND = 2  # pixels between two texts
 _FAR = 20  # pixels; a text moved further has a line to what it names
 _MARGIN, _PANEL = 30, 240  # pixels around the plan, and for the list beside it
-_TOLD = {
-    "on": "switched_on",
-    "open": "opened",
-    "heated": "heated",
-    "cooked": "cooked",
-    "toasted": "toasted",
-    "sliced": "sliced",
-    "washed": "washed",
-    "filled": "filled",
-    "used": "used",
-    "dirty": "dirty",
-    "you wear": "worn",
-}
+_TOLD = ("switched_on", "opened", "heated", "cooked", "toasted", "sliced", "washed", "filled", "used", "dirty", "worn")
+_TITLES = {"switched_on": "on", "opened": "open", "worn": "you wear"}
 
 
 @lru_cache(maxsize=8)
@@ -62,8 +51,6 @@ def floor_plan(simulator: HomeSimulator, width: int = 1280) -> Image.Image:
     plan = _Plan(ImageDraw.Draw(image), simulator, low[0], high[1], scale, width - _PANEL)
     for room in rooms:
         plan.room(room, *boxes[room.id])
-    for room in rooms:
-        plan.keep_free(room, *boxes[room.id])
     plan.things(boxes)
     for room in rooms:
         plan.room_name(room, *boxes[room.id])
@@ -128,19 +115,14 @@ class _Plan:
         self._draw.text(where, text, font=font, fill=colour, anchor="mm", stroke_width=1, stroke_fill=_ROOM)
 
     def room(self, node: Node, centre: Point, size: Point) -> None:
-        """Draw a room."""
+        """Draw a room, and keep the space of its name free, over the furniture."""
         box = self._box(centre, size)
         self._draw.rectangle(box, fill=_ROOM, outline=_EDGE, width=3)
-
-    def keep_free(self, node: Node, centre: Point, size: Point) -> None:
-        """Reserve the space of a room's name, over the furniture."""
-        box = self._box(centre, size)
         self._taken.append(
             self._draw.textbbox(((box[0] + box[2]) / 2, box[1] + 14), node.name, font=_font(15), anchor="mm")
         )
 
     def room_name(self, node: Node, centre: Point, size: Point) -> None:
-        """Draw the name of a room, over the furniture."""
         box = self._box(centre, size)
         self._write((box[0] + box[2]) / 2, box[1] + 14, node.name, 15, _NAME, anywhere=True)
 
@@ -245,13 +227,16 @@ class _Plan:
         return size[0] * size[1] if size else 0.0
 
     def panel(self, left: float) -> None:
-        """Draw the text beside the plan."""
         state = self._sim.state
         lines: list[str] = []
-        for title, predicate in _TOLD.items():
+        for predicate in _TOLD:
             names = sorted(f[1] for f in state.of(predicate))
             if names:
-                lines += [f"{title}:"] + [f"  {n}" for n in names[:9]] + (["  …"] if len(names) > 9 else [])
+                lines += (
+                    [f"{_TITLES.get(predicate, predicate)}:"]
+                    + [f"  {n}" for n in names[:9]]
+                    + (["  …"] if len(names) > 9 else [])
+                )
         pose = [w for w in ("sitting", "lying") if (w,) in state]
         lines += [f"you are {w}" for w in pose]
         for index, line in enumerate(lines):

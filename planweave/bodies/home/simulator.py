@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
 from planweave.bodies.home.graph import Graph
@@ -28,7 +28,6 @@ class StepResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the action was carried out."""
         return self.code is Code.SUCCESS
 
 
@@ -42,6 +41,7 @@ class HomeSimulator:
         self.graph = graph
         self.vocabulary = vocabulary or HomeVocabulary.load()
         self._facts = HomeFacts(graph, self.vocabulary)
+        self.told = self._facts.groups.keys() | self._facts.late.keys()  # predicates that a graph tells
         self._changes: list[Change] = []  # since the start, for going back
         self.steps = 0
         self.revision = 0
@@ -61,7 +61,6 @@ class HomeSimulator:
         return Transition(self.vocabulary.domain, World(DOMAIN, self.objects, frame="home"))
 
     def reset(self) -> None:
-        """Restore the initial state."""
         while self._changes:
             self._transition.undo(self.state, self._changes.pop())
         self.steps = 0
@@ -86,7 +85,6 @@ class HomeSimulator:
         return _DONE
 
     def execute_line(self, line: str) -> StepResult:
-        """Try one script line."""
         try:
             action = read_line(line, self.graph, self.vocabulary)
         except PlanweaveError as error:
@@ -104,17 +102,14 @@ class HomeSimulator:
         return self._say(action, unmet) if unmet else ""
 
     def holds(self, literal: Literal) -> bool:
-        """Whether a literal holds now."""
         return ((literal.predicate, *literal.args) in self.state) == literal.positive
 
     def world(self, facts: Iterable[AtomKey] | None = None) -> World:
         """The whole home as a world, or with the given facts only."""
-        source = self.state.facts if facts is None else facts
-        literals = frozenset(Literal(f[0], f[1:]) for f in source)
+        literals = _literals(frozenset(self.state.facts if facts is None else facts))
         return World(DOMAIN, self.objects, literals, frame="home", revision=self.revision)
 
     def graph_now(self) -> Graph:
-        """The current home as a VirtualHome graph."""
         return graph_of_facts(self.graph, self.vocabulary, self.state.facts)
 
     def _when(self, cause: str, action: Action) -> str:
@@ -145,3 +140,9 @@ class HomeSimulator:
     def _tag(self, name: str) -> str:
         node = self.graph.by_name.get(name)
         return f"<{name}>" if node is None else node.tag
+
+
+@lru_cache(maxsize=8)
+def _literals(facts: frozenset[AtomKey]) -> frozenset[Literal]:
+    """Facts as literals; a home is asked for its world more often than it changes."""
+    return frozenset(Literal(f[0], f[1:]) for f in facts)

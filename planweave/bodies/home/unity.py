@@ -7,32 +7,33 @@ the next one may find it busy.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
-import io
 import itertools
 import json
+import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from planweave.bodies.home.graph import Graph, read_graph
-from planweave.core.base.errors import ConfigError, PlanweaveError, SceneError
+from planweave.core.base.errors import ActionFailureError, ConfigError, SceneError
 from planweave.core.base.failure import Code
 
 _PAUSE = 0.25  # s between attempts while Unity is busy
+_CHARACTER = "Chars/Male2"
 _LARGEST = 64 * 1024 * 1024  # bytes of one reply
 
 
-class UnityError(PlanweaveError):
-    """Unity cannot be used; the message says why and what to do. code: the failure code."""
-
-    code: Code
+class UnityError(ActionFailureError):
+    """Unity cannot be used; the message says why and what to do."""
 
     def __init__(self, message: str, code: Code = Code.CONTROL_FAILED):
-        super().__init__(message)
-        self.code = code
+        super().__init__(message, code)
 
 
 @dataclass(frozen=True)
@@ -101,28 +102,34 @@ class UnityClient:
     ) -> tuple[int, str]:
         """Send and receive within the deadline, also from a server that sends single bytes slowly."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=max(0.05, deadline - time.monotonic()))
+        answer: Future[tuple[int, bytes]] = Future()
         try:
             connection.connect()
-            connection.request("POST", "/", payload, {"Content-Type": "application/json"})
             sock = connection.sock
-            # http.client would wait anew for every line: short waits on the socket, with a look at the clock between
-            sock.settimeout(0.1)
-            raw = bytearray()
-            while not _complete(raw):
-                if stopped():
-                    raise self._cancelled(action)
-                if time.monotonic() >= deadline:
-                    raise TimeoutError
-                try:
-                    part = sock.recv(65536)
-                except TimeoutError:
-                    continue
-                if not part:
-                    break
-                raw += part
-                if len(raw) > _LARGEST:
-                    raise UnityError(f"Unity at {self.url} sent more than {_LARGEST >> 20} MiB in answer to {action}")
-            return _parsed(bytes(raw), action, self.url)
+            threading.Thread(target=_answer, args=(connection, payload, answer), name="unity", daemon=True).start()
+            try:
+                while not wait([answer], 0.1).done:
+                    if stopped():
+                        raise self._cancelled(action)
+                    if time.monotonic() >= deadline:
+                        raise TimeoutError
+            finally:
+                with contextlib.suppress(OSError):  # ends the thread
+                    sock.shutdown(socket.SHUT_RDWR)
+            status, raw = answer.result()
+            if len(raw) > _LARGEST:
+                raise UnityError(f"Unity at {self.url} sent more than {_LARGEST >> 20} MiB in answer to {action}")
+            return status, raw.decode("utf-8", "replace")
+        except (http.client.HTTPException, ValueError) as error:
+            when = (
+                "without an answer"
+                if isinstance(error, http.client.RemoteDisconnected)
+                else "in the middle of its answer"
+            )
+            raise UnityError(
+                f"Unity at {self.url} closed the connection {when} to {action!r} ({type(error).__name__}); it may "
+                "have crashed: look at its window or log, and restart it"
+            ) from None
         except TimeoutError:
             raise UnityError(
                 f"Unity at {self.url} did not answer {action!r} in {seconds:g} s; it may still be working on it: wait, "
@@ -165,15 +172,14 @@ class UnityClient:
         if not reply.success:
             raise UnityError(f"Unity at {self.url} says that it is not ready: {reply.message[:200]}")
 
-    def reset(self, environment: int = 0, character: str = "Chars/Male2", room: str = "") -> None:
+    def reset(self, environment: int = 0) -> None:
         """Load an environment and add a character."""
         self._must(self.post("clear"), "clear")
         self._must(self.post("environment", [environment]), f"load environment {environment}")
-        place = {"character_resource": character, "initial_room": room, "position": None, "mode": "random"}
-        self._must(self.post("add_character", strings=[json.dumps(place)]), f"add the character {character}")
+        place = {"character_resource": _CHARACTER, "initial_room": "", "position": None, "mode": "random"}
+        self._must(self.post("add_character", strings=[json.dumps(place)]), f"add the character {_CHARACTER}")
 
     def graph(self) -> Graph:
-        """The current graph of the home."""
         reply = self.post("environment_graph")
         self._must(reply, "give its graph")
         try:
@@ -236,39 +242,14 @@ def _tidy(text: str) -> str:
     return " ".join(text.split())[:2000]
 
 
-def _complete(raw: bytearray) -> bool:
-    """Whether an HTTP reply of known length has arrived completely."""
-    head, found, body = bytes(raw[:8192]).partition(b"\r\n\r\n")
-    if not found:
-        return False
-    for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            return len(raw) - len(head) - 4 >= int(value)
-        if name.strip().lower() == b"transfer-encoding" and b"chunked" in value.lower():
-            return raw.endswith(b"0\r\n\r\n")
-    return False  # until the connection closes
-
-
-def _parsed(raw: bytes, action: str, url: str) -> tuple[int, str]:
-    """Status and body of a reply; raises UnityError where it is truncated or not HTTP."""
-    response = http.client.HTTPResponse(_Bytes(raw))  # type: ignore[arg-type]
+def _answer(connection: http.client.HTTPConnection, payload: bytes, answer: Future[tuple[int, bytes]]) -> None:
+    """Send a request and receive its status and body; http.client waits anew for every line, so not past a deadline."""
     try:
-        response.begin()
-        return response.status, response.read().decode("utf-8", "replace")
-    except (http.client.HTTPException, ValueError) as error:
-        when = "in the middle of its answer" if raw else "without an answer"
-        raise UnityError(
-            f"Unity at {url} closed the connection {when} to {action!r} ({type(error).__name__}); it may "
-            "have crashed: look at its window or log, and restart it"
-        ) from None
-
-
-class _Bytes:
-    """In-memory socket that http.client reads a reply from."""
-
-    def __init__(self, raw: bytes):
-        self._raw = raw
-
-    def makefile(self, *_: object) -> Any:
-        return io.BytesIO(self._raw)
+        connection.request("POST", "/", payload, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        raw = response.read(_LARGEST + 1)
+        if response.length and len(raw) <= _LARGEST:
+            raise http.client.IncompleteRead(raw, response.length)
+        answer.set_result((response.status, raw))
+    except Exception as error:
+        answer.set_exception(error)

@@ -39,7 +39,6 @@ class HomeVocabulary:
         return _vocabulary(Domain.load(DOMAIN))
 
     def type_of(self, node: Node) -> str:
-        """The type of a node in the domain."""
         return "room" if node.category == ROOMS else self.domain.type_of_class(node.class_name)
 
     def predicates_of(self, node: Node) -> tuple[str, ...]:

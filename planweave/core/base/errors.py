@@ -18,17 +18,29 @@ MAX_SHOWN = 100
 class PlanweaveError(Exception):
     """Root of every error that Planweave raises on purpose.
 
-    code: stable name of its class, for programs and tests (docs/codes.md), or how an action failed. usage: language
-    model usage before the error, None without any; unusable replies cost as well.
+    code: stable name of its class, for programs and tests (docs/codes.md). usage: language model usage before the
+    error, None without any; unusable replies cost as well.
     """
 
-    code: str | Code = "failed"
+    code: str = "failed"
     usage: Usage | None = None
 
     @property
     def code_name(self) -> str:
-        """The code in lower case, such as unknown_name or no_grasp."""
-        return self.code.name.lower() if isinstance(self.code, Code) else self.code
+        """The same as `code`."""
+        return self.code
+
+
+class ActionFailureError(PlanweaveError):
+    """An action failed. action_code: how; `code` is its name in lower case, such as no_grasp."""
+
+    def __init__(self, message: str, action_code: Code):
+        super().__init__(message)
+        self.fail_as(action_code)
+
+    def fail_as(self, action_code: Code) -> None:
+        """Set how the action failed."""
+        self.action_code, self.code = action_code, action_code.name.lower()
 
 
 def refused(kind: type[PlanweaveError], message: str, code: str) -> PlanweaveError:

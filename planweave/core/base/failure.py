@@ -21,6 +21,7 @@ class Code(enum.IntEnum):
     TIMEOUT = 10
     CANCELED = 11
     SAFETY_STOP = 12
+    NOT_STARTED = 13
 
 
 #: Failures after which a method may try the same action again in the same world: the gripper closed on nothing,

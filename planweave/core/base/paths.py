@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import os
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def is_file(path: str | Path) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return Path(path).is_file()
     return False
+
+
+def wheel_file(package: str, ending: str) -> Path | None:
+    """A file of an installed package, which need not be importable, by the end of its name; None for none."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        for file in importlib.metadata.files(package) or ():
+            if file.name.endswith(ending) and is_file(path := Path(str(file.locate()))):
+                return path
+    return None
 
 
 def find_config(kind: str, name: str, suffix: str = ".yaml") -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +84,16 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(read_text(path), str(path))
 
 
+@lru_cache(maxsize=64)
+def _loaded(text: str) -> Any:
+    """The value of a text; the same files are read again and again, as those of all systems to find one."""
+    return yaml.load(text, Loader=BoundedLoader)
+
+
 def parse_yaml(text: str, name: str) -> Any:
     """The value of a text, None where it is empty; name: what errors call it. Raises ConfigError with the line."""
     try:
-        return yaml.load(text, Loader=BoundedLoader)
+        return deepcopy(_loaded(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""

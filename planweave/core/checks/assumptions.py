@@ -14,7 +14,18 @@ from itertools import islice
 from typing import Any
 
 from planweave.core.base.errors import DomainError, ParseError, UnknownNameError
-from planweave.core.pddl.formula import And, Atom, Effect, Formula, Not, Or, Quantified, atoms_in, conjuncts, negated
+from planweave.core.pddl.formula import (
+    And,
+    Atom,
+    Effect,
+    Formula,
+    Not,
+    Or,
+    Quantified,
+    atoms_in,
+    conjuncts,
+    negated,
+)
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.state import AtomKey, State
 from planweave.core.symbolic.transition import Binding, Transition
@@ -115,9 +126,7 @@ class Assumptions:
         )
 
     def repair(self, state: State, formula: Formula, binding: Binding) -> frozenset[AtomKey] | None:
-        """Unknown facts that make a formula true in a state: empty where it is true already, None where no assumption
-        helps.
-        """
+        """Unknown facts that make a formula true in a state: empty where it is true, None where no assumption helps."""
         holds = self._transition.holds
         if holds(state, formula, binding):
             return frozenset()
@@ -184,15 +193,8 @@ class Assumptions:
     def _effects(self, action: Action, fact: AtomKey, adds: bool) -> Iterator[tuple[Effect, Binding]]:
         """Effects with an atom that unifies with a fact, and the bindings."""
         schema = self._transition.domain.actions[action.name]
-        for effect, atom in schema.changing(fact[0], adds):
-            bound = schema.binding(action.args)
-            types = {v.name: v.types for v in effect.variables}
-            for term, name in zip(atom.terms, fact[1:]):
-                if bound.setdefault(term, name) != name or (
-                    term in types and not self._transition.fits(name, types[term])
-                ):
-                    break
-            else:
+        for effect, bound in schema.achieving(fact, adds, schema.binding(action.args)):
+            if all(self._transition.fits(bound[v.name], v.types) for v in effect.variables if v.name in bound):
                 yield effect, bound
 
 

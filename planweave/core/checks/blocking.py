@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 
 from planweave.core.base.errors import DomainError, UnknownNameError
-from planweave.core.pddl.formula import Atom, Equal, Formula, Not, TypedVariable, atoms_in, unified
+from planweave.core.pddl.formula import Atom, Equal, Formula, TypedVariable, atoms_in, unified
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.schemas import ActionSchema
@@ -26,23 +26,15 @@ def _ways(
     schema: ActionSchema, literal: Literal
 ) -> list[tuple[Binding, tuple[Formula, ...], tuple[TypedVariable, ...]]]:
     """Bindings under which an action achieves a literal, with the remaining conditions and bindings."""
-    ways: list[tuple[Binding, tuple[Formula, ...], tuple[TypedVariable, ...]]] = []
-    for effect, atom in schema.changing(literal.predicate, literal.positive):
-        bound = unified(atom.terms, literal.args)
-        if bound is not None:
-            ways.append((bound, effect.condition.parts, effect.variables))
+    made = schema.achieving(literal.key, literal.positive)
+    ways = [(bound, effect.condition.parts, effect.variables) for effect, bound in made]
     for atom, positive in schema.possibly:
         same = (atom.predicate, positive) == (literal.predicate, literal.positive)
         bound = unified(atom.terms, literal.args) if same else None
-        if bound is not None and not _brings_about(schema, literal.negated()):
+        # a certain effect that brings about the opposite excludes the action
+        if bound is not None and not any(schema.achieving(literal.key, not literal.positive)):
             ways.append((bound, (), ()))
     return ways
-
-
-def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
-    """Whether a certain effect adds this literal, which excludes the action as a way to its opposite."""
-    made = schema.changing(literal.predicate, literal.positive)
-    return any(unified(atom.terms, literal.args) is not None for _, atom in made)
 
 
 def resolution_actions(domain: Domain, transition: Transition, state: State, literal: Literal) -> list[Action]:
@@ -56,26 +48,23 @@ def resolution_actions(domain: Domain, transition: Transition, state: State, lit
     candidates only where no other remains. A derived literal is achieved by achieving what it follows from.
     """
     if literal.predicate in domain.derived:
-        atom = Atom(literal.predicate, literal.args)
-        basis = transition.explain(state, atom if literal.positive else Not(atom), {})
+        basis = transition.explain(state, Atom(literal.predicate, literal.args), {}, literal.positive)
         rows = [resolution_actions(domain, transition, state, x) for x in basis if x.predicate not in domain.derived]
         return list(dict.fromkeys(action for row in rows for action in row))
-    (by, only), fixed = _sensible(domain), fixed_predicates(domain)
-    ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
-        domain, transition, state, literal, fixed, conditions_hold=False
-    )
+    by, only = _sensible(domain)
+    ranked = _ranked(transition, state, literal, True) or _ranked(transition, state, literal, False)
+    usual = {name: able for name, able in ranked.items() if not domain.actions[name].words} or ranked
+    sensible = {
+        name: {
+            a: n
+            for a, n in able.items()
+            if name not in only or _holds(domain.actions[name], only[name], a, literal, state)
+        }
+        for name, able in usual.items()
+        if literal.predicate not in by or not literal.positive or name in by[literal.predicate]
+    }
     found: list[Action] = []
-    everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
-    usual = {name: rows for name, rows in ranked.items() if rows}
-    sensible: dict[str, dict[Action, int]] = {}
-    for name, able in (everyday or usual).items():
-        if literal.predicate not in by or not literal.positive or name in by[literal.predicate]:
-            sensible[name] = {
-                a: n
-                for a, n in able.items()
-                if name not in only or _holds(domain.actions[name], only[name], a, literal, state)
-            }
-    for able in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
+    for able in ({name: able for name, able in sensible.items() if able} or usual).values():
         fewest = min(able.values())
         found += sorted(a for a, unmet in able.items() if unmet == fewest)
     return found
@@ -110,14 +99,10 @@ def _fitting(domain: Domain, transition: Transition, parameter: TypedVariable, w
 
 
 def _ranked(
-    domain: Domain,
-    transition: Transition,
-    state: State,
-    literal: Literal,
-    fixed: frozenset[str],
-    conditions_hold: bool,
+    transition: Transition, state: State, literal: Literal, conditions_hold: bool
 ) -> dict[str, dict[Action, int]]:
     """Action schema -> ground actions that achieve a literal -> number of unmet literals; only schemas with any."""
+    domain, fixed = transition.domain, fixed_predicates(transition.domain)
     ranked: dict[str, dict[Action, int]] = defaultdict(dict)
     for schema in domain.actions.values():
         for bound, condition, variables in _ways(schema, literal):
@@ -144,9 +129,7 @@ def _ranked(
 def lacking(
     domain: Domain, transition: Transition, state: State, action: Action, literal: Literal
 ) -> tuple[Literal, ...]:
-    """Literals that an applicable action still needs to achieve a literal; of several ways the one that needs the
-    fewest.
-    """
+    """Literals that an applicable action still needs to achieve a literal, by the way that needs the fewest."""
     schema, fixed = domain.schema(action), fixed_predicates(domain)
     binding = schema.binding(action.args)
     best: list[Literal] | None = None
@@ -182,9 +165,7 @@ def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Liter
 
 @lru_cache(maxsize=8)
 def _sensible(domain: Domain) -> tuple[dict[str, frozenset[str]], dict[str, Literal]]:
-    """The section ``candidates`` of the domain's file: predicate -> actions, action -> required condition; raises
-    DomainError.
-    """
+    """The domain's ``candidates``: predicate -> actions, action -> required condition; raises DomainError."""
     notes = domain.extra.get("candidates") or {}
     by = {p: frozenset(actions) for p, actions in (notes.get("by") or {}).items()}
     only = {a: Literal.parse(text) for a, text in (notes.get("only") or {}).items()}

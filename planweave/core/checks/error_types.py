@@ -38,11 +38,11 @@ def plan_error(check: Validation) -> str:
 
 
 def action_error(domain: Domain, code: Code, unmet: Sequence[Literal], held: Collection[Literal]) -> str:
-    """The error of an executed action; empty for success, and where a person or a limit stopped it.
+    """The error of an executed action; empty for success, where a person or a limit stopped it, or it was not begun.
 
     unmet: conditions that did not hold; held: facts that were observed at some time before.
     """
-    if code in (Code.SUCCESS, Code.CANCELED, Code.SAFETY_STOP):
+    if code in (Code.SUCCESS, Code.CANCELED, Code.SAFETY_STOP, Code.NOT_STARTED):
         return ""
     if code in (Code.INVALID_ACTION, Code.UNKNOWN_OBJECT):
         return ENVIRONMENT

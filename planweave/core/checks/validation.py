@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.checks.assumptions import Assumptions
-from planweave.core.pddl.formula import Atom, Formula, Not, Quantified, TypedVariable, parts_of, substitute
+from planweave.core.pddl.formula import Atom, Formula, Quantified, TypedVariable, parts_of, substitute
 from planweave.core.symbolic.compiled import compile_axioms
 from planweave.core.symbolic.domain import Domain, refusal
 from planweave.core.symbolic.rules import Broken, RuleError
@@ -78,9 +78,7 @@ def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
 
 
 def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
-    """Names of the actions with an effect that can make a literal true; of a derived one, that change what it follows
-    from.
-    """
+    """The actions with an effect that can make a literal true; of a derived one, that change what it follows from."""
     if literal.predicate in domain.derived:
         axioms = compile_axioms(domain)
         needs = {name for name, above in axioms.dependents.items() if literal.predicate in above} if axioms else ()
@@ -96,10 +94,8 @@ def giving(domain: Domain, literal: Literal) -> tuple[str, ...]:
     """The actions that can make a literal true, with its arguments where they belong: ``unstack(a, ?y)``."""
     found = []
     for schema in domain.actions.values():
-        for _, atom in schema.changing(literal.predicate, literal.positive):
-            bound = dict(zip(atom.terms, literal.args))
-            if all(term.startswith("?") or term == name for term, name in bound.items()):
-                found.append(str(Action(schema.name, tuple(bound.get(p.name, p.name) for p in schema.parameters))))
+        for _, bound in schema.achieving(literal.key, literal.positive):
+            found.append(str(Action(schema.name, tuple(bound.get(p.name, p.name) for p in schema.parameters))))
     return tuple(dict.fromkeys(found))
 
 
@@ -117,7 +113,7 @@ def unmet_goal(transition: Transition, state: State, goal: Goal) -> tuple[Litera
     """The literals of a goal that do not hold in a state; of a formula that does not hold, some that would have to."""
     if isinstance(goal, Formula):
         return () if transition.holds(state, goal, {}) else tuple(transition.explain(state, goal, {}))
-    return tuple(g for g in goal if ((g.predicate, *g.args) in state) != g.positive)
+    return tuple(g for g in goal if (g.key in state) != g.positive)
 
 
 def goal_atoms(domain: Domain, world: World, goal: Goal) -> Iterable[Literal]:
@@ -173,7 +169,7 @@ class Validator:
         """List the derived facts (from poses) that a goal refers to."""
         world = self._world.with_derived(goal_atoms(self._domain, self._world, goal))
         for fact in world.facts - self._world.facts if world is not self._world else ():
-            self._state.add((fact.predicate, *fact.args))
+            self._state.add(fact.key)
         self._world = world
 
     def _checked(
@@ -215,7 +211,8 @@ class Validator:
             changes.append(self._transition.apply(self._state, action))
         unmet = self._unmet(goal, changes, assumed)
         if failed is None:
-            missing = [x for g in unmet for x in (self._explained(g) if g.predicate in self._domain.derived else [g])]
+            explain = partial(self._transition.explain, self._state)
+            missing = [x for g in unmet for x in explain(Atom(g.predicate, g.args), {}, g.positive)]
         causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in dict.fromkeys(missing))
         reasons = reasons or "; ".join(_reason(cause, actions) for cause in causes)
         if failed is not None:
@@ -228,9 +225,7 @@ class Validator:
             message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
         added, deleted = self._difference(changes, assumed)
         self._unknown.bar(_touched(changes))
-        maybe = tuple(
-            g for g in unmet if g.positive and self._unknown.any and self._unknown.unknown((g.predicate, *g.args))
-        )
+        maybe = tuple(g for g in unmet if g.positive and self._unknown.any and self._unknown.unknown(g.key))
         return Validation(
             failed is None and not unmet,
             failed,
@@ -260,11 +255,6 @@ class Validator:
             deleted |= before - self._state.of(name)
         return frozenset(added), frozenset(deleted - assumed)
 
-    def _explained(self, literal: Literal) -> list[Literal]:
-        """What a literal of a derived predicate lacks."""
-        atom = Atom(literal.predicate, literal.args)
-        return self._transition.explain(self._state, atom if literal.positive else Not(atom), {})
-
     def _unmet(self, goal: Goal, changes: Sequence[Change], assumed: frozenset[AtomKey]) -> tuple[Literal, ...]:
         """Goal literals that do not hold now, or that were only assumed."""
         only_assumed = assumed - _touched(changes)
@@ -277,7 +267,7 @@ class Validator:
 
     def _needed(self, actions: Sequence[Action], found: Validation, changes: list[Change]) -> frozenset[AtomKey]:
         """Unknown facts under which the plan gets further; reverts changes to inspect earlier states."""
-        lacking = [(c.literal.predicate, *c.literal.args) for c in found.causes if c.literal.positive]
+        lacking = [c.literal.key for c in found.causes if c.literal.positive]
         ways = [frozenset[AtomKey]() for _ in range(2)]  # that a step brings it about; that it holds without
         self._unknown.bar(_touched(changes))
         if found.failed_step is not None and found.causes:
@@ -313,7 +303,7 @@ def validate(domain: Domain, world: World, actions: Sequence[Action], goal: Goal
 
 
 def _cause(domain: Domain, world: World, literal: Literal, changes: list[Change]) -> Cause:
-    key, able = (literal.predicate, *literal.args), achievers(domain, literal)
+    key, able = literal.key, achievers(domain, literal)
     made_by = tuple(name for name in able if name not in world.actions_off)
     refused = tuple(name for name in able if name in world.actions_off)
     for index in range(len(changes) - 1, -1, -1):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,13 @@ def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str,
     return tuple(binding.get(t, t) for t in terms)
 
 
-def unified(terms: Sequence[str], names: Sequence[str]) -> dict[str, str] | None:
-    """Values of the variables among terms with which these are the names; None where there are none."""
+def unified(
+    terms: Sequence[str], names: Sequence[str], given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str] | None:
+    """Values of the variables among terms with which these are the names, beside the given ones; None for none."""
     if len(terms) != len(names):
         return None
-    binding: dict[str, str] = {}
+    binding = dict(given)
     for term, name in zip(terms, names):
         if (binding.setdefault(term, name) if term.startswith("?") else term) != name:
             return None

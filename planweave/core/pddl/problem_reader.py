@@ -17,7 +17,6 @@ class ParsedProblem:
     """A problem as read. values: of functions; minimize: whether its metric is the total cost."""
 
     name: str
-    domain: str
     objects: dict[str, str]
     facts: tuple[Key, ...]
     values: dict[Key, float]
@@ -53,7 +52,6 @@ class ProblemReader(PddlReader):
         self._count(goal, 1)
         return ParsedProblem(
             str(name),
-            domain,
             self.words.objects,
             tuple(facts),
             values,

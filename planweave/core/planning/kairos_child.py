@@ -10,9 +10,7 @@ from typing import Any
 
 
 def found(domain: str, problem: str, end: float, options: dict[str, Any]) -> dict[str, Any]:
-    """The result of a search as JSON values; `kairos_search.SearchResult` has the same fields. end: on the monotonic
-    clock.
-    """
+    """The result of a search as JSON values, with the fields of `kairos_search.SearchResult`. end: monotonic clock."""
     import kairos
 
     try:

@@ -5,7 +5,7 @@ home.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from planweave.core.checks.validation import Goal
@@ -13,15 +13,16 @@ from planweave.core.pddl.formula import (
     Atom,
     Effect,
     Formula,
+    TypedVariable,
     atoms_in,
     conjuncts,
     free_variables,
     quantified_in,
-    unified,
 )
 from planweave.core.planning.deadline import Deadline, OutOfTimeError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.schemas import ActionSchema
+from planweave.core.symbolic.state import Members
 from planweave.core.symbolic.transition import Binding, Transition, fixed_predicates
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.symbolic.written import formula_of
@@ -33,6 +34,8 @@ _TOOLS = 4  # of one type
 _WORTH = 0.67  # share of the objects that a reduced world may have
 _SUBGOALS = 300  # literals at most that are followed backwards from the goal
 _BINDINGS = 6  # instances at most of one action that achieves a literal
+Achieving = tuple[ActionSchema, list[tuple[Effect, Atom]]]
+"""An action, and the effects and atoms by which it achieves a literal of the goal."""
 
 
 def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> World:
@@ -60,8 +63,10 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
         if len(below[name]) <= _AROUND:
             names.update(below[name])
     signs = {(g.predicate, g.positive) for g in goal}
-    tools = [_members(domain, world, types) for types in set(_tool_types(domain, signs))]
-    for required in set(_required(domain, signs)):
+    achieving = list(_achieving(domain, signs))
+    members = Members(domain, world.objects)
+    tools: list[Collection[str]] = [members[types] for types in set(_tool_types(achieving))]
+    for required in set(_required(domain, achieving)):
         tools.append([f.args[0] for f in world.facts if f.predicate == required])
     for found in tools:
         if len(found) * 4 <= len(world.objects):  # else no tool, but any thing
@@ -104,7 +109,7 @@ class _Regression:
 
     def __init__(self, transition: Transition) -> None:
         self._domain, self._world, self._transition = transition.domain, transition.world, transition
-        self._state = transition.state()
+        self._state, self._members = transition.state(), Members(transition.domain, transition.world.objects)
 
     def objects(self, unmet: Sequence[Literal], seconds: float) -> set[str]:
         """Names of the objects met on the way from literals that do not hold."""
@@ -130,10 +135,9 @@ class _Regression:
     def _achievers(self, literal: Literal) -> Iterator[tuple[ActionSchema, Effect, Binding]]:
         """Effects that make a literal true, with the variables that it binds."""
         for schema in self._domain.actions.values():
-            for effect, atom in schema.changing(literal.predicate, literal.positive):
+            for effect, bound in schema.achieving(literal.key, literal.positive):
                 types = {p.name: p.types for p in (*schema.parameters, *effect.variables)}
-                bound = unified(atom.terms, literal.args)
-                if bound is not None and all(self._transition.fits(bound[term], types[term]) for term in bound):
+                if all(self._transition.fits(bound[term], types[term]) for term in bound):
                     yield schema, effect, bound
 
     def _instances(
@@ -141,36 +145,27 @@ class _Regression:
     ) -> list[Binding]:
         """A few bindings of the free variables: by facts that hold, or where only a few objects fit."""
         variables = (*schema.parameters, *effect.variables)
-        types = {v.name: v.types for v in variables}
         atoms = [part for part in parts if isinstance(part, Atom)]
         found = [bound]
         for _ in variables:
-            wider = [more for binding in found for more in self._wider(atoms, types, binding)]
+            wider = [more for binding in found for more in self._wider(atoms, variables, binding)]
             if wider == found:
                 break
             found = wider[:_BINDINGS]
         return found
 
-    def _wider(self, atoms: list[Atom], types: dict[str, frozenset[str]], binding: Binding) -> list[Binding]:
+    def _wider(self, atoms: list[Atom], variables: Sequence[TypedVariable], binding: Binding) -> list[Binding]:
         for atom in atoms:
-            free = [t for t in atom.terms if t in types and t not in binding]
-            if not free or len(free) == len(atom.terms):
-                continue
-            pattern = (atom.predicate, *(None if t in free else binding.get(t, t) for t in atom.terms))
-            rows = []
-            for fact in sorted(self._state.match(pattern)):
-                more = dict(binding)
-                if all(more.setdefault(t, n) == n for t, n in zip(atom.terms, fact[1:]) if t in types) and all(
-                    self._transition.fits(more[t], types[t]) for t in free
-                ):
-                    rows.append(more)
-            if rows:
-                return rows[:_BINDINGS]
-        for name, kinds in types.items():
-            if name not in binding:
-                fitting = _members(self._domain, self._world, kinds)
+            free = [v for v in variables if v.name in atom.terms and v.name not in binding]
+            if free and not {v.name for v in free}.issuperset(atom.terms):
+                rows = self._transition.bindings(self._state, free, [atom], binding)
+                if rows:
+                    return sorted(rows, key=lambda row: [row.get(t, t) for t in atom.terms])[:_BINDINGS]
+        for variable in variables:
+            if variable.name not in binding:
+                fitting = self._members[variable.types]
                 if len(fitting) <= _TOOLS:
-                    return [{**binding, name: each} for each in fitting] or [binding]
+                    return [{**binding, variable.name: each} for each in fitting] or [binding]
         return [binding]
 
     def _missing(self, part: Formula, binding: Binding) -> Iterator[Literal]:
@@ -181,33 +176,31 @@ class _Regression:
                     yield literal
 
 
-def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:
-    """Names of the objects of some types."""
-    return [o.name for o in world.objects if domain.is_a(o.type, types)]
+def _achieving(domain: Domain, signs: Iterable[tuple[str, bool]]) -> Iterator[Achieving]:
+    for predicate, positive in signs:
+        for schema in domain.actions.values():
+            if made := list(schema.changing(predicate, positive)):
+                yield schema, made
 
 
-def _required(domain: Domain, signs: Iterable[tuple[str, bool]]) -> Iterator[str]:
+def _required(domain: Domain, achieving: Iterable[Achieving]) -> Iterator[str]:
     """Static predicates that an object must satisfy to take part in achieving a goal literal that does not name it:
     sitting requires something sittable.
     """
     fixed = fixed_predicates(domain)
-    for predicate, positive in signs:
-        for schema in domain.actions.values():
-            made = [atom for _, atom in schema.changing(predicate, positive)]
-            free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
-            for part in conjuncts(schema.precondition) if made else ():
-                if isinstance(part, Atom) and part.predicate in fixed and set(part.terms) <= free and part.terms:
-                    yield part.predicate
+    for schema, made in achieving:
+        free = {p.name for p in schema.parameters} - {t for _, atom in made for t in atom.terms}
+        for part in conjuncts(schema.precondition):
+            if isinstance(part, Atom) and part.predicate in fixed and set(part.terms) <= free and part.terms:
+                yield part.predicate
 
 
-def _tool_types(domain: Domain, signs: Iterable[tuple[str, bool]]) -> Iterator[frozenset[str]]:
+def _tool_types(achieving: Iterable[Achieving]) -> Iterator[frozenset[str]]:
     """Types of the variables of actions that can achieve a literal of the goal."""
-    for predicate, positive in signs:
-        for schema in domain.actions.values():
-            effects = [effect for effect, _ in schema.changing(predicate, positive)]
-            for effect in effects:
-                yield from (v.types for v in effect.variables if v.types)
-            if effects:
-                yield from (p.types for p in schema.parameters if p.types)
-                parts = quantified_in(schema.precondition)
-                yield from (v.types for part in parts for v in part.variables if v.types)
+    for schema, made in achieving:
+        owners = (
+            schema.parameters,
+            *(e.variables for e, _ in made),
+            *(q.variables for q in quantified_in(schema.precondition)),
+        )
+        yield from (v.types for variables in owners for v in variables if v.types)

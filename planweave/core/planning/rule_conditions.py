@@ -46,8 +46,8 @@ def rule_facts(domain: Domain, world: World) -> Iterator[AtomKey]:
     """The facts of these predicates in a world."""
     for description, name in _marks(domain).items():
         yield from ((name, thing.name) for thing in world.objects if fits(domain, description, thing))
-    if (most := _limit(domain)) is not None:
-        for things, top in Heights(domain, world).pairs(Members(domain, world.objects)):
+    if (most := highest(domain.rules)) is not None and (words := predicates(domain)):
+        for things, top in Heights(domain, world, words).pairs(Members(domain, world.objects)):
             if top > most + SLACK:
                 yield (_TOO_HIGH[len(things) - 1], *things)
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.checks.validation import Goal, achievers, goal_atoms, simplest, unmet_goal
-from planweave.core.pddl.formula import Formula, atoms_in, substitute
+from planweave.core.pddl.formula import Atom, Formula, atoms_in, conjuncts, substitute
 from planweave.core.planning.deadline import Deadline, OutOfTimeError
 from planweave.core.planning.kairos_search import POLL, SMALL, Search, SearchResult, ground_instances, start
 from planweave.core.planning.pddl_writer import Step, domain_pddl, planned_step, problem_pddl
@@ -204,8 +204,11 @@ def _reason(found: SearchResult, timeout: float) -> str:
 
 
 def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[str]:
-    """Facts about the goal's objects that explain why it is unreachable, e.g. that one is out of reach."""
+    """Why a goal is unreachable, as far as facts tell: one of its objects is out of reach, or its state not known."""
     notes = []
+    for literal in unmet:
+        if _state_unknown(domain, world, literal):
+            notes.append(f"whether {domain.phrase(replace(literal, positive=True))} is not known")
     for name in dict.fromkeys(a for g in unmet for a in g.args):
         for predicate in domain.predicates.values():
             literal = Literal(predicate.name, (name,), False)
@@ -213,3 +216,11 @@ def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[s
                 notes.append(domain.phrase(literal))
     more = f"; and {len(notes) - _NOTES} more" if len(notes) > _NOTES else ""
     return [f"{'; '.join(notes[:_NOTES])}{more}"] if notes else []
+
+
+def _state_unknown(domain: Domain, world: World, literal: Literal) -> bool:
+    """Whether a thing is in neither of two states, and what brings about the one needs the other: on or off."""
+    states = {state for group in domain.never_together if literal.predicate in group for state in group}
+    needed = (part for name in achievers(domain, literal) for part in conjuncts(domain.actions[name].precondition))
+    changed = any(isinstance(part, Atom) and part.predicate in states and len(part.terms) == 1 for part in needed)
+    return changed and not any(Literal(state, literal.args) in world.facts for state in states)

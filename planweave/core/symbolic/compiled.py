@@ -61,18 +61,18 @@ class CompiledAction:
     effects: tuple[Test, ...]
     size: int
 
-    def frame(self, args: Sequence[str]) -> Frame:
-        """A frame with the arguments bound."""
-        return _frame(self.size, args)
+    def each(self, state: State, args: Sequence[str]) -> Iterator[bool]:
+        """Whether each conjunct of the precondition holds."""
+        frame = _frame(self.size, args)
+        return (test(state, frame) for test in self.conditions)
 
     def possible(self, state: State, args: Sequence[str]) -> bool:
         """Whether the precondition holds."""
-        frame = self.frame(args)
-        return all(test(state, frame) for test in self.conditions)
+        return all(self.each(state, args))
 
     def changes(self, state: State, args: Sequence[str]) -> tuple[list[AtomKey], list[AtomKey]]:
         """Atoms that the effects delete and add; an atom in both is added."""
-        frame = self.frame(args)
+        frame = _frame(self.size, args)
         for effect in self.effects:
             effect(state, frame)
         return frame[_DELETE], frame[_ADD]

@@ -14,9 +14,9 @@ def nouns_of(domain: Domain, thing: WorldObject) -> set[str]:
     """The nouns that may name an object: its name, its class, its categories, their synonyms, its type.
 
     The last word of a class is its noun, the others are adjectives: a `wooden_cabinet` is a cabinet, and what cabinets
-    are.
+    are. A class that says no more than the type, as a place's, leaves the noun to the name: `left_side` is a side.
     """
-    kind = thing.class_name.lower()
+    kind = thing.class_name.lower() if thing.class_name != thing.type else ""
     parts = [p for p in thing.name.split("_") if not p.isdigit()]
     noun = kind.rsplit("_", 1)[-1] if kind else "".join(parts[-1:])
     found = {thing.name, noun}

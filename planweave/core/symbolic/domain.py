@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from planweave.core.pddl.formula import Atom, Axiom, TypedVariable
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
 from planweave.core.symbolic.domain_notes import NotesSource, check_notes, sayable
 from planweave.core.symbolic.rules import Rule
-from planweave.core.symbolic.schemas import ActionSchema, InverseRule, Predicate
+from planweave.core.symbolic.schemas import ActionSchema, InverseRule, Predicate, filled
 from planweave.core.symbolic.world import PERSON, Action, Known, Literal, World, WorldObject
 
 Said = TypeVar("Said", Action, Literal)
@@ -165,9 +165,7 @@ class Domain:
         return found
 
     def check_action(self, action: Action, world: World) -> None:
-        """Check name, number and types of arguments, and that the body accepts it; raises UnknownNameError or
-        InvalidActionError.
-        """
+        """Check name, arguments, and that the body accepts it; raises UnknownNameError or InvalidActionError."""
         schema = self.schema(action)
         if action.name in world.actions_off:
             raise InvalidActionError(refusal([action.name]))
@@ -202,13 +200,19 @@ class Domain:
 
         namespace: that of the body, used for service names, e.g. /left.
         """
-        pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
+        pairs = [set(pair) for pair in self.never_together]
         held = {fact.predicate for fact in world.facts}
         return [
             p.unknown.replace("{namespace}", namespace)
             for p in self.predicates.values()
             if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
         ]
+
+    @property
+    def never_together(self) -> Sequence[Sequence[str]]:
+        """Groups of predicates that exclude each other (``goals: never_together`` of its notes)."""
+        groups: Sequence[Sequence[str]] = (self.extra.get("goals") or {}).get("never_together", ())
+        return groups
 
     @property
     def example(self) -> str:
@@ -219,17 +223,14 @@ class Domain:
         """An action or literal as a phrase for prompts and people."""
         if isinstance(thing, Action):
             schema = self.schema(thing)
-            template, parameters = schema.phrase, schema.parameters
-        else:
-            predicate = self.predicates.get(thing.predicate)
-            if predicate is None:
-                if thing.predicate in _BUILT_IN:
-                    return _BUILT_IN[thing.predicate][not thing.positive].format(*map(spoken, thing.args))
-                raise UnknownNameError("predicate", thing.predicate, self.predicates)
-            template, parameters = (predicate.phrase if thing.positive else predicate.negative), predicate.parameters
-        for parameter, arg in zip(parameters, thing.args):
-            template = template.replace("{" + parameter.name[1:] + "}", spoken(arg))
-        return template
+            return filled(schema.phrase, schema.parameters, map(spoken, thing.args))
+        predicate = self.predicates.get(thing.predicate)
+        if predicate is None:
+            if thing.predicate in _BUILT_IN:
+                return _BUILT_IN[thing.predicate][not thing.positive].format(*map(spoken, thing.args))
+            raise UnknownNameError("predicate", thing.predicate, self.predicates)
+        template = predicate.phrase if thing.positive else predicate.negative
+        return filled(template, predicate.parameters, map(spoken, thing.args))
 
     def seen_from(self, world: World) -> str:
         """Whose left, right and front are those of a world; "" where nothing says it."""
@@ -249,20 +250,31 @@ class Domain:
         return " and ".join(words[:limit]) + (f" and {left_out} more" if left_out > 0 else "")
 
     def observation(self, world: World) -> list[str]:
-        """A world as sentences: positive facts, and negative ones of predicates whose state is "negative"."""
-        positive = [f for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"]
-        return [self.phrase(f) for f in (*positive, *self._negatives(world))]
+        """A world as sentences, see `observed`."""
+        return [self.phrase(f) for f in self.observed(world)]
+
+    def observed(self, world: World) -> list[Literal]:
+        """The observed facts of a world, and the negative literals of predicates whose state is "negative"."""
+        return [*sorted(self.of_state(world, "yes")), *self._negatives(world)]
+
+    def of_state(self, world: World, state: str) -> list[Literal]:
+        """The facts of predicates of a given `state`, see Predicate, one predicate after the other."""
+        told = (name for name, p in self.predicates.items() if p.state == state)
+        return [f for name in told for f in world.by_predicate.get(name, ())]
 
     def told_facts(self, world: World) -> list[Literal]:
         """What a person or an agent is told of a world: facts that goals or observations speak of, and negative ones.
 
         Facts of predicates that the domain does not have are left out.
         """
-        spoken_of = {p.name for p in self.predicates.values() if p.goal or p.state == "yes"}
-        return [*(f for f in sorted(world.facts) if f.predicate in spoken_of), *self._negatives(world)]
+        return [*sorted(f for f in world.facts if f.predicate in self.spoken_of), *self._negatives(world)]
+
+    @cached_property
+    def spoken_of(self) -> frozenset[str]:
+        """The predicates that goals or observations speak of."""
+        return frozenset(p.name for p in self.predicates.values() if p.goal or p.state == "yes")
 
     def _negatives(self, world: World) -> list[Literal]:
-        """The negative literals that hold, of predicates whose state is "negative"."""
         return [
             literal
             for predicate in self.predicates.values()
@@ -335,6 +347,7 @@ def _compile(parsed: ParsedDomain, notes: dict[str, Any], notes_source: NotesSou
             bool(note.get("goal", False)),
             state,
             str(note.get("unknown", "")),
+            bool(note.get("felt", False)),
         )
     actions = {}
     noted = _section(notes, "actions", notes_source)

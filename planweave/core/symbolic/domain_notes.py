@@ -14,7 +14,7 @@ from planweave.core.symbolic.world import Literal
 
 # What an entry may have; config/domains/tabletop.yaml explains each.
 ACTION_KEYS = ("phrase", "aliases", "inverse", "possibly", "words", "needs", "effect", "untouched", "meanwhile")
-PREDICATE_KEYS = ("phrase", "negative", "goal", "state", "unknown")
+PREDICATE_KEYS = ("phrase", "negative", "goal", "state", "unknown", "felt")
 _PLACEHOLDER = re.compile(r"{([^{}]*)}")
 
 

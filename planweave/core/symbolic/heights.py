@@ -23,56 +23,46 @@ Supports = Callable[[str], Iterable[str]]
 class Heights:
     """Lower bounds in one world, m above what the lowest thing stands on, which is the table or higher."""
 
-    def __init__(self, domain: Domain, world: World) -> None:
-        """Without `heights` in the domain's YAML nothing is known before the arm plans."""
-        self._words, self._domain, self._world = predicates(domain), domain, world
+    def __init__(self, domain: Domain, world: World, words: tuple[str, str]) -> None:
+        """words: what `predicates` says of the domain; where it says nothing, nothing is known before the arm plans."""
+        (self._held, self._stacked), self._domain, self._world = words, domain, world
         self._extents: dict[str, float] = {}
-
-    def __bool__(self) -> bool:
-        return self._words is not None
 
     def of_facts(self, state: State, facts: Iterable[AtomKey]) -> Iterator[tuple[str, float]]:
         """The things that facts say are held, or stand on another one, in a state, with the least height of their top;
         a thing that is held has begun where it stands.
         """
-        if self._words is not None:
-            held, stacked = self._words
 
-            def below(name: str) -> list[str]:
-                return [fact[2] for fact in state.lookup(stacked, 1, name)]
+        def below(name: str) -> list[str]:
+            return [fact[2] for fact in state.lookup(self._stacked, 1, name)]
 
-            yield from self._tops(facts, held, stacked, below)
+        return self._tops(facts, below)
 
     def of_goal(self, goal: Iterable[Literal]) -> Iterator[tuple[Literal, float]]:
         """The literals of a goal that want a thing held, or on another one, with the least height of its top."""
         wanted = [literal for literal in goal if literal.positive]
-        if self._words is not None:
-            held, stacked = self._words
 
-            def below(name: str) -> list[str]:
-                return [g.args[1] for g in wanted if g.predicate == stacked and g.args[0] == name]
+        def below(name: str) -> list[str]:
+            return [g.args[1] for g in wanted if g.predicate == self._stacked and g.args[0] == name]
 
-            for literal in wanted:
-                for _, top in self._tops([(literal.predicate, *literal.args)], held, stacked, below):
-                    yield literal, top
+        for literal in wanted:
+            for _, top in self._tops([literal.key], below):
+                yield literal, top
 
     def pairs(self, members: Members) -> Iterator[tuple[tuple[str, ...], float]]:
-        """Single things, and pairs of which one stands on the other one, with the least height of the first one's
-        top.
-        """
-        if self._words is not None:
-            things, targets = (p.types for p in self._domain.predicates[self._words[1]].parameters)
-            for name in members[things]:
-                yield (name,), self._extent(name)
-                for other in members[targets]:
-                    if other != name:
-                        yield (name, other), self._extent(name) + self._bearing(other)
+        """Single things, and pairs of which one stands on the other, with the least height of the first one's top."""
+        things, targets = (p.types for p in self._domain.predicates[self._stacked].parameters)
+        for name in members[things]:
+            yield (name,), self._extent(name)
+            for other in members[targets]:
+                if other != name:
+                    yield (name, other), self._extent(name) + self._bearing(other)
 
-    def _tops(self, facts: Iterable[AtomKey], held: str, stacked: str, below: Supports) -> Iterator[tuple[str, float]]:
+    def _tops(self, facts: Iterable[AtomKey], below: Supports) -> Iterator[tuple[str, float]]:
         for fact in facts:
-            if fact[0] == held:
+            if fact[0] == self._held:
                 yield fact[1], self._extent(fact[1]) + self._highest(below(fact[1]), below)
-            elif fact[0] == stacked:
+            elif fact[0] == self._stacked:
                 yield fact[1], self._extent(fact[1]) + self._highest((fact[2],), below)
 
     def _highest(self, names: Iterable[str], below: Supports, depth: int = 0) -> float:

@@ -17,7 +17,7 @@ from itertools import combinations
 from planweave.core.pddl.formula import substitute
 from planweave.core.symbolic.descriptions import covers, fits
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.heights import SLACK, Heights
+from planweave.core.symbolic.heights import SLACK, Heights, predicates
 from planweave.core.symbolic.rules import Broken, Description, Forbidden, Rule
 from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.state import AtomKey, State
@@ -32,8 +32,9 @@ class RuleCheck:
         self._any_untouched = any(rule.untouched for rule in domain.rules)
         self._touching: dict[str, tuple[Rule, ...]] = {}  # by object: the rules that forbid to touch it
         self._bringing: dict[tuple[bool, AtomKey], tuple[Rule, ...]] = {}  # the same of facts that begin or end
-        limits = tuple(rule for rule in domain.rules if rule.highest is not None)
-        self._limits, self._heights = limits, Heights(domain, world) if limits else None
+        self._limits = tuple(rule for rule in domain.rules if rule.highest is not None)
+        words = predicates(domain) if self._limits else None
+        self._heights = Heights(domain, world, words) if words else None
 
     def touches(self, action: Action) -> Iterator[Broken]:
         """The rules that an action breaks by what it touches."""
@@ -95,7 +96,7 @@ class RuleCheck:
     def against(self, goal: Sequence[Literal]) -> Iterator[Broken]:
         """The rules that forbid to bring about a literal of a goal that does not hold yet."""
         for literal in self._world.unmet(goal):
-            for rule in self._against(literal.positive, (literal.predicate, *literal.args)):
+            for rule in self._against(literal.positive, literal.key):
                 yield Broken(rule, f"the goal asks for {literal}")
         for literal, top in self._heights.of_goal(goal) if self._heights else ():
             if not self._world.holds(literal):
@@ -141,9 +142,7 @@ def rule_words(domain: Domain, rule: Rule) -> str:
 
 
 def contradiction(domain: Domain, rules: Sequence[Rule]) -> str:
-    """Why rules cannot all be meant, "" where they can: one forbids what another one keeps, or both keep a thing, in
-    two places.
-    """
+    """Why rules contradict, "" if they do not: one forbids what another keeps, or both keep a thing, in two places."""
     rows = [(rule, each) for rule in rules for each in rule.forbidden]
     for (one, first), (two, second) in combinations(rows, 2):
         contrary = _excluded(domain, first, second) or _excluded(domain, second, first)
@@ -208,7 +207,7 @@ def keeping(domain: Domain, literal: Literal) -> Rule:
     """The rule that no action may end a literal of certain objects, nor bring about what excludes it."""
     things = tuple(Description(name) for name in literal.args)
     forbidden = [Forbidden(literal.predicate, things, not literal.positive)]
-    for pair in (domain.extra.get("goals") or {}).get("never_together", ()):
+    for pair in domain.never_together:
         if literal.positive and len(pair) == 2 and literal.predicate in pair:
             other = domain.predicates.get(next(name for name in pair if name != literal.predicate))
             if other is not None and len(other.parameters) == len(things):

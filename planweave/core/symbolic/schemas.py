@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from planweave.core.pddl.formula import Atom, Effect, Formula, TypedVariable
+from planweave.core.pddl.formula import Atom, Effect, Formula, TypedVariable, unified
+
+
+def filled(template: str, parameters: Sequence[TypedVariable], words: Iterable[str]) -> str:
+    """A phrase with words in the places of its parameters."""
+    for parameter, word in zip(parameters, words):
+        template = template.replace("{" + parameter.name[1:] + "}", word)
+    return template
 
 
 @dataclass(frozen=True)
@@ -13,7 +21,8 @@ class Predicate:
     """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
 
     goal: may occur in a goal. state: "yes" (described in observations when it holds), "negative" (when it does not
-    hold), or "no". unknown: message for people where neither it nor the predicates it excludes hold.
+    hold), or "no". unknown: message for people where neither it nor the predicates it excludes hold. felt: fingers and
+    joints tell it, no camera does.
     """
 
     name: str
@@ -23,13 +32,12 @@ class Predicate:
     goal: bool = False
     state: str = "no"
     unknown: str = ""
+    felt: bool = False
 
 
 @dataclass(frozen=True)
 class InverseRule:
-    """Actions `do` that undo an action, if all of `when` (with free variables) held before it; variables start with
-    ``?``.
-    """
+    """Actions `do` that undo an action if all of `when` (with free variables, ``?x``) held before it."""
 
     when: tuple[Atom, ...]
     do: tuple[Atom, ...]
@@ -64,6 +72,16 @@ class ActionSchema:
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
         return {p.name: a for p, a in zip(self.parameters, args)}
+
+    def achieving(
+        self, fact: Sequence[str], positive: bool, given: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[tuple[Effect, dict[str, str]]]:
+        """The certain effects that make a ground atom (predicate, argument, …) true or false, each with the values of
+        variables under which it does, beside the given ones.
+        """
+        for effect, atom in self.changing(fact[0], positive):
+            if (bound := unified(atom.terms, fact[1:], given)) is not None:
+                yield effect, bound
 
     def changing(self, predicate: str, positive: bool) -> Iterator[tuple[Effect, Atom]]:
         """The atoms of a predicate that certain effects add (delete where not positive), each with its effect."""

@@ -152,17 +152,3 @@ class State:
                 table[fact[position]].add(fact)
             tables[position] = table
         return table.get(name, _EMPTY)
-
-    def match(self, pattern: tuple[str | None, ...]) -> list[AtomKey]:
-        """Facts of a predicate whose bound positions agree; None stands for any object."""
-        predicate = pattern[0] or ""
-        best: Collection[AtomKey] = self.of(predicate)
-        for position, value in enumerate(pattern[1:], 1):
-            if value is not None and best:
-                found = self.lookup(predicate, position, value)
-                best = found if len(found) < len(best) else best
-        return [
-            fact
-            for fact in best
-            if len(fact) == len(pattern) and all(v is None or v == f for v, f in zip(pattern[1:], fact[1:]))
-        ]

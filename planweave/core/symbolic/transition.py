@@ -123,8 +123,8 @@ class Transition:
         compiled = _compiled(self.domain, action.name)
         if compiled.possible(state, action.args):
             return ()
-        frame, parts = compiled.frame(action.args), conjuncts(self.domain.actions[action.name].precondition)
-        return tuple(part for part, test in zip(parts, compiled.conditions) if not test(state, frame))
+        parts = conjuncts(self.domain.actions[action.name].precondition)
+        return tuple(part for part, holds in zip(parts, compiled.each(state, action.args)) if not holds)
 
     def apply(self, state: State, action: Action) -> Change:
         """Apply the effects in place, without checking the precondition, and return the change."""
@@ -382,11 +382,7 @@ def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Acti
     for rule in schema.inverse:
         names = dict.fromkeys(t for atom in rule.when for t in atom.terms if t.startswith("?") and t not in binding)
         free = [TypedVariable(name) for name in names]
-        bound = min(transition.bindings(state, free, rule.when, binding), key=_by_names, default=None)
+        bound = min(transition.bindings(state, free, rule.when, binding), key=lambda b: sorted(b.items()), default=None)
         if bound is not None:
             return tuple(Action(atom.predicate, _ground(atom, bound)[1:]) for atom in rule.do)
     return None
-
-
-def _by_names(binding: Binding) -> list[tuple[str, str]]:
-    return sorted(binding.items())

@@ -63,6 +63,11 @@ class Literal:
         """The same literal without its negation."""
         return self if self.positive else Literal(self.predicate, self.args)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Its atom as (predicate, argument, …), see planweave.core.symbolic.state."""
+        return (self.predicate, *self.args)
+
     def negated(self) -> Literal:
         """The opposite literal."""
         return Literal(self.predicate, self.args, not self.positive)

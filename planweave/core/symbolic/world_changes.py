@@ -38,7 +38,7 @@ def _changed_facts(domain: Domain, before: World, after: World) -> list[Literal]
     return [
         fact
         for fact in (*found, *lost)
-        if ((p := domain.predicates.get(fact.predicate)) is not None and (p.goal or p.state == "yes"))
+        if fact.predicate in domain.spoken_of
         and fact.predicate not in {*before.derived, *after.derived}  # they follow from the places, which are told
         and all(name in after.by_name for name in fact.args)
     ]

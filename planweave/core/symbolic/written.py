@@ -15,7 +15,7 @@ from typing import Any
 from planweave.core.base.errors import DomainError, ParseError, UnknownNameError
 from planweave.core.base.names import SYMBOL_FORM, is_symbol
 from planweave.core.pddl.conditions import read_condition
-from planweave.core.pddl.formula import And, Atom, Formula, Not, conjuncts
+from planweave.core.pddl.formula import And, Atom, Formula, Not, conjuncts, unified
 from planweave.core.symbolic.domain import Domain, is_pddl_text
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import MAX_OBJECTS, Known, Literal, World, WorldObject
@@ -25,9 +25,7 @@ Written = str | Literal | Iterable["str | Literal"]
 
 
 def read_literals(written: Written) -> tuple[Literal, ...]:
-    """Parse literals from a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises
-    ParseError.
-    """
+    """Literals of a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises ParseError."""
     if isinstance(written, Literal):
         return (written,)
     if isinstance(written, str):
@@ -189,12 +187,6 @@ def _hold(pattern: Sequence[Literal], bound: Mapping[str, str], held: set[Litera
     """Whether facts match all literals of a pattern under one binding of its variables."""
     if not pattern:
         return True
-    for fact in held:
-        if fact.predicate == pattern[0].predicate and len(fact.args) == len(pattern[0].args):
-            more = dict(bound)
-            if all(
-                more.setdefault(term, arg) == arg if term.startswith("?") else term == arg
-                for term, arg in zip(pattern[0].args, fact.args)
-            ) and _hold(pattern[1:], more, held):
-                return True
-    return False
+    same = (fact for fact in held if fact.predicate == pattern[0].predicate)
+    found = (unified(pattern[0].args, fact.args, bound) for fact in same)
+    return any(more is not None and _hold(pattern[1:], more, held) for more in found)

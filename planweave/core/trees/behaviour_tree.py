@@ -69,9 +69,7 @@ def play(tree: Tree, act: Callable[[Action], bool], holds: Callable[[Literal], b
 
 
 def check_names(domain: Domain, world: World, tree: Tree) -> None:
-    """Check every action and condition, also of branches that may never be reached; raises InvalidActionError with the
-    line.
-    """
+    """Check all actions and conditions, also of branches never reached; raises InvalidActionError with the line."""
     for node in nodes(tree):
         try:
             if isinstance(node, ActionNode):

@@ -50,7 +50,8 @@ def _model(domain: Domain) -> ET.Element:
         for name, schema in schemas.items():
             element = ET.SubElement(model, tag, {"ID": name})
             for port, parameter in zip(_ports(name, schema.parameters), schema.parameters):
-                ET.SubElement(element, "input_port", {"name": port, "type": "std::string"}).text = _types(parameter)
+                row = ET.SubElement(element, "input_port", {"name": port, "type": "std::string"})
+                row.text = " or ".join(sorted(parameter.types)) or "object"
     return model
 
 
@@ -62,10 +63,6 @@ def _ports(name: str, parameters: Sequence[TypedVariable]) -> list[str]:
             f"{name}: the parameter ?{wrong} cannot be a port of a behaviour tree; rename it in the domain"
         )
     return ports
-
-
-def _types(parameter: TypedVariable) -> str:
-    return " or ".join(sorted(parameter.types)) or "object"
 
 
 def _write(domain: Domain, tree: Tree, parent: ET.Element) -> None:
@@ -167,7 +164,10 @@ def _node(domain: Domain, element: _Element) -> Tree:
         return (SequenceNode if kind == "Sequence" else FallbackNode)(children, element.line)
     if kind == "Inverter" and element.tag in (kind, "Decorator"):
         _only(element, _written(element))
-        return _inverted(_node(domain, _only_child(element)), element)
+        child = _node(domain, _only_child(element))
+        if not isinstance(child, ConditionNode):
+            _refuse(element, "Inverter is read around a condition only")
+        return ConditionNode(child.literal.negated(), element.line)
     if kind in domain.actions and element.tag in (kind, "Action"):
         return ActionNode(Action(kind, _arguments(element, kind, domain.actions[kind].parameters)), element.line)
     if kind in domain.predicates and element.tag in (kind, "Condition"):
@@ -175,12 +175,6 @@ def _node(domain: Domain, element: _Element) -> Tree:
     known = (*_CONTROLS, "Inverter", *domain.actions, *domain.predicates)
     error = UnknownNameError(f"node <{one_line(element.tag)}>", kind, known)
     _refuse(element, f"{error}; only Sequence, Fallback, actions and conditions of the domain are read")
-
-
-def _inverted(child: Tree, element: _Element) -> Tree:
-    if not isinstance(child, ConditionNode):
-        _refuse(element, "Inverter is read around a condition only")
-    return ConditionNode(child.literal.negated(), element.line)
 
 
 def _written(element: _Element) -> set[str]:

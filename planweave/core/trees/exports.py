@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable
 
 from planweave.core.symbolic.domain import Domain
@@ -24,7 +25,7 @@ def dot_graph(domain: Domain, tree: Tree) -> str:
     def draw(node: Tree) -> int:
         number = next(numbers)
         label, shape = _drawn(domain, node)
-        lines.append(f"{_INDENT}n{number} [label={_quoted(label)}, shape={shape}];")
+        lines.append(f"{_INDENT}n{number} [label={json.dumps(label, ensure_ascii=False)}, shape={shape}];")
         for child in () if isinstance(node, (ActionNode, ConditionNode)) else node.children:
             lines.append(f"{_INDENT}n{number} -> n{draw(child)};")
         return number
@@ -39,11 +40,6 @@ def _drawn(domain: Domain, node: Tree) -> tuple[str, str]:
     if isinstance(node, ConditionNode):
         return domain.phrase(node.literal), "ellipse"
     return ("→", "square") if isinstance(node, SequenceNode) else ("?", "square")
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def py_trees_module(domain: Domain, tree: Tree) -> str:

@@ -7,10 +7,11 @@ Python (``assert('close' to 'mug')`` with ``else: find('mug')`` lines), and Pyth
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planweave.core.base.errors import ParseError
 
@@ -56,6 +57,7 @@ _ASSERT = re.compile(
 _STATED = re.compile(r"assert\b\s*(.*)")
 _SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # texts that Python would join to one
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
+_UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +71,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCondition:
-    """The condition of an assertion, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``.
+    """A condition: the two words and "to" of ``'close' to 'mug'``, or a predicate and its arguments without a relation.
 
     text: the condition as written, where it has no such form; then only a model can evaluate it.
     """
 
-    left: str
-    relation: str
-    right: str
+    words: tuple[str, ...]
+    relation: str = ""
     negated: bool = False
     text: str = ""
 
     def __str__(self) -> str:
         if self.text:
             return self.text
-        text = f"'{self.left}' {self.relation} '{self.right}'" if self.relation else f"{self.left}({self.right})"
+        first, *rest = self.words
+        text = f"'{first}' {self.relation} '{rest[0]}'" if self.relation else f"{first}({', '.join(rest)})"
         return f"not {text}" if self.negated else text
 
 
@@ -145,17 +147,16 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
             raise ParseError(f"line {number}: nested more than {MAX_DEPTH} deep")
     rewritten = _rewrite(lines)
     try:
-        with warnings.catch_warnings():  # of what a model wrote nobody at the terminal wants to hear
-            warnings.simplefilter("ignore")
-            tree = ast.parse("\n".join(rewritten))
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        tree = _parsed("\n".join(rewritten))
+    except _UNREADABLE as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         raise ParseError(f"{where}{reason}") from None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     if not functions:
         raise ParseError("line 1: no function; expected def <task>(): and indented calls")
-    reader = _Reader(actions, _comments(lines))
+    comments = [(n, line.strip().lstrip("# \t")) for n, line in enumerate(lines, 1) if line.lstrip().startswith("#")]
+    reader = _Reader(actions, comments)
     body = reader.block(functions[0].body, {}, 0)
     return Program(functions[0].name, body, reader.objects)
 
@@ -207,29 +208,27 @@ def _rewrite(lines: list[str]) -> list[str]:
     return result
 
 
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():  # of what a model wrote nobody at the terminal wants to hear
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 def _is_python(statement: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(statement)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return True
+    with contextlib.suppress(*_UNREADABLE):
+        return bool(_parsed(statement))
+    return False
 
 
 def _unbracketed(text: str) -> str:
     return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
-def _comments(lines: list[str]) -> dict[int, str]:
-    return {n: line.strip().lstrip("# ").strip() for n, line in enumerate(lines, 1) if line.strip().startswith("#")}
-
-
 class _Reader:
     """Turns Python's tree into ours; loops are unrolled, names of texts replaced by the texts."""
 
-    def __init__(self, actions: Mapping[str, int], comments: dict[int, str]):
-        self.actions, self.comments = actions, sorted(comments.items())
+    def __init__(self, actions: Mapping[str, int], comments: list[tuple[int, str]]):
+        self.actions, self.comments = actions, comments
         self.told = 0  # comments that have been told
         self.objects: tuple[str, ...] = ()
         self.count = 0
@@ -240,7 +239,7 @@ class _Reader:
         result: list[Statement] = []
         for node in nodes:
             self._comments_before(node.lineno, result)
-            if isinstance(node, ast.If) and self._is_otherwise(node.test):
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "__otherwise__":
                 self._recovery(node, names, result)
             else:
                 result.extend(self._statement(node, names, depth))
@@ -257,10 +256,6 @@ class _Reader:
             number, text = self.comments[self.told]
             result.append(Comment(text, number))
             self.told += 1
-
-    @staticmethod
-    def _is_otherwise(test: ast.expr) -> bool:
-        return isinstance(test, ast.Name) and test.id == "__otherwise__"
 
     def _recovery(self, node: ast.If, names: dict[str, str], result: list[Statement]) -> None:
         last = result[-1] if result else None
@@ -361,9 +356,10 @@ class _Reader:
     def _condition(self, node: ast.expr, names: dict[str, str]) -> ProgramCondition:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self._condition(node.operand, names)
-            return ProgramCondition(inner.left, inner.relation, inner.right, not inner.negated)
+            if not inner.text:
+                return replace(inner, negated=not inner.negated)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-            return ProgramCondition(node.func.id, "", ", ".join(self._text(a, names) for a in node.args))
+            return ProgramCondition((node.func.id, *(self._text(a, names) for a in node.args)))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             relation = {
                 ast.In: "in",
@@ -383,12 +379,12 @@ class _Reader:
             raise ParseError(f"line {line}: cannot read this condition; write e.g. assert('close' to 'mug')")
         known = {name: said for name, said in names.items() if "\n" not in said}
         words = re.sub(r"[A-Za-z_]\w*", lambda m: repr(known[m.group()]) if m.group() in known else m.group(), text)
-        return ProgramCondition("", "", "", text=" ".join(words.split())[:MAX_CONDITION])
+        return ProgramCondition((), text=" ".join(words.split())[:MAX_CONDITION])
 
 
 def _condition(left: str, relation: str, right: str) -> ProgramCondition:
     plain, negated = plain_relation(relation)
-    return ProgramCondition(left, plain, right, negated)
+    return ProgramCondition((left, right), plain, negated)
 
 
 def plain_relation(text: str) -> tuple[str, bool]:

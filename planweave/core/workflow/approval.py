@@ -11,7 +11,7 @@ moved or gone, or other preconditions of it hold, it is requested anew with what
 the plan that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
 
 A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
-verifies it (`confirm`), so that it rejects actions from any other source.
+redeems it (`redeem`), so that it rejects actions from any other source.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.approval_basis import MOVED, ApprovalBasis
 from planweave.core.workflow.pause import wait_unpaused
+
+NEAR_PEOPLE = ("hand_over", "push_aside")
+"""Actions in the vicinity of people or of what stands close: by default off on an arm, and approved individually."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ class Approval:
             self._open = token, action
         return token
 
-    def confirm(self, token: str, action: Action) -> str:
+    def redeem(self, token: str, action: Action) -> str:
         """Name of the person who approved the action of a token, which is valid once; raises GoalError for any other
         token, which leaves the one that is open as it is.
         """
@@ -210,13 +213,10 @@ class Approval:
             self._word, self.shown, self.waiting, self._asking = None, request, True, asking
         try:
             asking.on_change(request, None)
-            with canceled.calling(self._wake), self._answered:
-                wait_unpaused(
-                    self._answered, lambda: self._word is not None or canceled.is_set, self._seconds, self.paused
-                )
-                word, request = self._word, self.shown
+            wait_unpaused(self._answered, lambda: self._word is not None, self._seconds, self.paused, canceled)
         finally:
             with self._answered:
+                word, request = self._word, self.shown
                 self.waiting, self._asking = False, None
         canceled.check()
         if word is None:
@@ -226,14 +226,8 @@ class Approval:
         asking.on_change(request, word)
         return request, word
 
-    def _wake(self) -> None:
-        with self._answered:
-            self._answered.notify_all()
-
     def answer(self, plan_hash: str, approve: bool, comment: str = "", approver: str = "") -> None:
-        """Record a person's answer to the pending request; raises GoalError where none is pending or its hash
-        differs.
-        """
+        """Record a person's answer to the pending request; raises GoalError where none is, or its hash differs."""
         with self._answered:
             self._pending(plan_hash)
             self._word = Decision(approve, comment, approver)

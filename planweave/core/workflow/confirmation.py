@@ -87,9 +87,7 @@ def _out_of_sight(world: World, literal: Literal) -> bool:
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:
-    """Whether the chain of hiding objects ends in a seen one, or in a room in which the object was seen since
-    `began`.
-    """
+    """Whether the chain of hiding objects ends in a seen one, or in a room where the object was seen since `began`."""
     passed = {thing.name}
     hider = world.by_name.get(thing.hidden_by)
     while hider is not None and hider.name not in passed:

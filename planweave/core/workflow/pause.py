@@ -174,11 +174,24 @@ class Pause:
 
 
 def wait_unpaused(
-    condition: threading.Condition, ready: Callable[[], bool], seconds: float, paused: Callable[[], bool]
+    condition: threading.Condition,
+    ready: Callable[[], bool],
+    seconds: float,
+    paused: Callable[[], bool],
+    canceled: Cancellation,
 ) -> None:
-    """Wait on a condition, whose lock is held, until it is ready or so many seconds have passed outside of pauses."""
+    """Wait on a condition until it is ready, the task is cancelled, or so many seconds have passed beside pauses."""
+
+    def wake() -> None:
+        with condition:
+            condition.notify_all()
+
+    def over() -> bool:
+        return ready() or canceled.is_set
+
     left = seconds
-    while not ready() and left > 0:
-        begun = time.monotonic()
-        condition.wait_for(ready, min(left, _SLICE))
-        left -= 0.0 if paused() else time.monotonic() - begun
+    with canceled.calling(wake), condition:
+        while not over() and left > 0:
+            begun = time.monotonic()
+            condition.wait_for(over, min(left, _SLICE))
+            left -= 0.0 if paused() else time.monotonic() - begun

@@ -82,7 +82,7 @@ class Grounding:
 
 
 @dataclass(frozen=True)
-class Check:
+class ConditionCheck:
     """Whether a condition holds; source is "rule" or "model"."""
 
     holds: bool
@@ -191,7 +191,7 @@ class Planner(Protocol):
     ) -> Grounding:
         """Translate one step in words to an action of the domain."""
 
-    def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
+    def check_condition(self, condition: str, world: World, *, task_id: str = "") -> ConditionCheck:
         """Evaluate a condition of a program: by rule where the domain defines it, else by the model.
 
         Written as the statement ``assert(...)``, it is put to the model in any case.
@@ -217,8 +217,8 @@ class Outcome:
 
     @property
     def final(self) -> bool:
-        """Whether a person or a safety limit stopped the body, so that nothing more may be tried."""
-        return self.code in (Code.SAFETY_STOP, Code.CANCELED)
+        """Whether the body was stopped by a person or a safety limit, or must not begin: nothing more may be tried."""
+        return self.code in (Code.SAFETY_STOP, Code.NOT_STARTED, Code.CANCELED)
 
 
 @dataclass(frozen=True)
@@ -237,9 +237,7 @@ class Body(Protocol):
     """Executes actions and reports the world: the arm, the household avatar, or a test double."""
 
     def observe(self, revision: int = 0) -> World:
-        """The newest world, of at least the given revision; raises SystemDownError where none arrives before the
-        deadline.
-        """
+        """The newest world, of at least the given revision; raises SystemDownError where none arrives in time."""
 
     def execute(
         self,

@@ -125,13 +125,10 @@ class Inquiry:
             self._reply, self._read, self.shown, self.waiting = None, read, asked, True
         with meanwhile:
             try:
-                with canceled.calling(self._wake), self._answered:
-                    wait_unpaused(
-                        self._answered, lambda: self._reply is not None or canceled.is_set, self._seconds, self.paused
-                    )
-                    reply = self._reply
+                wait_unpaused(self._answered, lambda: self._reply is not None, self._seconds, self.paused, canceled)
             finally:
                 with self._answered:
+                    reply = self._reply
                     self.waiting, self.shown = False, None
             canceled.check()
             if reply is None:
@@ -140,10 +137,6 @@ class Inquiry:
                     f"moved. It was: {question.text} ({'; '.join(c.label for c in question.choices)})"
                 )
         return asked, reply
-
-    def _wake(self) -> None:
-        with self._answered:
-            self._answered.notify_all()
 
     def answer(self, question_id: str, choice: int = 0, text: str = "", person: str = "") -> str:
         """Record an answer to the question that waits; returns the label of what was chosen, or the new sentence.

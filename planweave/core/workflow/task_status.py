@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
@@ -29,13 +30,7 @@ class TaskState(enum.IntEnum):
     @property
     def ended(self) -> bool:
         """Whether the task has reached a final state."""
-        return self not in (
-            TaskState.QUEUED,
-            TaskState.RUNNING,
-            TaskState.AWAITING_APPROVAL,
-            TaskState.AWAITING_ANSWER,
-            TaskState.PAUSED,
-        )
+        return self not in (TaskState.QUEUED, TaskState.RUNNING, *_WAITING)
 
 
 _WAITING = (TaskState.AWAITING_APPROVAL, TaskState.AWAITING_ANSWER, TaskState.PAUSED)
@@ -86,3 +81,18 @@ class TaskStatus:
     reached: int = 0
     keep: tuple[Literal, ...] = ()
     code: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """The fields as JSON has them, literals and actions as texts, without the question and with the state's
+        number.
+        """
+        found = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {**found, "question": None, "state": int(self.state)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, (Literal, Action)):
+        return str(value)
+    return asdict(value) if isinstance(value, Usage) else value

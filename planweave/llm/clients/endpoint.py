@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
@@ -42,7 +42,8 @@ class Mask:
         """The text without secrets."""
         if self._secrets and _HOLLOW.search(text):
             text = _TOKEN.sub(self._unless_hollowed, text)
-        shown = [(at, at + len(form)) for form in self._forms for at in _places(form, text)]
+        found = ((form, m.start()) for form in self._forms for m in re.finditer(f"(?={re.escape(form)})", text))
+        shown = [(at, at + len(form)) for form, at in found]
         if self._parts:
             shown += [(at, at + _RUN) for at in range(len(text)) if text[at : at + _RUN] in self._parts]
         pieces: list[str] = []
@@ -62,13 +63,6 @@ class Mask:
             for s in self._secrets
         )
         return "***" if ends else match.group()
-
-
-def _places(part: str, text: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
 
 
 def _is_word(text: str) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from typing import Any
 
 from planweave.llm.clients.base import ChatRequest
@@ -69,29 +70,26 @@ def within_deadline(request: ChatRequest, call: Callable[[float], bytes]) -> byt
 
     Raises what call raises, ModelTimeoutError at the deadline, CanceledError when the request is cancelled.
     """
-    connections, result, failure, done = Connections(), [], [], threading.Event()
+    connections, answer = Connections(), Future[bytes]()
 
     def work() -> None:
         _local.connections = connections
         try:
-            result.append(call(max(POLL, min(request.remaining, 3600.0))))
+            answer.set_result(call(max(POLL, min(request.remaining, 3600.0))))
         except BaseException as error:  # handed to the waiting thread
-            failure.append(error)
-        finally:
-            done.set()
+            answer.set_exception(error)
 
     request.check()
     threading.Thread(target=work, name="chat-request", daemon=True).start()
     try:
-        while not done.wait(max(0.0, min(POLL, request.remaining))):
+        while not wait([answer], max(0.0, min(POLL, request.remaining))).done:
             request.check()
     except BaseException:
         connections.shut()
         raise
-    if failure:
+    if answer.exception() is not None:
         request.check()  # a read that ran out of time at the deadline is a timeout, not a lost connection
-        raise failure[0]
-    return result[0]
+    return answer.result()
 
 
 def read_bounded(response: Any) -> bytes:

@@ -33,11 +33,8 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See Embedder."""
-        return np.stack([_vector(text[:MAX_CHARACTERS]) for text in texts]) if texts else _none()
-
-
-def _none() -> NDArray[np.float32]:
-    return np.zeros((0, DIMENSION), dtype=np.float32)
+        rows = [_vector(text[:MAX_CHARACTERS]) for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, DIMENSION), dtype=np.float32)
 
 
 @lru_cache(maxsize=8192)

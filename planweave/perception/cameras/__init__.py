@@ -25,13 +25,15 @@ from planweave.perception.decoding import FrameError
 SOURCES = ("topics", "realsense", "bag")
 
 
-def open_realsense(stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], silent_after: float) -> Camera:
+def open_realsense(
+    stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], image_timeout: float
+) -> Camera:
     """A RealSense camera in this process; reconnects when it is unplugged and plugged in again.
 
     Arguments as in ThreadedCamera; frame_id: of the camera file. Raises MissingExtraError.
     """
     source = partial(realsense.device_frames, realsense.load_library(), stream, frame_id)
-    return LiveCamera(source, arrived, silent_after)
+    return LiveCamera(source, arrived, image_timeout)
 
 
 def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]) -> Camera:
@@ -83,7 +85,7 @@ def steady_frame(source: FrameSource, count: int) -> Frame:
         if len(frames) == count:
             break
     if not frames:
-        raise failure or CameraError("the camera or recording gives no image")
+        raise failure or CameraError("no images from the camera or the recording")
     depth = np.stack([frame.depth for frame in frames])
     depth[depth <= 0] = np.nan
     with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import struct
 from pathlib import Path
@@ -34,11 +35,8 @@ def is_of_realsense(path: Path) -> bool:
 
 
 def _sqlite_has(path: Path) -> bool:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        found = connection.execute("SELECT 1 FROM topics WHERE name LIKE ? LIMIT 1", (f"{_REALSENSE}%",)).fetchone()
-    finally:
-        connection.close()
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as bag:
+        found = bag.execute("SELECT 1 FROM topics WHERE name LIKE ? LIMIT 1", (f"{_REALSENSE}%",)).fetchone()
     return found is not None
 
 

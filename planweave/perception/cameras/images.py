@@ -56,10 +56,7 @@ def _frame(nanoseconds: int, frame_id: str, colour: Path, depth: Path, k: list[f
             f"sizes differ: {colour} is {bgr.shape[1]} x {bgr.shape[0]}, {depth} {width} x {height}; "
             "depth must be aligned to colour"
         )
-    try:
-        intrinsics = Intrinsics.from_matrix(k, width, height)
-    except ValueError as error:
-        raise FrameError(str(error)) from None
+    intrinsics = Intrinsics.from_matrix(k, width, height)
     return Frame(nanoseconds, frame_id, np.ascontiguousarray(bgr[:, :, ::-1]), metres, intrinsics)
 
 

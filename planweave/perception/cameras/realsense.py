@@ -129,7 +129,7 @@ def _frames(
                     return
                 if playback is None and time.monotonic() - heard > patience:
                     raise CameraError(
-                        f"the RealSense camera gave no image for {patience:g} s: is it still plugged in, on a USB 3 "
+                        f"no images for {patience:g} s from the RealSense camera: is it still plugged in, on a USB 3 "
                         "port, with a good cable? It is opened again as soon as it is back"
                     )
                 continue
@@ -156,8 +156,8 @@ def _frame(rs: Any, colour: Any, depth: Any, scale: float, frame_id: str, stamp:
         return FrameError(f"the colour stream has format {kind}; record it as RGB8 or BGR8")
     try:
         intrinsics = Intrinsics.from_matrix(k, camera.width, camera.height)
-    except ValueError as error:
-        return FrameError(str(error))
+    except FrameError as error:
+        return error
     metres = clean_depth(raw.astype(np.float32) * np.float32(scale))
     return Frame(stamp, frame_id, pixels, metres, intrinsics)
 

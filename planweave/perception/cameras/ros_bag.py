@@ -6,7 +6,7 @@ import contextlib
 import math
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,6 @@ from planweave.perception.cameras.ros_topics import (
     COLOUR,
     DEPTH,
     INFO,
-    Message,
-    RawCompressed,
-    RawImage,
-    RawInfo,
     RosTopicsCamera,
     compressed_instead,
 )
@@ -28,11 +24,6 @@ from planweave.perception.decoding import FrameError
 
 _IMAGE, _COMPRESSED, _INFO = (f"sensor_msgs/msg/{name}" for name in ("Image", "CompressedImage", "CameraInfo"))
 _TYPES = {COLOUR: (_IMAGE, _COMPRESSED), DEPTH: (_IMAGE, _COMPRESSED), INFO: (_INFO,)}
-_READ: dict[str, Callable[[Any], Message]] = {
-    _IMAGE: RawImage.of,
-    _COMPRESSED: RawCompressed.of,
-    _INFO: RawInfo.of,
-}
 
 
 def load_library() -> Any:
@@ -61,9 +52,8 @@ def bag_frames(
                 if ended.is_set():
                     return
                 message = reader.deserialize(data, connection.msgtype)
-                raw = _READ[connection.msgtype](message)
                 stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-                if not pairs.add(kinds[connection.topic], stamp, raw, 0.0):
+                if not pairs.add(kinds[connection.topic], stamp, message, 0.0):
                     continue
                 found = True
                 try:

@@ -22,59 +22,26 @@ from planweave.perception.geometry import Intrinsics
 
 COLOUR, DEPTH, INFO = "colour", "depth", "camera info"
 _KEPT = 12  # stamps waited on at a time
+_COMPRESSED = ("/compressed", "/compressedDepth")  # endings of topics, as image_transport makes them
+Message: TypeAlias = Any
+"""sensor_msgs' Image, CompressedImage or CameraInfo, of a node or from a bag."""
 
 
-@dataclass(frozen=True)
-class RawImage:
-    """Fields used of an image message. step: bytes per row."""
-
-    frame_id: str
-    height: int
-    width: int
-    encoding: str
-    step: int
-    data: bytes | memoryview
-    bigendian: bool = False
-
-    @classmethod
-    def of(cls, message: Any) -> RawImage:
-        """Those of a message of a node or from a bag."""
-        data, bigendian = memoryview(message.data), bool(message.is_bigendian)
-        frame_id, height, width = message.header.frame_id, message.height, message.width
-        return cls(frame_id, height, width, message.encoding, message.step, data, bigendian)
-
-    def colour(self) -> np.ndarray:
-        """RGB (height, width, 3) uint8; raises FrameError."""
-        return decode_colour(self.data, self.height, self.width, self.encoding, self.step)
-
-    def depth(self) -> np.ndarray:
-        """Metres (height, width) float32; raises FrameError."""
-        return decode_depth(self.data, self.height, self.width, self.encoding, self.step, self.bigendian)
+def colour_of(message: Message) -> np.ndarray:
+    """RGB (height, width, 3) uint8 of an image, compressed or not; raises FrameError."""
+    data = memoryview(message.data)
+    if hasattr(message, "format"):
+        return decode_compressed_colour(data, message.format)
+    return decode_colour(data, message.height, message.width, message.encoding, message.step)
 
 
-@dataclass(frozen=True)
-class RawCompressed:
-    """Fields used of a compressed image message."""
-
-    frame_id: str
-    format: str
-    data: bytes | memoryview
-
-    @classmethod
-    def of(cls, message: Any) -> RawCompressed:
-        """Those of a message of a node or from a bag."""
-        return cls(message.header.frame_id, message.format, memoryview(message.data))
-
-    def colour(self) -> np.ndarray:
-        """RGB (height, width, 3) uint8; raises FrameError."""
-        return decode_compressed_colour(self.data, self.format)
-
-    def depth(self) -> np.ndarray:
-        """Metres (height, width) float32; raises FrameError."""
-        return decode_compressed_depth(self.data, self.format)
-
-
-_COMPRESSED = ("/compressed", "/compressedDepth")
+def depth_of(message: Message) -> np.ndarray:
+    """Metres (height, width) float32 of an image, compressed or not; raises FrameError."""
+    data = memoryview(message.data)
+    if hasattr(message, "format"):
+        return decode_compressed_depth(data, message.format)
+    form = message.encoding, message.step, bool(message.is_bigendian)
+    return decode_depth(data, message.height, message.width, *form)
 
 
 def is_compressed(topic: str) -> bool:
@@ -86,35 +53,13 @@ def compressed_instead(topics: Mapping[str, str], there: Callable[[str], object]
     """What to do where images are there compressed alone, to follow an error message; else empty. there: whether a
     topic is there.
     """
-    names = {COLOUR: "colour", DEPTH: "depth"}
     found = [
-        f"topics.{names[what]}: {topics[what]}{ending}"
-        for what in names
+        f"topics.{what}: {topics[what]}{ending}"
+        for what in (COLOUR, DEPTH)
         for ending in _COMPRESSED
         if not there(topics[what]) and there(f"{topics[what]}{ending}")
     ]
     return f"; compressed images are there: set {', '.join(found)}" if found else ""
-
-
-@dataclass(frozen=True)
-class RawInfo:
-    """Fields used of a camera info message: K row-major, size in pixels."""
-
-    k: tuple[float, ...]
-    height: int
-    width: int
-
-    @classmethod
-    def of(cls, message: Any) -> RawInfo:
-        """Those of a message of a node or from a bag; ROS 1 writes K."""
-        k = message.k if hasattr(message, "k") else message.K
-        return cls(tuple(float(v) for v in k), message.height, message.width)
-
-
-Message: TypeAlias = RawImage | RawCompressed | RawInfo
-
-
-_IMAGES = (RawImage, RawCompressed)
 
 
 def _is_pair(parts: dict[str, Message]) -> bool:
@@ -127,7 +72,7 @@ class _Set:
 
     stamp: int
     first: int
-    parts: dict[str, Message | None]
+    parts: dict[str, Message]
 
 
 class RosTopicsCamera:
@@ -135,14 +80,14 @@ class RosTopicsCamera:
     came once, the newest one. Thread-safe: `add` is called from callbacks and is cheap.
     """
 
-    def __init__(self, topics: dict[str, str], silent_after: float, started: float, kept: int = 1):
-        """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic. kept: sets
+    def __init__(self, topics: dict[str, str], image_timeout: float, started: float, kept: int = 1):
+        """topics: names for messages by COLOUR, DEPTH and INFO. image_timeout, started: seconds, monotonic. kept: sets
         that wait to be taken; the oldest is given first.
         """
-        self._topics, self._silent_after = topics, silent_after
+        self._topics, self._image_timeout = topics, image_timeout
         self._lock = threading.Lock()
         self._waiting: dict[int, dict[str, Message]] = {}
-        self._info: RawInfo | None = None  # the newest
+        self._info: Message = None  # the newest
         self._in_step = True  # whether camera info has the stamps of the images
         self._without: int | None = None  # stamp of the newest set, where it had no camera info of its own
         self._ready: deque[_Set] = deque(maxlen=kept)
@@ -165,7 +110,7 @@ class RosTopicsCamera:
         """Add one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
         with self._lock:
             self._heard[what], self._ever[what] = now, True
-            if isinstance(value, RawInfo):
+            if what == INFO:
                 self._info, self._in_step = value, self._in_step or stamp == self._without
             parts = self._waiting.setdefault(stamp, {})
             parts[what] = value
@@ -223,37 +168,33 @@ class RosTopicsCamera:
             self._last, self._same = frame, (ready.first, ready.stamp)
         return frame
 
-    def _frame(self, stamp: int, parts: dict[str, Message | None]) -> Frame:
-        colour, depth, info = parts[COLOUR], parts[DEPTH], parts[INFO]
-        assert isinstance(colour, _IMAGES) and isinstance(depth, _IMAGES) and isinstance(info, RawInfo)
-        rgb, metres = colour.colour(), depth.depth()
+    def _frame(self, stamp: int, parts: dict[str, Message]) -> Frame:
+        info, rgb, metres = parts[INFO], colour_of(parts[COLOUR]), depth_of(parts[DEPTH])
         sizes = [(array.shape[1], array.shape[0]) for array in (rgb, metres)] + [(info.width, info.height)]
         if len(set(sizes)) > 1:
             listed = ", ".join(f"{what} {w} x {h}" for what, (w, h) in zip((COLOUR, DEPTH, INFO), sizes))
             raise FrameError(f"sizes differ: {listed}; all three must agree (publish depth aligned to colour)")
-        try:
-            intrinsics = Intrinsics.from_matrix(info.k, info.width, info.height)
-        except ValueError as error:
-            raise FrameError(str(error)) from None
-        return Frame(stamp, colour.frame_id, rgb, metres, intrinsics)
+        k = info.k if hasattr(info, "k") else info.K  # as ROS 1 has it
+        intrinsics = Intrinsics.from_matrix([float(v) for v in k], info.width, info.height)
+        return Frame(stamp, parts[COLOUR].header.frame_id, rgb, metres, intrinsics)
 
     def complaint(self, now: float) -> str:
         """The missing messages at time `now`, with their topic; "" where none is missing."""
         with self._lock:
-            silent = [what for what, at in self._heard.items() if now - at > self._silent_after]
-            if len(silent) < 3 and self._info is not None:  # which need not be repeated
-                silent = [what for what in silent if what != INFO]
-            unpaired = not silent and now - self._paired > self._silent_after
+            missing = [what for what, at in self._heard.items() if now - at > self._image_timeout]
+            if len(missing) < 3 and self._info is not None:  # which need not be repeated
+                missing = [what for what in missing if what != INFO]
+            unpaired = not missing and now - self._paired > self._image_timeout
             ever = dict(self._ever)
-        if len(silent) == 3:
+        if len(missing) == 3:
             return (
-                f"the camera is silent: nothing for {self._silent_after:g} s on {self._topics[COLOUR]} "
+                f"no images for {self._image_timeout:g} s on {self._topics[COLOUR]} "
                 "(and depth and info); "
                 "is the camera driver or the simulation running, in the same ROS_DOMAIN_ID?"
             )
-        if silent:
-            listed = ", ".join(f"{what} on {self._topics[what]}{'' if ever[what] else ' (never)'}" for what in silent)
-            return f"the camera gives no {listed} for {self._silent_after:g} s; check that this stream is switched on"
+        if missing:
+            listed = ", ".join(f"{what} on {self._topics[what]}{'' if ever[what] else ' (never)'}" for what in missing)
+            return f"the camera gives no {listed} for {self._image_timeout:g} s; check that this stream is switched on"
         if unpaired:
             return (
                 f"colour and depth arrive, but never with one stamp{self._apart()}; publish depth aligned to colour "

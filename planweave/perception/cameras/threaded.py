@@ -21,9 +21,9 @@ error that says why. Raises CameraError where the camera cannot be opened or giv
 class ThreadedCamera:
     """Reads a source in a thread. `arrived` is called, in that thread, when a frame is available."""
 
-    def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float):
-        """silent_after: seconds without frames after which `complaint` reports it."""
-        self._source, self._arrived, self._silent_after = source, arrived, silent_after
+    def __init__(self, source: FrameSource, arrived: Callable[[], None], image_timeout: float):
+        """image_timeout: seconds without frames after which `complaint` reports it."""
+        self._source, self._arrived, self._image_timeout = source, arrived, image_timeout
         self._lock = threading.Condition()
         self._newest: Frame | FrameError | None = None
         self._trouble = ""
@@ -51,9 +51,9 @@ class ThreadedCamera:
     def complaint(self, now: float) -> str:
         """Why no frames arrive at time `now`, "" where they do."""
         with self._lock:
-            if self._trouble or self._over or now - self._heard <= self._silent_after:
+            if self._trouble or self._over or now - self._heard <= self._image_timeout:
                 return self._trouble
-        return f"the camera is silent: no image for {self._silent_after:g} s"
+        return f"no images for {self._image_timeout:g} s"
 
     def close(self) -> None:
         """Stop the thread and close the source."""
@@ -96,10 +96,10 @@ class ThreadedCamera:
 class LiveCamera(ThreadedCamera):
     """A device: reopened, with growing delays, when it is missing or stops. New frames replace old ones."""
 
-    def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, pause: float = _AT_ONCE):
+    def __init__(self, source: FrameSource, arrived: Callable[[], None], image_timeout: float, pause: float = _AT_ONCE):
         """pause: seconds before the first retry."""
         self._pause = pause
-        super().__init__(source, arrived, silent_after)
+        super().__init__(source, arrived, image_timeout)
 
     def _run(self) -> None:
         pause = self._pause
@@ -118,10 +118,10 @@ class LiveCamera(ThreadedCamera):
 class PacedRecording(ThreadedCamera):
     """A recording: each frame waits until it is taken, and is played no earlier than recorded. Ends, or loops."""
 
-    def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, loop: bool):
+    def __init__(self, source: FrameSource, arrived: Callable[[], None], image_timeout: float, loop: bool):
         self._loop = loop
         self._start: tuple[int, float] | None = None  # stamp (ns) and time of the first frame of this round
-        super().__init__(source, arrived, silent_after)
+        super().__init__(source, arrived, image_timeout)
 
     def _run(self) -> None:
         try:

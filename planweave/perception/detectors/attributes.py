@@ -40,6 +40,8 @@ _DEEP = 0.02  # m that a small thing is hollow, at least
 _HANDLE_WIDTH, _HANDLE_REACH = 0.04, 0.035  # m: of handles; and how far their middles are from a vessel's outside
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
+_WITHIN = 0.9  # of the radius of a rim: what is seen nearer to its middle is inside
+_FILLED = 0.05  # share of the points of a rim that may be in its middle
 _INSIDE = 0.9  # share of the points of a mug's inside that are within the outline of its rim
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
@@ -87,10 +89,14 @@ class _Look:
             receptacle=receptacle,
         )
 
-    def unknown(self, outline: Outline) -> Detection:
-        """What no rule recognises: a box of that outline."""
-        size = (outline.long, outline.short, self.top)
-        return self.detection(UNKNOWN, "irregular", UNSURE, outline.centre, size, yaw=outline.yaw, symmetry=_HALF)
+    def irregular(self, class_name: str, confidence: float, shape: Outline, yaw: float, symmetry: float) -> Detection:
+        """A thing of no simple shape: a box of an outline."""
+        size = (shape.long, shape.short, self.top)
+        return self.detection(class_name, "irregular", confidence, shape.centre, size, yaw=yaw, symmetry=symmetry)
+
+    def unknown(self, shape: Outline) -> Detection:
+        """What no rule recognises."""
+        return self.irregular(UNKNOWN, UNSURE, shape, shape.yaw, _HALF)
 
 
 def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses) -> list[Measured]:
@@ -236,26 +242,19 @@ def _hidden_cubes(region: PixelRegion, upper: Detection, classes: ObjectClasses)
 
 def _inner(region: PixelRegion) -> np.ndarray:
     """Interior pixels (N,) of a region; those at its boundary mix two colours."""
-    r, c = region.rows - region.rows.min() + 1, region.columns - region.columns.min() + 1
-    image = np.zeros((int(r.max()) + 2, int(c.max()) + 2), dtype=np.uint8)
-    image[r, c] = 1
+    image, rows, columns = region.raster()
     around = np.ones((3, 3), np.uint8)
     whole = cv2.morphologyEx(image, cv2.MORPH_CLOSE, around)  # depth has holes
-    return cv2.erode(whole, around)[r, c] > 0
+    return cv2.erode(whole, around)[rows, columns] > 0
 
 
 def detect(region: PixelRegion, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
-    look = _look(region, pixel, classes)
+    rgb, shape = patch_colour(region.colours), outline(region.points[:, :2], pixel / 2)
+    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
     if region.beyond:
         return look.unknown(look.shape)
     return _receptacle(look) if look.shape.short > _RECEPTACLE_SIDE else _item(look)
-
-
-def _look(region: PixelRegion, pixel: float, classes: ObjectClasses) -> _Look:
-    rgb = patch_colour(region.colours)
-    shape = outline(region.points[:, :2], pixel / 2)
-    return _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
 
 
 def _receptacle(look: _Look) -> Detection:
@@ -271,20 +270,11 @@ def _receptacle(look: _Look) -> Detection:
         if floor > top - _HOLLOW:
             return look.unknown(shape)
         name = look.classes.name("low_walls" if top < 0.052 else "high_walls", look.colour)
-        return look.detection(
-            name,
-            "hollow",
-            0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02),
-            rim.centre,
-            (rim.long, rim.short, top),
-            yaw=rim.yaw,
-            symmetry=_HALF,
-            floor=min(floor, top),
-            receptacle=True,
-        )
+        sure, size, floor = 0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02), (rim.long, rim.short, top), min(floor, top)
+        found = look.detection(name, "hollow", sure, rim.centre, size, yaw=rim.yaw, symmetry=_HALF, floor=floor)
+        return replace(found, receptacle=True)
     away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
     radius = rim.radius
-    centre = _circle_centre(rim)
     inner = points[away < 0.5 * radius, 2]
     floor = percentile(inner, 30) if len(inner) > 20 else 0.006
     size = (2 * radius, 2 * radius, top)
@@ -293,7 +283,7 @@ def _receptacle(look: _Look) -> Detection:
     shape_name, kind = ("round_flat", "cylinder") if top < 0.030 else ("round_walls", "hollow")
     name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
-    return look.detection(name, kind, sure, centre, size, floor=min(floor, top), receptacle=True)
+    return look.detection(name, kind, sure, _circle_centre(rim), size, floor=min(floor, top), receptacle=True)
 
 
 def _circle_centre(shape: Outline) -> tuple[float, float]:
@@ -322,7 +312,9 @@ def _item(look: _Look) -> Detection:
         return _bottle(look, face)
     dome = _dome(look)
     if spread.aspect > 1.8 and (name := look.classes.find("long", look.colour)):
-        return _long(_flesh(look), name)
+        flesh = _flesh(look)
+        sure = 0.5 + 0.3 * min(1.5, flesh.shape.aspect - 1.8)
+        return flesh.irregular(name, sure, flesh.shape, flesh.shape.yaw, _HALF)
     if dome > 0.2:
         return _fruit(_flesh(look), dome)
     return _block(look, crown, face)
@@ -336,8 +328,9 @@ def _vessel(look: _Look) -> Detection | None:
         return None
     ring = outline(rim[:, :2], look.pixel / 2)
     centre, radius = np.array(ring.circle_centre), ring.radius
-    inner = points[np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1]) < 0.5 * radius, 2]
-    if ring.aspect > 1.5 or len(inner) < _FEW or np.median(inner) > look.top - _DEEP:
+    aside, below = np.hypot(*(points[:, :2] - centre).T), points[:, 2] < look.top - _DEEP
+    inside = points[(aside < _WITHIN * radius) & below, 2]  # seen aslant, the wall on the other side
+    if ring.aspect > 1.5 or len(inside) < _FEW or (~below[aside < 0.5 * radius]).sum() > _FILLED * len(rim):
         return None
     # The outline may have a handle; half of the points of the rim are nearer to its middle than its radius.
     centre = (rim[:, :2].min(axis=0) + rim[:, :2].max(axis=0)) / 2
@@ -350,7 +343,7 @@ def _vessel(look: _Look) -> Detection | None:
         centre, radius = np.array((x, y)), math.sqrt(max(c + x * x + y * y, 1e-9))
     radius += 0.003  # from the middle of the wall to its outside
     size = (2 * radius, 2 * radius, look.top)
-    return look.detection(name, "hollow", 0.8, centre, size, floor=float(np.median(inner)))
+    return look.detection(name, "hollow", 0.8, centre, size, floor=percentile(inside, 10))
 
 
 def _flesh(look: _Look) -> _Look:
@@ -391,7 +384,7 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
     centre = _circle_centre(face)
     level = float(np.median(crown[:, 2]))
     squareness = (face.fill - 0.785) / (1.0 - 0.785)
-    area = face.area
+    sure, area = 0.55 + 0.6 * abs(squareness - 0.42), face.area
     seen = look.region.area(points[:, 2] > top - 0.011)
     if seen > 0.8 * area:
         area = min(area, seen)  # an outline through noisy edges is too wide, the count of pixels is not
@@ -400,24 +393,11 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
         bottom = max(level - edge, 0.0)
         if bottom < 0.012:
             bottom = 0.0
-        return look.detection(
-            look.classes.name("square_top", look.colour),
-            "box",
-            0.55 + 0.6 * abs(squareness - 0.42),
-            centre,
-            (edge, edge, level - bottom),
-            yaw=face.yaw,
-            symmetry=_QUARTER,
-            bottom=bottom,
-        )
+        name, size = look.classes.name("square_top", look.colour), (edge, edge, level - bottom)
+        return look.detection(name, "box", sure, centre, size, yaw=face.yaw, symmetry=_QUARTER, bottom=bottom)
     if face.aspect < 1.35:
-        return look.detection(
-            look.classes.name("round_top", look.colour),
-            "cylinder",
-            0.55 + 0.6 * abs(squareness - 0.42),
-            centre,
-            (diameter, diameter, level),
-        )
+        name = look.classes.name("round_top", look.colour)
+        return look.detection(name, "cylinder", sure, centre, (diameter, diameter, level))
     if face.fill < _RECTANGULAR:
         return look.unknown(face)
     name = look.classes.name("other_top", look.colour)
@@ -439,19 +419,6 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     )
 
 
-def _long(look: _Look, name: str) -> Detection:
-    shape = look.shape
-    return look.detection(
-        name,
-        "irregular",
-        0.5 + 0.3 * min(1.5, shape.aspect - 1.8),
-        shape.centre,
-        (shape.long, shape.short, look.top),
-        yaw=shape.yaw,
-        symmetry=_HALF,
-    )
-
-
 def _fruit(look: _Look, dome: float) -> Detection:
     """Round objects by colour, size and length."""
     points, shape, colour = look.region.points, look.shape, look.colour
@@ -459,35 +426,14 @@ def _fruit(look: _Look, dome: float) -> Detection:
     centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.region.top])
     if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
         centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
-    if (radius < 0.026 or shape.short < 0.044) and (name := look.classes.find("small_dome", colour)):
-        return look.detection(
-            name,
-            "irregular",
-            sure,
-            shape.centre,
-            (shape.long, shape.short, look.top),
-            yaw=_pointed_yaw(look),
-            symmetry=_FULL,
-        )
+    small = radius < 0.026 or shape.short < 0.044
     long = shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius
-    if long and (name := look.classes.find("long_dome", colour)):
-        return look.detection(
-            name,
-            "irregular",
-            sure,
-            shape.centre,
-            (shape.long, shape.short, look.top),
-            yaw=_pointed_yaw(look),
-            symmetry=_FULL,
-        )
-    known = look.classes.has_own("dome", colour)
-    return look.detection(
-        look.classes.name("dome", colour),
-        "irregular",
-        sure if known else 0.4,
-        centre[:2],
-        (2 * radius, 2 * radius, look.top),
-    )
+    for fits, kind in ((small, "small_dome"), (long, "long_dome")):
+        if fits and (name := look.classes.find(kind, colour)):
+            return look.irregular(name, sure, shape, _pointed_yaw(look), _FULL)
+    name, size = look.classes.name("dome", colour), (2 * radius, 2 * radius, look.top)
+    sure = sure if look.classes.has_own("dome", colour) else 0.4
+    return look.detection(name, "irregular", sure, centre[:2], size)
 
 
 def _pointed_yaw(look: _Look) -> float:

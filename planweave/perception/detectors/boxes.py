@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
 
-from planweave.perception.detection import Detection, View
-from planweave.perception.detectors.options import Options
-from planweave.perception.detectors.renaming import match_boxes, nameable, rename_all
-from planweave.perception.detectors.weights import Lazy, load, need_vision
+from planweave.perception.detection import View
+from planweave.perception.detectors.renaming import match_boxes
+from planweave.perception.detectors.weights import ModelDetector
+from planweave.perception.regions import PixelRegion
 
 
-class BoxDetector(abc.ABC):
-    """Names the regions of depth by the boxes of a model, whose weights are loaded with the first image."""
+class BoxDetector(ModelDetector):
+    """Names the regions of depth by the boxes of a model."""
 
-    #: the detector's name, and its classes of transformers: of the model and of its processor
-    name: str
-    classes: tuple[str, str]
-
-    def __init__(self, options: Options):
-        need_vision(self.name)
-        self._options = options
-        self._model = Lazy(self._load)
-
-    def _load(self) -> tuple[Any, Any]:
-        import transformers
-
-        model, processor = load(self._options, *(getattr(transformers, name) for name in self.classes))
-        return model.eval(), processor
-
-    def __call__(self, view: View) -> list[Detection]:
-        """See Detector."""
-        indices = nameable(view)
-        if not view.names or not indices:
-            return [thing for thing, _ in view.measured]
-        boxes, labels, scores = self.find(view)
-        regions = [region for k in indices if (region := view.measured[k][1]) is not None]
-        matched = match_boxes(regions, boxes, labels, scores, len(view.names))
-        return rename_all(view, indices, matched, self._options.min_score)
+    def score(self, view: View, regions: list[PixelRegion]) -> np.ndarray:
+        """See ScoringDetector."""
+        return match_boxes(regions, *self.find(view), len(view.names))
 
     @abc.abstractmethod
     def find(self, view: View) -> tuple[np.ndarray, list[int], np.ndarray]:

@@ -25,7 +25,7 @@ class GroundingDino(BoxDetector):
         import torch
         from PIL import Image
 
-        model, processor = self._model.get()
+        model, processor = self.loaded()
         image = Image.fromarray(view.rgb)
         boxes: list[np.ndarray] = [np.zeros((0, 4), np.float32)]
         labels: list[int] = []
@@ -55,7 +55,7 @@ class GroundingDino(BoxDetector):
         """Indices of names in the fewest texts within the model's limit of max_text_len tokens, beyond which
         it fails.
         """
-        model, processor = self._model.get()
+        model, processor = self.loaded()
         room = model.config.max_text_len - 2  # for a token at the beginning and one at the end
         parts: list[list[int]] = [[]]
         used = 0

@@ -21,7 +21,7 @@ class Owlv2(BoxDetector):
         import torch
         from PIL import Image
 
-        model, processor = self._model.get()
+        model, processor = self.loaded()
         queries = [f"a photo of {article(name)} {name}" for name in view.names]
         inputs = processor(
             text=[queries], images=Image.fromarray(view.rgb), return_tensors="pt", padding="max_length", truncation=True

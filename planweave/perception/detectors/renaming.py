@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from planweave.perception.detection import Detection, View
+from planweave.perception.detectors.options import Options
 from planweave.perception.regions import PixelRegion
 from planweave.perception.vocabulary import split_phrase
 
 
-def nameable(view: View) -> list[int]:
-    """Indices of the measured objects whose appearance is visible well enough to be classified."""
-    return [
-        k
-        for k, (thing, region) in enumerate(view.measured)
-        if region is not None and not thing.cut and len(region.rows) > 0
-    ]
+def nameable(view: View) -> dict[int, PixelRegion]:
+    """Regions, by their indices, of the measured objects that names are asked for and whose appearance is visible well
+    enough to be classified.
+    """
+    found = {k: region for k, (thing, region) in enumerate(view.measured) if region is not None and not thing.cut}
+    return {k: region for k, region in found.items() if len(region.rows)} if view.names else {}
+
+
+class ScoringDetector(abc.ABC):
+    """A detector that scores the requested names for the regions of depth."""
+
+    def __init__(self, options: Options):
+        self._options = options
+
+    def __call__(self, view: View) -> list[Detection]:
+        """See Detector."""
+        return rename_all(view, partial(self.score, view), self._options.min_score)
+
+    @abc.abstractmethod
+    def score(self, view: View, regions: list[PixelRegion]) -> np.ndarray:
+        """Scores (regions, names), 0 for a name that does not fit."""
 
 
 def rename(thing: Detection, phrase: str, confidence: float) -> Detection:
@@ -32,14 +49,15 @@ def rename(thing: Detection, phrase: str, confidence: float) -> Detection:
     )
 
 
-def rename_all(view: View, indices: Sequence[int], scores: np.ndarray, min_score: float) -> list[Detection]:
-    """All objects; those at `indices` renamed to their best phrase, if any of their scores (indices, names) is high
-    enough.
+def rename_all(view: View, score: Callable[[list[PixelRegion]], np.ndarray], min_score: float) -> list[Detection]:
+    """All objects; those that are nameable renamed to their best phrase, if any of their scores is high enough.
 
-    Objects without a fitting phrase keep their measured name, so that every object in the depth image remains known.
+    score: of regions, (regions, names); called where there are any. Objects without a fitting phrase keep their
+    measured name, so that every object in the depth image remains known.
     """
-    found = [thing for thing, _ in view.measured]
-    for row, k in enumerate(indices):
+    found, regions = [thing for thing, _ in view.measured], nameable(view)
+    scores = score(list(regions.values())) if regions else np.zeros((0, 0))
+    for row, k in enumerate(regions):
         best = int(np.argmax(scores[row]))
         if scores[row, best] >= min_score:
             found[k] = rename(found[k], view.names[best], float(scores[row, best]))

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from planweave.perception.detection import Detection, View
+from planweave.perception.detection import View
 from planweave.perception.detectors.options import Options
-from planweave.perception.detectors.renaming import box_of, nameable, rename_all
-from planweave.perception.detectors.weights import Lazy, load, need_vision
+from planweave.perception.detectors.renaming import box_of
+from planweave.perception.detectors.weights import ModelDetector
 from planweave.perception.region_head import load_region_head, softmax
+from planweave.perception.regions import PixelRegion
 
 LAMBDA = 2 / 3
 TEMPERATURE = 0.01
@@ -34,34 +35,23 @@ BACKGROUND = ("a photo of an empty table", "a photo of the background", "a photo
 _BATCH = 32  # crops at a time
 
 
-class Vild:
+class Vild(ModelDetector):
     """The detector `vild`."""
 
+    name = "vild"
     model = "openai/clip-vit-base-patch32"
+    classes = ("CLIPModel", "CLIPProcessor")
 
     def __init__(self, options: Options):
-        need_vision("vild")
-        self._options = options
-        self._model = Lazy(self._load)
+        super().__init__(options)
         self._text: tuple[tuple[str, ...], np.ndarray] | None = None
 
-    def __call__(self, view: View) -> list[Detection]:
-        """See Detector."""
-        indices = nameable(view)
-        if not view.names or not indices:
-            return [thing for thing, _ in view.measured]
-        images = self._embed_images(crops(view, indices))
+    def score(self, view: View, regions: list[PixelRegion]) -> np.ndarray:
+        """See ScoringDetector."""
+        images = self._embed_images([crops(view.rgb, region) for region in regions])
         texts = self._embed_names(tuple(view.names))
         by_image = softmax(images @ texts.T / TEMPERATURE)
-        regions = [region for k in indices if (region := view.measured[k][1]) is not None]
-        by_head, known = load_region_head().score(regions, view.pixel, view.names)
-        return rename_all(view, indices, combine(by_image, by_head, known), self._options.min_score)
-
-    def _load(self) -> tuple[Any, Any]:
-        from transformers import CLIPModel, CLIPProcessor
-
-        model, processor = load(self._options, CLIPModel, CLIPProcessor)
-        return model.eval(), processor
+        return combine(by_image, *load_region_head().score(regions, view.pixel, view.names))
 
     def _embed_names(self, names: tuple[str, ...]) -> np.ndarray:
         """(names + 1, d), unit rows, the background last; cached per set of names."""
@@ -74,7 +64,7 @@ class Vild:
     def _embed_texts(self, lines: Sequence[str]) -> np.ndarray:
         import torch
 
-        model, processor = self._model.get()
+        model, processor = self.loaded()
         inputs = processor(text=list(lines), return_tensors="pt", padding=True, truncation=True)
         with torch.inference_mode():
             return _array(model.get_text_features(**inputs))
@@ -84,7 +74,7 @@ class Vild:
         import torch
         from PIL import Image
 
-        model, processor = self._model.get()
+        model, processor = self.loaded()
         flat = [Image.fromarray(crop) for pair in images for crop in pair]
         rows = []
         for start in range(0, len(flat), _BATCH):
@@ -110,26 +100,20 @@ def combine(by_image: np.ndarray, by_head: np.ndarray, known: np.ndarray) -> np.
         head = np.where(known, share * left, names)
         weight = np.where(known, LAMBDA, 0.0)
         scores = np.maximum(head, 1e-9) ** weight * np.maximum(names, 1e-9) ** (1 - weight)
-    result: np.ndarray = np.where(scores.max(axis=1, keepdims=True) > by_image[:, -1:], scores, 0.0)
-    return result
+    return np.where(scores.max(axis=1, keepdims=True) > by_image[:, -1:], scores, 0.0)
 
 
-def crops(view: View, indices: Sequence[int]) -> list[list[np.ndarray]]:
-    """For every region its bounding box at 1 and at 1.5 times its size, clipped to the image: (h, w, 3) uint8."""
-    height, width = view.rgb.shape[:2]
-    result = []
-    for k in indices:
-        region = view.measured[k][1]
-        assert region is not None
-        x0, y0, x1, y1 = box_of(region)
-        pair = []
-        for scale in SCALES:
-            dx, dy = (scale - 1) * (x1 - x0) / 2, (scale - 1) * (y1 - y0) / 2
-            rows = slice(max(int(y0 - dy), 0), min(int(np.ceil(y1 + dy)), height))
-            columns = slice(max(int(x0 - dx), 0), min(int(np.ceil(x1 + dx)), width))
-            pair.append(np.ascontiguousarray(view.rgb[rows, columns]))
-        result.append(pair)
-    return result
+def crops(rgb: np.ndarray, region: PixelRegion) -> list[np.ndarray]:
+    """A region's bounding box at 1 and at 1.5 times its size, clipped to the image: (h, w, 3) uint8 each."""
+    height, width = rgb.shape[:2]
+    x0, y0, x1, y1 = box_of(region)
+    pair = []
+    for scale in SCALES:
+        dx, dy = (scale - 1) * (x1 - x0) / 2, (scale - 1) * (y1 - y0) / 2
+        rows = slice(max(int(y0 - dy), 0), min(int(np.ceil(y1 + dy)), height))
+        columns = slice(max(int(x0 - dx), 0), min(int(np.ceil(x1 + dx)), width))
+        pair.append(np.ascontiguousarray(rgb[rows, columns]))
+    return pair
 
 
 def article(name: str) -> str:
@@ -140,10 +124,8 @@ def article(name: str) -> str:
 def _array(features: Any) -> np.ndarray:
     """Transformers 5 wraps the projected features in an output object, 4 gives the tensor itself."""
     tensor = features if hasattr(features, "numpy") else features.pooler_output
-    result: np.ndarray = tensor.float().numpy()
-    return result
+    return tensor.float().numpy()
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    result: np.ndarray = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-9)
-    return result
+    return x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-9)

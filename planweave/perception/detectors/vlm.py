@@ -56,15 +56,15 @@ class Vlm:
         if self._namer is None or time.monotonic() < self._not_before:
             return self._head(view)
         found = [thing for thing, _ in view.measured]
-        indices = nameable(view)
-        if not view.names or not indices:
+        regions = nameable(view)
+        if not regions:
             return found
-        things = [_marked(view, found[k], region) for k in indices if (region := view.measured[k][1]) is not None]
+        things = [_marked(view, found[k], region) for k, region in regions.items()]
         words = ", ".join(view.names)
         answers = self._namer.known(things, words)
         if None in answers:
             self._ask(view.rgb, things, words)
-        return _named(found, indices, answers)
+        return _named(found, dict(zip(regions, answers)))
 
     def _ask(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
         """Have the thread ask for what is not known, in place of what waits."""
@@ -97,12 +97,11 @@ class Vlm:
             self.answered += 1
 
 
-def _named(found: list[Detection], indices: Sequence[int], answers: Sequence[Named | None]) -> list[Detection]:
-    """The objects with their answers; without what the model calls no thing, or a part of another."""
-    named = dict(zip(indices, answers))
+def _named(found: list[Detection], answers: Mapping[int, Named | None]) -> list[Detection]:
+    """The objects with their answers by index; what the model calls no thing, or a part of another, keeps its name."""
     kept = []
     for k, thing in enumerate(found):
-        answer = named.get(k, Named())
+        answer = answers.get(k, Named())
         if answer is None:
             kept.append(replace(thing, class_name=UNKNOWN, confidence=UNSURE))
         elif answer.class_name and not answer.is_nothing and not answer.part_of:

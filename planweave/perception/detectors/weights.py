@@ -1,16 +1,16 @@
-"""Downloading a model's weights, with its size announced, and a remedy where it fails."""
+"""Detectors by models of transformers: downloads of weights, their size announced, and a remedy where they fail."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import ConfigError, MissingExtraError
 from planweave.perception.detectors.options import Options
+from planweave.perception.detectors.renaming import ScoringDetector
 
 MEGABYTES = {
     "openai/clip-vit-base-patch32": 605,
@@ -27,32 +27,34 @@ _PATIENCE = 5.0  # s for the hub to say how large a model is
 _SAFE, _PICKLED = ".safetensors", "pytorch_model"
 
 
-def need_vision(detector: str) -> None:
-    """Raises MissingExtraError where torch or transformers is not installed."""
-    if any(importlib.util.find_spec(package) is None for package in ("torch", "transformers")):
-        raise MissingExtraError(f"the detector {detector!r} (torch and transformers)", "vision")
+class ModelDetector(ScoringDetector):
+    """Scores names by a model of transformers, whose weights are loaded with the first image that has things."""
 
+    #: the detector's name, and its classes of transformers: of the model and of its processor
+    name: str
+    classes: tuple[str, str]
 
-class Lazy:
-    """A value computed on first access; a failure is remembered and not retried."""
+    def __init__(self, options: Options):
+        if any(importlib.util.find_spec(package) is None for package in ("torch", "transformers")):
+            raise MissingExtraError(f"the detector {self.name!r} (torch and transformers)", "vision")
+        super().__init__(options)
+        self._loading = threading.Lock()
+        self._loaded: tuple[Any, Any] | ConfigError | None = None
 
-    def __init__(self, make: Callable[[], Any]):
-        self._make, self._lock = make, threading.Lock()
-        self._made: Any = None
-        self._error: ConfigError | MissingExtraError | None = None
+    def loaded(self) -> tuple[Any, Any]:
+        """Model and processor. Raises ConfigError where they cannot be had, which is not tried again."""
+        import transformers
 
-    def get(self) -> Any:
-        """The value. Raises what its computation raised."""
-        with self._lock:
-            if self._error is not None:
-                raise self._error
-            if self._made is None:
+        with self._loading:
+            if self._loaded is None:
                 try:
-                    self._made = self._make()
-                except (ConfigError, MissingExtraError) as error:
-                    self._error = error
-                    raise
-            return self._made
+                    model, processor = load(self._options, *(getattr(transformers, name) for name in self.classes))
+                    self._loaded = model.eval(), processor
+                except ConfigError as error:
+                    self._loaded = error
+            if isinstance(self._loaded, ConfigError):
+                raise self._loaded
+            return self._loaded
 
 
 def load(options: Options, *classes: Any) -> list[Any]:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 AWAY = 0.03
 """rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
 MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
@@ -39,7 +38,6 @@ class ArmState:
 
     @property
     def still(self) -> bool:
-        """Whether all joints are at rest."""
         return bool((np.abs(self.velocities) < 0.02).all())
 
 
@@ -75,14 +73,14 @@ class Arm(Protocol):
 class MotionResult:
     """Result of a motion, as reported by a controller; message is empty for SUCCESS.
 
-    A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP:
-    the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION). foreign: whether a
-    command of another client ended it.
+    A controller may not say why it gave up. if_no_joint_states: message where the joint states end with it, too
+    (SAFETY_STOP: the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION).
+    foreign: whether a command of another client ended it.
     """
 
     code: Code
     message: str = ""
-    if_silent: str = ""
+    if_no_joint_states: str = ""
     if_behind: str = ""
     foreign: bool = False
 

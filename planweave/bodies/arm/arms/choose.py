@@ -44,20 +44,20 @@ def make_arm(
     kind: str,
     gripper: Gripper,
     ports: Ports,
-    silence: float,
+    joint_state_timeout: float,
     process: MoveItProcess | None,
     names: RosNames,
     robot: RobotDescription,
     others: OtherCommanders | None = None,
 ) -> ControlledArm:
-    """Create an arm of ARMS. silence, names, others: see ControlledArm. process: for "moveit"."""
+    """Create an arm of ARMS. joint_state_timeout, names, others: see ControlledArm. process: for "moveit"."""
     follower: Follower
     if kind == "moveit":
         assert process is not None
         follower = MoveItFollower(process, ports.cancel_arm(), names)
     else:
         follower = ActionFollower(*ports.follow(), robot.joint_names, names)
-    return ControlledArm(follower, gripper, silence, robot, names, others)
+    return ControlledArm(follower, gripper, joint_state_timeout, robot, names, others)
 
 
 def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:

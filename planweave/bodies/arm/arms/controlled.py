@@ -16,7 +16,6 @@ import numpy as np
 
 from planweave.bodies.arm.arms.base import (
     ArmState,
-    Array,
     Desired,
     Done,
     Follower,
@@ -30,6 +29,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
+from planweave.geometry.arrays import Array
 from planweave.robots import RobotDescription, load_robot
 
 _ARRIVED = 0.02  # rad
@@ -63,40 +63,38 @@ class Alone:
     """Nobody else commands the arm; see OtherCommanders."""
 
     def named(self) -> str:
-        """Nobody."""
         return ""
 
     def moving(self) -> str:
-        """Nobody."""
         return ""
 
 
 class ControlledArm:
     """See `planweave.bodies.arm.arms.base.Arm`.
 
-    Stops only what it moves itself. silence: wall seconds without a measured state after which the controller counts as
-    dead; nothing waits for it until states arrive again. robot: by default the default one. names: for remedies in
-    messages. others: who else may command the arm. step: of a simulator in which time passes only while it is stepped;
-    called instead of waiting for states, which it brings.
+    Stops only what it moves itself. joint_state_timeout: wall seconds without a measured state after which the
+    controller counts as dead; nothing waits for it until states arrive again. robot: by default the default one.
+    names: for remedies in messages. others: who else may command the arm. step: of a simulator in which time passes
+    only while it is stepped; called instead of waiting for states, which it brings.
     """
 
     def __init__(
         self,
         follower: Follower,
         gripper: Gripper,
-        silence: float = 3.0,
+        joint_state_timeout: float = 3.0,
         robot: RobotDescription | None = None,
         names: RosNames | None = None,
         others: OtherCommanders | None = None,
         step: Callable[[], object] | None = None,
     ):
         self.robot = robot or load_robot()
-        self._follower, self._gripper, self._silence = follower, gripper, silence
+        self._follower, self._gripper, self._joint_state_timeout = follower, gripper, joint_state_timeout
         self._names, self._others = names or RosNames(), others or Alone()
         self._changed, self._step = threading.Condition(), step
         self._state: ArmState | None = None
         self._arrived_at = time.monotonic()
-        self._silent = False  # a wait has ended because no states came, and none has come since
+        self._no_joint_states = False  # a wait has ended because no states came, and none has come since
         self._aborted: SkillFailureError | None = None
         self._deadline = float("inf")
         self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
@@ -116,7 +114,7 @@ class ControlledArm:
                 self._stop()
                 self._aborted = SkillFailureError(Code.SAFETY_STOP, f"{jump}; the arm was stopped")
             self._state = state
-            self._arrived_at, self._silent = time.monotonic(), False
+            self._arrived_at, self._no_joint_states = time.monotonic(), False
             self._changed.notify_all()
 
     def begin(self, deadline: float) -> None:
@@ -174,18 +172,17 @@ class ControlledArm:
         """The newest measured state. Waits for one where it is stale; stops nothing."""
         begun = time.monotonic()
         with self._changed:
-            while self._state is None or time.monotonic() - self._arrived_at >= self._silence:
-                left = begun + self._silence - time.monotonic()
-                if self._silent or left <= 0:
-                    self._silent = True
-                    raise self._silence_failure()
+            while self._state is None or time.monotonic() - self._arrived_at >= self._joint_state_timeout:
+                left = begun + self._joint_state_timeout - time.monotonic()
+                if self._no_joint_states or left <= 0:
+                    self._no_joint_states = True
+                    raise self._no_joint_states_failure()
                 self._pause(left)
             if not self._state.fingers:
-                raise self._silence_failure()
+                raise self._no_joint_states_failure()
             return self._state
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
-        """Start a trajectory and wait for its end."""
         self.check()
         start = self.state()
         away = np.abs(trajectory.positions[0] - start.positions)
@@ -342,23 +339,23 @@ class ControlledArm:
         return desired
 
     def _fail(self, outcome: MotionResult, path: PathWatch) -> None:
-        """Stop, and raise the failure of a motion, with what the measured states add to it. A contact is not tried
-        again: nothing moves on by itself into what blocks it.
+        """Stop, and raise the failure of a motion, with what the measured states add to it. The skill does not try a
+        contact again; a method may, with another plan.
         """
         code, message, state = outcome.code, outcome.message, self._state
         assert state is not None
         behind = path.behind(state.positions, state.stamp)
         self._stop()
         standing = self._wait_still()
-        if outcome.if_silent and not self._goes_on():
-            code, message = Code.SAFETY_STOP, outcome.if_silent
+        if outcome.if_no_joint_states and not self._goes_on():
+            code, message = Code.SAFETY_STOP, outcome.if_no_joint_states
         elif outcome.if_behind and behind > _HELD:
             code, message = Code.COLLISION, outcome.if_behind
         raise _unsure(SkillFailureError(code, message, permanent=code is Code.COLLISION), standing)
 
     def _goes_on(self) -> bool:
         """Whether joint states come a moment after the stop."""
-        end = time.monotonic() + max(self._silence, _GOES_ON)
+        end = time.monotonic() + max(self._joint_state_timeout, _GOES_ON)
         while (left := end - time.monotonic()) > 0:
             if self._state is not None and self._state.stamp >= self._stopped + _GOES_ON:
                 return True
@@ -370,13 +367,13 @@ class ControlledArm:
         self._stopped = self._state.stamp if self._state is not None else 0.0
         if self._moves_arm:
             self._unreached = self._follower.stop()
-            self._hold()
+            self._command_standstill()
         if self._moves_fingers:
             self._gripper.stop()
 
-    def _hold(self) -> None:
-        """Have a controller hold the arm where it stands, whose goal has ended with success elsewhere: it still wants
-        the end, and no cancel changes that. What held the arm would be pushed, or the arm jump once it is free.
+    def _command_standstill(self) -> None:
+        """Command a controller to stand here, whose goal has ended with success elsewhere: it still wants the end, and
+        no cancel changes that. What blocks the arm would be pushed, or the arm jump once it is free.
         """
         report, end = self._sent
         state, told = self._state, report.outcome
@@ -388,13 +385,17 @@ class ControlledArm:
             self._sent = _Report(), end
             self._follower.start(still, lambda _: None, lambda _: None)
 
-    def _silence_failure(self) -> SkillFailureError:
-        if self._state is not None and not self._state.fingers and time.monotonic() - self._arrived_at < self._silence:
+    def _no_joint_states_failure(self) -> SkillFailureError:
+        if (
+            self._state is not None
+            and not self._state.fingers
+            and time.monotonic() - self._arrived_at < self._joint_state_timeout
+        ):
             return SkillFailureError(
-                Code.CONTROL_FAILED, f"no joint states of the fingers: {self._names.fingers_silent}"
+                Code.CONTROL_FAILED, f"no joint states of the fingers: {self._names.no_finger_states}"
             )
         return SkillFailureError(
-            Code.CONTROL_FAILED, f"no joint states for {self._silence:g} s: {self._names.arm_silent}"
+            Code.CONTROL_FAILED, f"no joint states for {self._joint_state_timeout:g} s: {self._names.no_arm_states}"
         )
 
     def _wait(self, ready: Callable[[], _Found | None]) -> _Found:
@@ -407,14 +408,14 @@ class ControlledArm:
             if found := ready():
                 return found
             now = time.monotonic()
-            silent_at = max(self._arrived_at, begun) + self._silence
-            silent = now >= silent_at or self._silent
-            if silent or (self._state is not None and not self._state.fingers):
-                self._silent = silent
-                failure, moved = self._silence_failure(), self._moves_arm
+            overdue_at = max(self._arrived_at, begun) + self._joint_state_timeout
+            overdue = now >= overdue_at or self._no_joint_states
+            if overdue or (self._state is not None and not self._state.fingers):
+                self._no_joint_states = overdue
+                failure, moved = self._no_joint_states_failure(), self._moves_arm
                 self._stop()
                 raise _unsure(failure, (self._unreached or self._wait_still()) if moved else "")
-            self._pause(max(0.0, min(silent_at, self._deadline) - now))
+            self._pause(max(0.0, min(overdue_at, self._deadline) - now))
 
     def _pause(self, seconds: float) -> None:
         """Wait at most so long for the next state or report; others may take the lock meanwhile."""
@@ -430,7 +431,7 @@ class ControlledArm:
     def _wait_still(self) -> str:
         """Wait until the arm rests, measured with a delay after the stop, since a motion may just have been commanded.
 
-        Returns empty, or why the stop cannot be confirmed.
+        Returns empty, or why it is not known that the arm stands.
         """
         begun = time.monotonic()
         while time.monotonic() < begun + _STANDING:
@@ -442,10 +443,10 @@ class ControlledArm:
                     self._moves_arm = False
                     return ""
             self._pause(_STOPPING / 2)
-        silent = time.monotonic() - self._arrived_at
+        overdue = time.monotonic() - self._arrived_at
         seen = (
-            f"no joint states for {silent:.1f} s, so it is unknown whether the arm stands"
-            if silent > _FRESH
+            f"no joint states for {overdue:.1f} s, so it is unknown whether the arm stands"
+            if overdue > _FRESH
             else f"the arm still moves {_STANDING:g} s after the stop command"
         )
         return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
@@ -464,7 +465,8 @@ def _unsure(failure: SkillFailureError, problem: str) -> SkillFailureError:
     """
     if problem and problem not in failure.message:
         failure.message += f"{'' if failure.message.endswith(('?', '.')) else '.'} But {problem}"
-        failure.code = failure.code if failure.code is Code.CANCELED else Code.SAFETY_STOP
+        if failure.action_code is not Code.CANCELED:
+            failure.fail_as(Code.SAFETY_STOP)
     return failure
 
 

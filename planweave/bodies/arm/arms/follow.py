@@ -16,7 +16,7 @@ from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd, End
 
-HELD = "the arm was held off its path: something blocks it"
+BLOCKED = "the arm was held off its path: something blocks it"
 ERRORS: dict[int, tuple[Code, str]] = {
     -1: (Code.SAFETY_STOP, "the controller was deactivated during the motion"),
     -2: (Code.CONTROL_FAILED, "the controller moves other joints than the trajectory names"),
@@ -24,7 +24,7 @@ ERRORS: dict[int, tuple[Code, str]] = {
         Code.CONTROL_FAILED,
         "the trajectory is in the controller's past: do all nodes use the same clock (use_sim_time)?",
     ),
-    -4: (Code.COLLISION, HELD),
+    -4: (Code.COLLISION, BLOCKED),
     -5: (Code.CONTROL_FAILED, "the arm did not come to rest at the end of its path"),
 }
 """Failure and text by error_code of a result. A trajectory that is invalid is refused before; of one that was accepted
@@ -52,8 +52,6 @@ class ActionFollower:
         self._port, self._to_goal, self._joints, self._names = port, to_goal, list(joints), names or RosNames()
 
     def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
-        """Send the goal."""
-
         def heard(feedback: Any) -> None:
             wanted = dict(zip(feedback.joint_names, feedback.desired.positions))
             if wanted.keys() >= set(self._joints):
@@ -100,6 +98,6 @@ def outcome_of(ended: ActionEnd, names: RosNames) -> MotionResult:
         return MotionResult(
             code,
             f"{text}{said}: somebody switched controllers; when the arm is free again: {recover}",
-            if_silent=f"{text}{said}, and the joint states ended with it: {names.arm_silent}",
+            if_no_joint_states=f"{text}{said}, and the joint states ended with it: {names.no_arm_states}",
         )
     return MotionResult(code, f"{text}{said}; the arm was stopped")

@@ -102,8 +102,6 @@ class CommandGripper:
         self._port, self._to_goal = port, to_goal
 
     def start(self, width: float, force: float, done: Done) -> None:
-        """Send the goal."""
-
         def ended(end: ActionEnd) -> None:
             stalled = bool(getattr(end.result, "stalled", False))
             done(MotionResult(Code.SUCCESS) if stalled and end.end is End.ABORTED else gripper_outcome(end))
@@ -111,7 +109,6 @@ class CommandGripper:
         self._port.send(self._to_goal(width, force), ended)
 
     def stop(self) -> None:
-        """Cancel the goal."""
         self._port.cancel()
 
 
@@ -122,7 +119,6 @@ class NoGripper:
     settle = 0.0
 
     def start(self, width: float, force: float, done: Done) -> None:
-        """Nothing moves."""
         done(MotionResult(Code.SUCCESS))
 
     def stop(self) -> None:

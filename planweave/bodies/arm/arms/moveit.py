@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.arms.base import AWAY, OFF, Desired, Done, MotionResult
-from planweave.bodies.arm.arms.follow import HELD
+from planweave.bodies.arm.arms.follow import BLOCKED
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
@@ -24,8 +23,8 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 PIPELINES = ("ompl_rrtc", "ompl_rrtstar", "pilz_ptp")
 """Plan request parameters in config/moveit/moveit_py.yaml."""
 _TOLERANCE = 0.003  # m by which MoveIt's meshes may be fatter than our hulls
@@ -138,8 +137,6 @@ class MoveItFollower:
         self._process, self._cancel, self._names = process, cancel, names or RosNames()
 
     def start(self, trajectory: Trajectory, done: Done, desired: Desired) -> None:
-        """Execute the trajectory."""
-
         def take(answer: dict[str, Any]) -> None:
             if answer.get("gone"):
                 self._cancel()
@@ -155,8 +152,8 @@ class MoveItFollower:
                     MotionResult(
                         code,
                         f"{text}; {self._names.how_to_recover}",
-                        if_silent=f"{text}; the joint states ended with it: {self._names.arm_silent}",
-                        if_behind=f"{HELD} (MoveIt: aborted by the controller); the arm was stopped",
+                        if_no_joint_states=f"{text}; the joint states ended with it: {self._names.no_arm_states}",
+                        if_behind=f"{BLOCKED} (MoveIt: aborted by the controller); the arm was stopped",
                     )
                 )
                 return

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.timing import Trajectory
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _STEP = 0.002  # rad along the path that count as progress
 _AHEAD = 0.5  # rad along the path in which the next position is looked for: a path may come near itself again
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_files import read_yaml
+from planweave.core.base.yaml_records import between, compose, key, number, numbers, one_of, part, read_record, text
 
 KINDS = {
     "joint_positions": "joint positions, rad",
@@ -28,9 +27,37 @@ second negative.
 class CameraInput:
     """A picture: name of the camera, RGB (size, size, 3) uint8, padded to a square, turned by 0 or 180 degrees."""
 
-    camera: str
-    size: int
-    turned: int = 0
+    camera: str = key(text)
+    size: int = key(between(16, 2048, whole=True))
+    turned: int = key(number("0, or 180 where it is upside down", lambda degrees: degrees in (0, 180), whole=True), 0)
+
+
+def _server(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"wss?://[\w.\-\[\]:]+(/[\w./-]*)?", value):
+        raise ValueError("an address such as ws://127.0.0.1:8000")
+    return value
+
+
+def _state(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError("keys, and the parts of the state that each has")
+    read = one_of("part", STATES)
+    return {str(key): tuple(map(read, row if isinstance(row, list) else [row])) for key, row in value.items()}
+
+
+def _two(value: list[Any]) -> tuple[float, float]:
+    first, second = numbers(2, between(-1000.0, 1000.0))(value)
+    return first, second
+
+
+def _gripper(value: Any) -> tuple[float, float]:
+    if not isinstance(value, dict) or set(value) != {"open", "closed"}:
+        raise ValueError("the values that mean open and closed, such as {open: 0.0, closed: 1.0}")
+    return _two([value["open"], value["closed"]])
+
+
+def _scale(value: Any) -> tuple[float, float]:
+    return _two(value if isinstance(value, list) else [value, value])
 
 
 @dataclass(frozen=True)
@@ -42,21 +69,26 @@ class Contract:
     before the next observation. reply_seconds, first_reply_seconds: of wall time for a reply. seconds: for an action.
     """
 
-    server: str
-    joints: int
-    pictures: Mapping[str, CameraInput]
-    state: Mapping[str, tuple[str, ...]]
-    kind: str
-    rate: float
-    chunk: int
-    execute: int
-    gripper: tuple[float, float]
-    prompt: str = "prompt"
-    actions: str = "actions"
-    scale: tuple[float, float] = (1.0, 1.0)
-    reply_seconds: float = 1.0
-    first_reply_seconds: float = 60.0
-    seconds: float = 60.0
+    server: str = key(_server)
+    joints: int = key(between(6, 7, whole=True))
+    pictures: Mapping[str, CameraInput] = part(CameraInput, many=dict)
+    state: Mapping[str, tuple[str, ...]] = key(_state)
+    kind: str = key(one_of("kind", KINDS))
+    rate: float = key(between(1.0, 200.0))
+    chunk: int = key(between(1, 500, whole=True))
+    execute: int = key(between(1, 500, whole=True))
+    gripper: tuple[float, float] = key(_gripper)
+    prompt: str = key(text, "prompt")
+    actions: str = key(text, "actions")
+    scale: tuple[float, float] = key(_scale, (1.0, 1.0))
+    reply_seconds: float = key(between(0.05, 60.0), 1.0)
+    first_reply_seconds: float = key(between(0.05, 600.0), 60.0)
+    seconds: float = key(between(1.0, 3600.0), 60.0)
+
+    def problem(self) -> str:
+        if self.execute > self.chunk:
+            return f"execute: {self.execute} steps of a chunk of {self.chunk} cannot be made"
+        return "gripper: open and closed must differ" if self.gripper[0] == self.gripper[1] else ""
 
     @property
     def width(self) -> int:
@@ -67,120 +99,5 @@ class Contract:
 def load_contract(name: str) -> Contract:
     """The contract of a file under config/policies, by name, or of a path; raises ConfigError with file and key."""
     path = find_config("policies", name)
-    raw = read_yaml(path)
-    known = {field.name for field in fields(Contract)}
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path}: expected the keys {', '.join(sorted(known))} (docs/skills.md)")
-    for key in raw:
-        if key not in known:
-            raise ConfigError(f"{path}: {UnknownNameError('key', str(key), known)}")
-    missing = [f.name for f in fields(Contract) if f.name not in raw and f.name not in _OPTIONAL]
-    if missing:
-        raise ConfigError(
-            f"{path}: {', '.join(missing)} missing: a policy's contract is declared whole (docs/skills.md)"
-        )
-    try:
-        return _checked(Contract(**{key: _READERS[key](value) for key, value in raw.items()}))
-    except (ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{path}: {error}") from None
-
-
-def _checked(contract: Contract) -> Contract:
-    if contract.execute > contract.chunk:
-        raise ValueError(f"execute: {contract.execute} steps of a chunk of {contract.chunk} cannot be made")
-    if contract.gripper[0] == contract.gripper[1]:
-        raise ValueError("gripper: open and closed must differ")
-    return contract
-
-
-def _server(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"wss?://[\w.\-\[\]:]+(/[\w./-]*)?", value):
-        raise ValueError(f"server: {value!r:.99} is no address such as ws://127.0.0.1:8000")
-    return value
-
-
-def _number(key: str, low: float, high: float, whole: bool = False) -> Any:
-    def read(value: Any) -> Any:
-        right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        if not right or not low <= value <= high:
-            raise ValueError(f"{key}: {value!r:.99} is no {'whole ' if whole else ''}number from {low:g} to {high:g}")
-        return value if whole else float(value)
-
-    return read
-
-
-def _pair(key: str) -> Any:
-    def read(value: Any) -> tuple[float, float]:
-        values = value if isinstance(value, list) else [value, value]
-        if len(values) != 2:
-            raise ValueError(f"{key}: {value!r:.99} are not two numbers")
-        first, second = (_number(key, -1000.0, 1000.0)(each) for each in values)
-        return first, second
-
-    return read
-
-
-def _gripper(value: Any) -> tuple[float, float]:
-    if not isinstance(value, dict) or set(value) != {"open", "closed"}:
-        raise ValueError("gripper: give the values that mean open and closed, such as {open: 0.0, closed: 1.0}")
-    found: tuple[float, float] = _pair("gripper")([value["open"], value["closed"]])
+    found: Contract = read_record(Contract, path, compose(path), "policy's contract (docs/skills.md)")
     return found
-
-
-def _pictures(value: Any) -> dict[str, CameraInput]:
-    found = {}
-    for key, row in _mapping("pictures", value).items():
-        row = _mapping(f"pictures.{key}", row)
-        if not {"camera", "size"} <= set(row) <= {"camera", "size", "turned"} or row.get("turned", 0) not in (0, 180):
-            raise ValueError(f"pictures.{key}: give camera, size (pixels) and, where it is upside down, turned: 180")
-        size = _number(f"pictures.{key}.size", 16, 2048, whole=True)(row["size"])
-        found[key] = CameraInput(_text(f"pictures.{key}.camera", row["camera"]), size, row.get("turned", 0))
-    return found
-
-
-def _state(value: Any) -> dict[str, tuple[str, ...]]:
-    found = {}
-    for key, row in _mapping("state", value).items():
-        found[key] = tuple(row if isinstance(row, list) else [row])
-        for part in found[key]:
-            if part not in STATES:
-                raise ValueError(f"state.{key}: {UnknownNameError('part', str(part), STATES)}")
-    return found
-
-
-def _kind(value: Any) -> str:
-    if value not in KINDS:
-        raise ValueError(f"kind: {UnknownNameError('kind', str(value), KINDS)}")
-    return str(value)
-
-
-def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{key}: {value!r:.99} is no text")
-    return value
-
-
-def _mapping(key: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{key}: {value!r:.99} is no mapping")
-    return {str(k): v for k, v in value.items()}
-
-
-_OPTIONAL = {"prompt", "actions", "scale", "reply_seconds", "first_reply_seconds", "seconds"}
-_READERS: dict[str, Any] = {
-    "server": _server,
-    "joints": _number("joints", 6, 7, whole=True),
-    "pictures": _pictures,
-    "state": _state,
-    "kind": _kind,
-    "rate": _number("rate", 1.0, 200.0),
-    "chunk": _number("chunk", 1, 500, whole=True),
-    "execute": _number("execute", 1, 500, whole=True),
-    "gripper": _gripper,
-    "prompt": lambda value: _text("prompt", value),
-    "actions": lambda value: _text("actions", value),
-    "scale": _pair("scale"),
-    "reply_seconds": _number("reply_seconds", 0.05, 60.0),
-    "first_reply_seconds": _number("first_reply_seconds", 0.05, 600.0),
-    "seconds": _number("seconds", 1.0, 3600.0),
-}

@@ -63,7 +63,6 @@ class OpenpiClient:
             raise
 
     def close(self) -> None:
-        """End the connection."""
         socket, self._socket = self._socket, None
         if socket is not None:
             with contextlib.suppress(Exception):

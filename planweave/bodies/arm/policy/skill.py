@@ -27,7 +27,6 @@ from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 
-Array = NDArray[np.float64]
 _STILL = 0.004  # rad that no joint goes in a chunk in which the policy stands still
 _STANDS = 4  # such chunks after which it has ended
 _SHUT = 0.5  # share of the opening below which fingers count as closed

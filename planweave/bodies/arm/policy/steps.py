@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.policy.contract import Contract
 from planweave.bodies.arm.safety import Safety
 from planweave.core.base.failure import Code
+from planweave.geometry.arrays import Array
 from planweave.geometry.joints import turn
-
-Array = NDArray[np.float64]
 
 
 class PolicyStep(NamedTuple):
@@ -60,5 +58,4 @@ def _joints(contract: Contract, row: Array, before: Array, kinematics: Kinematic
     path = kinematics.along(before, [pose])
     if path is None:
         raise SkillFailureError(Code.UNREACHABLE, "the tool does not get there without a jump of the joints")
-    found: Array = path[-1]
-    return found
+    return np.asarray(path[-1])

@@ -16,12 +16,10 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.door import Skill, make_lists
-from planweave.bodies.arm.surroundings import Surroundings
+from planweave.bodies.arm.skills.planned import BUILT_IN
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
-
-BUILT_IN = ("grasping", "placing", "pushing", "articulated", "handing_over", "homing")
-"""The skills that carry out an action for which none are listed."""
 
 
 class Skills:
@@ -33,7 +31,7 @@ class Skills:
         scene: PlanningScene,
         reaching: ApproachPlanner,
         safety: Safety,
-        world: Surroundings,
+        world: WorldModel,
         settings: SkillSettings | None = None,
     ):
         self.context = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
@@ -17,8 +16,8 @@ from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.solids import Solid
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _ATTEMPTS = 3
 _ENOUGH = 3  # free ways of which the shortest is taken
 _PLANS = 3  # of these, paths to which are looked for
@@ -58,13 +57,11 @@ def close(context: SkillContext, name: str) -> None:
 
 
 def turn_on(context: SkillContext, name: str) -> None:
-    """Turn a knob on."""
     part = context.articulation(name)
     _turn_until(context, name, Literal("turned_on", (name,)), _TURNED * part.open_end, 1.0)
 
 
 def turn_off(context: SkillContext, name: str) -> None:
-    """Turn a knob off."""
     part = context.articulation(name)
     target = part.closed_end - float(np.sign(part.open_end)) * _OFF
     _turn_until(context, name, Literal("turned_off", (name,)), target, -1.0)
@@ -118,14 +115,14 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
             failure = error
             if (
                 error.permanent
-                or error.code not in (Code.NO_GRASP, Code.CONTROL_FAILED, Code.COLLISION)
+                or error.action_code not in (Code.NO_GRASP, Code.CONTROL_FAILED, Code.COLLISION)
                 or len(tried) == count
             ):
                 break
         context.mover.phase("verifying", 0.9)
         if _is_seen_so(context, name, effect):
             return
-    if failure is not None and (not tried or failure.code is not Code.PLANNING_FAILED):
+    if failure is not None and (not tried or failure.action_code is not Code.PLANNING_FAILED):
         raise failure
     raise SkillFailureError(
         Code.CONTROL_FAILED,
@@ -152,10 +149,10 @@ def _is_known(context: SkillContext, name: str) -> bool:
 
 
 def _comes_into_view(context: SkillContext, name: str) -> bool:
-    """Whether a look from now on shows a part; where the arm is in the way, from where it observes."""
+    """Whether a look from now on shows a part; where the arm is in the way, once it has gone aside."""
     if _is_in_view(context, name):
         return True
-    context.go_observe()
+    context.go_aside()
     return _is_in_view(context, name)
 
 
@@ -169,51 +166,38 @@ def _is_in_view(context: SkillContext, name: str) -> bool:
 
 
 def _pull(context: SkillContext, name: str, target: float, tried: list[Array]) -> None:
-    part = context.articulation(name)
-
-    def ways() -> Iterator[tuple[Array, Array, float]]:
-        for pose, width, share in part.pulls(context.gripper):
-            yield pose, _carried(part, pose, target, share), min(width + _SPREAD, context.gripper.opening)
-
-    _take(context, name, part, _plan(context, name, part, ways(), tried), target)
+    _take(context, name, target, context.articulation(name).pulls(context.gripper), tried)
 
 
 def _turn(context: SkillContext, name: str, target: float, tried: list[Array]) -> None:
     part = context.articulation(name)
-    target = part.nearest(target)
-
-    def ways() -> Iterator[tuple[Array, Array, float]]:
-        for pose, width in part.turns(context.gripper):
-            yield pose, _carried(part, pose, target, 1.0), min(width + _SPREAD, context.gripper.opening)
-
-    _take(context, name, part, _plan(context, name, part, ways(), tried), target)
+    _take(context, name, part.nearest(target), part.turns(context.gripper), tried)
 
 
 def _push(context: SkillContext, name: str, tried: list[Array]) -> None:
     part = context.articulation(name)
     target = part.closed_end - np.sign(part.open_end) * _SHUT[part.kind]
-
-    def ways() -> Iterator[tuple[Array, Array, float]]:
-        for pose, share in part.pushes(context.gripper):
-            yield pose, _carried(part, pose, target, share), 0.0
-
-    motion = _plan(context, name, part, ways(), tried)
-    mover = context.mover
+    ways = ((pose, _carried(part, pose, target, share), 0.0) for pose, share in part.pushes(context.gripper))
+    motion, mover = _plan(context, name, part, ways, tried), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
     try:
         mover.move(motion.along, "pushing", 0.5, slow=True, touching=(part.thing,))
     except SkillFailureError as error:
-        if error.code not in _CONTACT:
+        if error.action_code not in _CONTACT:
             raise  # else it may be shut already: the look tells
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
 
 
-def _take(context: SkillContext, name: str, part: Articulation, motion: _Motion, target: float) -> None:
-    """Close the fingers on a handle, move with it to a value, let go and retreat."""
-    mover = context.mover
+def _take(
+    context: SkillContext, name: str, target: float, grasps: Iterable[tuple[Array, float, float]], tried: list[Array]
+) -> None:
+    """Close the fingers on a part by one of its grasps, move with it to a value, let go and retreat."""
+    part, most = context.articulation(name), context.gripper.opening
+    ways = ((pose, _carried(part, pose, target, share), min(width + _SPREAD, most)) for pose, width, share in grasps)
+    motion, mover = _plan(context, name, part, ways, tried), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.3, slow=True, touching=(part.thing,))
@@ -224,7 +208,7 @@ def _take(context: SkillContext, name: str, part: Articulation, motion: _Motion,
     try:
         mover.move(motion.along, "moving", 0.5, slow=True, touching=(part.thing,))
     except SkillFailureError as error:
-        if error.code not in _CONTACT:
+        if error.action_code not in _CONTACT:
             raise  # else it went as far as it goes: the look tells
     finally:
         mover.phase("opening", 0.8)
@@ -258,10 +242,7 @@ def _plan(
     """The way of least joint travel that is reachable and free, and unlike those tried, which it joins."""
     mover, planner = context.mover, context.reaching.planner
     blocked = "it is out of reach"
-    with mover.thinking("planning", 0.0):
-        mover.update_scene()
-        mover.rise_if_close()
-        start = context.arm.state().positions
+    with mover.planning() as start:
         found: list[tuple[float, Array, _Motion]] = []
         for pose, along, opening in ways:
             if any(np.allclose(pose, other, atol=1e-3) for other in tried):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.approach_planning import ApproachPlanner
@@ -21,16 +20,16 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, Literal
+from planweave.geometry.arrays import Array
 from planweave.robots.description import GripperDescription
 
-Array = NDArray[np.float64]
 _TOUCHED = 0.015  # what is put down may touch so much before it is where it should be, m
 _THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
 
@@ -47,7 +46,7 @@ class SkillContext:
         scene: PlanningScene,
         reaching: ApproachPlanner,
         safety: Safety,
-        world: Surroundings,
+        world: WorldModel,
         settings: SkillSettings,
     ):
         self.arm = GuardedArm(arm, safety)
@@ -59,7 +58,6 @@ class SkillContext:
 
     @property
     def gripper(self) -> GripperDescription:
-        """The robot's."""
         return self.scene.robot.gripper
 
     @property
@@ -167,9 +165,13 @@ class SkillContext:
 
     def go_observe(self) -> None:
         """Move out of the camera's view, with the held object; nowhere where no camera's view matters."""
-        if not self.settings.observe:
-            return
-        self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
+        if self.settings.observe:
+            self.go_aside()
+
+    def go_aside(self) -> None:
+        """Move out of the camera's view, or where no pose is known for that, home, with the held object."""
+        aside = self.settings.observe or self.scene.robot.home
+        self.go_to(aside, ("retreating", 0.8), ("retreating", 0.85))
 
     def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
         """Move to joint positions (n,) rad, with the held object; does nothing where the arm is there already.
@@ -179,10 +181,8 @@ class SkillContext:
         goal = np.array(joints)
         if np.abs(self.arm.state().positions - goal).max() < _THERE:
             return
-        with self.mover.thinking(*planning):
-            self.mover.update_scene()
-            self.mover.rise_if_close()
-            path = self.mover.plan_to(goal)
+        with self.mover.planning(planning[1], planning[0]) as start:
+            path = self.reaching.planner.plan(start, [goal], self.settings.planning_seconds)
         self.mover.move(path, *moving, watch=self.carrying())
 
     def touched_down(self, line: Array) -> Array | None:

@@ -23,7 +23,7 @@ def grasp(context: SkillContext, name: str) -> None:
     try:
         _pick(context, context.thing(name), approach)
     except SkillFailureError as error:
-        if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
+        if error.action_code in (Code.NO_GRASP, Code.GRASP_LOST):
             context.tried.extend([approach.grasp] if approach.grasp else [])
             context.draw_back()
         raise
@@ -32,14 +32,12 @@ def grasp(context: SkillContext, name: str) -> None:
 def grasp_by(context: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
     """Grasp an item by one of these grasps, and lift it; raises as `grasp`."""
     thing = context.thing(name)
-    with context.mover.thinking("planning", 0.1):
-        context.mover.update_scene()
-        context.mover.rise_if_close()
-        approach = context.reaching.best_grasp(thing, grasps, context.arm.state().positions)
+    with context.mover.planning(0.1) as start:
+        approach = context.reaching.best_grasp(thing, grasps, start)
     try:
         _pick(context, thing, approach)
     except SkillFailureError as error:
-        if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
+        if error.action_code in (Code.NO_GRASP, Code.GRASP_LOST):
             context.draw_back()
         raise
 
@@ -49,16 +47,13 @@ def _approach(context: SkillContext, name: str) -> Approach:
     pushes = 0
     while True:
         thing = context.thing(name)
-        with context.mover.thinking("planning", 0.0):
-            context.mover.update_scene()
-            context.mover.rise_if_close()
+        with context.mover.planning() as start:
             try:
-                start = context.arm.state().positions
                 return context.reaching.to_grasp(thing, start, context.tried, context.others(name))
             except SkillFailureError as error:
                 items = [t.name for t in context.others(name) if t.type == "item"]
                 in_the_way = [n for n in error.obstacles if n in items]
-                if error.code is not Code.NO_GRASP or pushes == context.settings.pushes:
+                if error.action_code is not Code.NO_GRASP or pushes == context.settings.pushes:
                     raise
                 blocked = error
         if not _push_one(context, in_the_way, name):
@@ -73,7 +68,7 @@ def _push_one(context: SkillContext, names: list[str], away_from: str) -> bool:
             push(context, name, away_from=(away_from,))
             return True
         except SkillFailureError as error:
-            if error.code not in (Code.PLANNING_FAILED, Code.UNREACHABLE, Code.COLLISION):
+            if error.action_code not in (Code.PLANNING_FAILED, Code.UNREACHABLE, Code.COLLISION):
                 raise
     return False
 
@@ -90,7 +85,7 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
         mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
     except SkillFailureError as error:
         # What the thing stands on may be a little higher than it was seen.
-        line = context.touched_down(approach.line) if error.code is Code.CONTROL_FAILED else None
+        line = context.touched_down(approach.line) if error.action_code is Code.CONTROL_FAILED else None
         if line is None:
             raise
         approach = replace(approach, line=line)
@@ -104,8 +99,8 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
         _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.CONTROL_FAILED,
-            f"the grasp of {thing.name} is not confirmed: the fingers did not move, they read {width * 1000:.0f} mm "
-            "before and after (gripper: none moves and measures nothing)",
+            f"whether {thing.name} was grasped is not known: the fingers did not move, they read {width * 1000:.0f} mm "
+            "before and after (with gripper: none they move and measure nothing)",
             permanent=True,
         )
     if width > grasp.width + settings.not_closed:
@@ -133,6 +128,7 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
     if lost:
         context.world.released(None)
         raise SkillFailureError(Code.GRASP_LOST, lost)
+    context.world.settled(context.arm.state().width)
 
 
 def _let_go(context: SkillContext, approach: Approach, thing: Thing) -> None:

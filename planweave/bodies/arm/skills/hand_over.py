@@ -28,20 +28,18 @@ def hand_over(context: SkillContext, name: str) -> None:
     It counts as taken when the fingers, closing with little force, have come together by more than a slip.
     """
     held, mover, settings = context.held(name), context.mover, context.settings
-    with mover.thinking("planning", 0.0):
-        mover.update_scene()
-        mover.rise_if_close()
-        path = _path(context)
+    with mover.planning() as start:
+        path = _path(context, start)
     try:
         mover.move(path, "handing over", 0.2, watch=context.carrying(" on the way to the person"))
     except SkillFailureError as error:
-        if error.code is Code.GRASP_LOST:
+        if error.action_code is Code.GRASP_LOST:
             context.draw_back()
         raise
     mover.phase(WAITING, 0.6)
     gone = context.carrying()
     mover.grip(0.0, settings.hand_over_force)
-    if not _taken(context, gone):
+    if not _wait(context, settings.hand_over_seconds, gone):
         mover.grip(0.0)  # firmly again
         raise SkillFailureError(
             Code.TIMEOUT,
@@ -50,42 +48,30 @@ def hand_over(context: SkillContext, name: str) -> None:
         )
     context.world.handed_over(held.thing)
     mover.grip(context.gripper.opening)
-    _stay(context)
+    _wait(context, settings.hand_over_wait)  # the person's hand withdraws
     context.go_observe()
 
 
-def _taken(context: SkillContext, gone: Watch) -> bool:
-    """Wait until the object is out of the fingers; False where it is not in time."""
-    end = time.monotonic() + context.settings.hand_over_seconds
+def _wait(context: SkillContext, seconds: float, over: Watch | None = None) -> bool:
+    """Wait for so many seconds, or until a measured state says that it is over; whether one did."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         context.arm.check()
-        if gone(context.arm.state()):
+        if over is not None and over(context.arm.state()):
             return True
         time.sleep(_PATIENCE)
     return False
 
 
-def _stay(context: SkillContext) -> None:
-    """Wait until the person's hand has had time to withdraw."""
-    end = time.monotonic() + context.settings.hand_over_wait
-    while time.monotonic() < end:
-        context.arm.check()
-        time.sleep(_PATIENCE)
-
-
-def _path(context: SkillContext) -> NDArray[np.float64]:
+def _path(context: SkillContext, start: NDArray[np.float64]) -> NDArray[np.float64]:
     """A path to the hand-over place with the hand pointing down, at the wrist yaw of lowest IK cost."""
-    start = context.arm.state().positions
     x, y, z = context.settings.hand_over_at
-    goals = []
-    for k in range(_TURNS):
-        found = context.reaching.kinematics.ranked(downwards(x, y, z, math.pi * k / _TURNS), start)[:2]
-        goals += [(float(c), q) for c, q in zip(context.reaching.kinematics.cost(found, start), found)]
+    poses = [downwards(x, y, z, math.pi * k / _TURNS) for k in range(_TURNS)]
+    goals = context.reaching.kinematics.best(poses, start, 2)
     if not goals:
         raise SkillFailureError(
             Code.UNREACHABLE,
             f"the place for handing over ({x:.2f}, {y:.2f}, {z:.2f}) m is out of the workspace of the robot",
             permanent=True,
         )
-    goals.sort(key=lambda row: row[0])
-    return context.reaching.planner.plan(start, [q for _, q in goals], context.reaching.seconds)
+    return context.reaching.planner.plan(start, goals, context.reaching.seconds)

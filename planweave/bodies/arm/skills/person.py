@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from planweave.bodies.arm.effects import FELT, expected, unmet
+from planweave.bodies.arm.effects import expected, felt, unmet
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.errors import ConfigError
@@ -32,8 +32,8 @@ class AskPerson:
         domain = context.settings.domain
         if domain is None or action.name not in domain.actions:
             return "what it is for is not known"
-        felt = sorted(f.predicate for f in expected(domain, context.world.world(), action) if f.predicate in FELT)
-        return f"{felt[0]} is of the arm itself" if felt else ""
+        own = sorted(f.predicate for f in expected(domain, context.world.world(), action) if felt(domain, f))
+        return f"{own[0]} is of the arm itself" if own else ""
 
     def run(self, context: SkillContext, action: Action) -> None:
         """Ask by the phase of the action, and look until it is done; CONTROL_FAILED where nobody does it in time."""

@@ -19,12 +19,12 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 from planweave.geometry.spatial import MOVED
 
-_TURNS = {
-    "left_of": math.pi / 2,
-    "right_of": -math.pi / 2,
-    "front_of": math.pi,
-    "behind": 0.0,
-}  # from x, beside the robot
+_SIDES = {
+    "left_of": (math.pi / 2, "the left of"),
+    "right_of": (-math.pi / 2, "the right of"),
+    "front_of": (math.pi, "the front of"),
+    "behind": (0.0, "the room behind"),
+}  # rad from x, as seen beside the robot
 _MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
 _AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
@@ -47,7 +47,6 @@ def place_on(context: SkillContext, name: str, target: str) -> None:
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item into a container."""
     if context.world.articulation(target) is not None:  # somebody may have shut it meanwhile
         context.sight.require(since_motion=True)
         opened = Literal("opened", (target,))
@@ -66,7 +65,6 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
 
 
 def place_at(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item at a place on the table."""
     place = context.place(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -77,34 +75,15 @@ def place_at(context: SkillContext, name: str, target: str) -> None:
     put_down(context, name, target, free_spots, Literal("at", (name, target)))
 
 
-def place_left_of(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item to the left of an object, near it."""
-    _beside(context, name, target, "left_of", f"the left of {target}")
-
-
-def place_right_of(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item to the right of an object, near it."""
-    _beside(context, name, target, "right_of", f"the right of {target}")
-
-
-def place_in_front_of(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item in front of an object, near it: on the side of who gives the orders."""
-    _beside(context, name, target, "front_of", f"the front of {target}")
-
-
-def place_behind(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item behind an object, near it: on the far side from who gives the orders."""
-    _beside(context, name, target, "behind", f"the room behind {target}")
-
-
-def _beside(context: SkillContext, name: str, target: str, relation: str, where: str) -> None:
+def place_beside(relation: str, context: SkillContext, name: str, target: str) -> None:
+    """Place the held item at a side of an object, near it, as who gives the orders sees it: the front is theirs."""
     free_spots = _spots_beside(context, context.thing(target), _side(context, relation))
-    put_down(context, name, where, free_spots, Literal(relation, (name, target)))
+    put_down(context, name, f"{_SIDES[relation][1]} {target}", free_spots, Literal(relation, (name, target)))
 
 
 def _side(context: SkillContext, relation: str) -> float:
     """The direction, rad from x, of a side as who gives the orders sees it."""
-    return _TURNS[relation] + (0.0 if context.settings.left > 0 else math.pi)
+    return _SIDES[relation][0] + (0.0 if context.settings.left > 0 else math.pi)
 
 
 def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots:
@@ -120,10 +99,8 @@ def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
     """Grasp an item and put it down in front of another thing."""
-    held = context.world.held
-    if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
-        grasp(context, name)
-    place_in_front_of(context, name, target)
+    _take(context, name)
+    place_beside("front_of", context, name, target)
 
 
 def place_farther(predicate: str, context: SkillContext, name: str) -> None:
@@ -157,7 +134,6 @@ def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
 
 
 def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
-    """Place the held item between two objects."""
     first, second = context.thing(one), context.thing(two)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -171,10 +147,14 @@ def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
 def grab_and_putin(context: SkillContext, name: str, target: str) -> None:
     """Grasp an item and place it in a container, or on a plate."""
     receptacle = context.thing(target)
+    _take(context, name)
+    (place_in if receptacle.type == "container" else place_on)(context, name, target)
+
+
+def _take(context: SkillContext, name: str) -> None:
     held = context.world.held
     if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
         grasp(context, name)
-    (place_in if receptacle.type == "container" else place_on)(context, name, target)
 
 
 def put_down(
@@ -185,7 +165,7 @@ def put_down(
     try:
         approach = _to_place(context, name, where, free_spots, rise)
     except SkillFailureError as error:
-        if error.code not in (Code.PLANNING_FAILED, Code.UNREACHABLE) or not regrasp(context, name, free_spots):
+        if error.action_code not in (Code.PLANNING_FAILED, Code.UNREACHABLE) or not regrasp(context, name, free_spots):
             raise
         approach = _to_place(context, name, where, free_spots, rise)
     _lower(context, name, approach, where)
@@ -226,12 +206,10 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
 
 
 def _to_place(context: SkillContext, name: str, where: str, free_spots: FreeSpots, rise: float = 0.0) -> Approach:
-    held, mover = context.held(name), context.mover
-    with mover.thinking("planning", 0.0):
-        mover.update_scene()
-        mover.rise_if_close()
+    held = context.held(name)
+    with context.mover.planning() as start:
         spots_there = free_spots(held.thing, list(context.world.things()))
-        return context.reaching.to_place(held, spots_there, context.arm.state().positions, where, rise)
+        return context.reaching.to_place(held, spots_there, start, where, rise)
 
 
 def _lower(context: SkillContext, name: str, approach: Approach, where: str) -> None:
@@ -242,9 +220,9 @@ def _lower(context: SkillContext, name: str, approach: Approach, where: str) -> 
         mover.move(approach.path, "transferring", 0.2, watch=watch)
         mover.move(approach.line, "placing", 0.5, slow=True, watch=watch)
     except SkillFailureError as error:
-        if error.code is Code.GRASP_LOST:
+        if error.action_code is Code.GRASP_LOST:
             context.draw_back()
-        held_up = error.code in (Code.CONTROL_FAILED, Code.COLLISION)
+        held_up = error.action_code in (Code.CONTROL_FAILED, Code.COLLISION)
         line = context.touched_down(approach.line) if held_up else None  # a little earlier than was expected
         if line is None:
             raise

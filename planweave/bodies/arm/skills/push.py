@@ -6,9 +6,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
@@ -18,9 +15,9 @@ from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.geometry import spatial
+from planweave.geometry.arrays import Array
 from planweave.robots.description import GripperDescription
 
-Array = NDArray[np.float64]
 _DIRECTIONS = 24
 _BEHIND = 0.015  # room between the item and the fingers before they push, m
 _BACK = 0.015  # from the item after the push, m
@@ -57,10 +54,8 @@ def push(context: SkillContext, name: str, away_from: Collection[str] = ()) -> N
     """
     context.sight.require(since_motion=True)
     thing, mover = context.thing(name), context.mover
-    with mover.thinking("planning", 0.0):
-        mover.update_scene()
-        mover.rise_if_close()
-        plan = _plan(context, thing, away_from)
+    with mover.planning() as start:
+        plan = _plan(context, thing, away_from, start)
     mover.grip(0.0)
     mover.move(plan.path, "approaching", 0.2)
     mover.move(plan.down, "approaching", 0.4, slow=True)
@@ -116,12 +111,11 @@ def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]
     return [o for o in others if o.bottom < thing.top and (not away_from or o.name in away_from)]
 
 
-def _plan(context: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push:
+def _plan(context: SkillContext, thing: Thing, away_from: Collection[str], start: Array) -> _Push:
     """The first feasible push, shortest and best aligned first."""
     height = _height(thing, context.gripper)
     along, across = context.gripper.closed_size
     others = context.others(thing.name)
-    start = context.arm.state().positions
     context.scene.set_opening(0.0)
     obstacle = "everything around it"
     for length, (u, v) in _ways(thing, others, context.world.places, away_from):
@@ -130,11 +124,8 @@ def _plan(context: SkillContext, thing: Thing, away_from: Collection[str]) -> _P
         for first, ahead in ((turn, across), (turn + math.pi / 2, along)):
             back = thing.support(u, v) + ahead + _BEHIND
             x, y = thing.position[0] - back * u, thing.position[1] - back * v
-            found: list[tuple[float, Array]] = []
-            for yaw in (first, first + math.pi):
-                solutions = context.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
-                found += [(float(c), q) for c, q in zip(context.reaching.kinematics.cost(solutions, start), solutions)]
-            for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
+            poses = [downwards(x, y, height, yaw) for yaw in (first, first + math.pi)]
+            for q in context.reaching.kinematics.best(poses, start, _SOLUTIONS)[:_SOLUTIONS]:
                 built = _build(context, thing, q, (u, v), length, start)
                 if isinstance(built, _Push):
                     return built

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
@@ -19,8 +18,8 @@ from planweave.bodies.arm.skills.placing import put_to_front_of
 from planweave.bodies.arm.solids import Solid
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
+from planweave.geometry.arrays import Array
 
-Array = NDArray[np.float64]
 _PUSHES = 5
 _ASIDE = 0.15  # of the straight way, m
 _LITTLE = 0.01  # what is at most so much higher than what is pushed goes along, m
@@ -39,7 +38,7 @@ def push_to_front_of(context: SkillContext, name: str, target: str) -> None:
         put_to_front_of(context, name, target)
         return
     except SkillFailureError as error:
-        if error.code is not Code.NO_GRASP:
+        if error.action_code is not Code.NO_GRASP:
             raise
     other, item = context.thing(target), context.thing(name)
     ahead = -context.settings.left  # of x, towards who gives the orders
@@ -71,7 +70,7 @@ def _push_nearer(context: SkillContext, item: Thing, goal: Array) -> None:
             _push(context, item, stop)
             return
         except SkillFailureError as error:
-            if error.code is not Code.PLANNING_FAILED:
+            if error.action_code is not Code.PLANNING_FAILED:
                 raise
             failure = error
     raise failure or SkillFailureError(Code.PLANNING_FAILED, f"there is no free way to push {item.name}")
@@ -97,12 +96,10 @@ def _push(context: SkillContext, item: Thing, goal: Array) -> None:
     low = tuple(o.name for o in context.others(item.name) if o.top <= item.top + _LITTLE)  # goes along
     touching = (item.name, *low)
     blocked = "it is out of reach"
-    with mover.thinking("planning", 0.0):
-        mover.update_scene()
-        mover.rise_if_close()
-        start = context.arm.state().positions
+    with mover.planning() as start:
         context.scene.set_opening(context.gripper.opening)
-        for q in (q for x, y, z in _starts(context, item, way) for q in _reached(context, (x, y, z), turn, start)):
+        poses = ([downwards(*at, turn), downwards(*at, turn + math.pi)] for at in _starts(context, item, way))
+        for q in (q for two in poses for q in context.reaching.kinematics.best(two, start, _SOLUTIONS)):
             up = planner.line(q, UP, context.settings.clearance)
             along = planner.line(q, (*way, 0.0), length + _BEHIND)
             if up is None or along is None:
@@ -125,7 +122,7 @@ def _push(context: SkillContext, item: Thing, goal: Array) -> None:
     try:
         mover.move(along, "pushing", 0.5, slow=True, touching=touching)
     except SkillFailureError as error:
-        if error.code is not Code.CONTROL_FAILED:
+        if error.action_code is not Code.CONTROL_FAILED:
             raise  # else something stopped it: the look tells how far it came
     rise = planner.line(context.arm.state().positions, UP, context.settings.clearance)
     if rise is not None:
@@ -145,14 +142,6 @@ def _starts(context: SkillContext, item: Thing, way: Array) -> Iterator[tuple[fl
             x, y = centre + (reach - thick - _BEHIND) * way
             yield float(x), float(y), floor + context.gripper.tip + _LOW / 2
             return
-
-
-def _reached(context: SkillContext, at: tuple[float, float, float], turn: float, start: Array) -> Iterator[Array]:
-    """Joint positions, best first, with the hand down and the fingers across the push."""
-    kinematics = context.reaching.kinematics
-    poses = [downwards(*at, turn + half) for half in (0.0, math.pi)]
-    found = np.vstack([kinematics.ranked(pose, start)[:_SOLUTIONS].reshape(-1, len(start)) for pose in poses])
-    yield from found[np.argsort(kinematics.cost(found, start))] if len(found) else ()
 
 
 def _extent_behind(item: Thing, way: Array, half: float) -> float:

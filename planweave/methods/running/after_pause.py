@@ -1,0 +1,119 @@
+"""What becomes of an action whose task was paused: whether it is done, goes on, or is no longer right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.failure import Code
+from planweave.core.checks.validation import Validation, validate
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Change, Transition
+from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.ports import Outcome
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """The world as it was when a task was paused, None where nobody knows it, and as the fresh look showed it
+    afterwards. changes: what is different, in words.
+    """
+
+    before: World | None
+    now: World
+    changes: tuple[str, ...] = ()
+
+
+class ReachedMeanwhileError(PlanweaveError):
+    """While the task was paused its goal was reached: nothing is left to do but to verify it."""
+
+    code = "reached_meanwhile"
+
+
+@dataclass(frozen=True)
+class AfterPause:
+    """Decides how a task goes on after a pause; every decision is by the domain alone."""
+
+    domain: Domain
+    goal: tuple[Literal, ...]
+    resumed: Resumed
+
+    @property
+    def now(self) -> World:
+        """The world to go on from."""
+        return self.resumed.now.with_derived(self.goal)
+
+    def check_goal(self) -> None:
+        """Raise ReachedMeanwhileError where the goal, which did not hold, was brought about during the pause."""
+        before = self.resumed.before
+        if before is not None and before.with_derived(self.goal).unmet(self.goal) and not self.now.unmet(self.goal):
+            raise ReachedMeanwhileError("the goal was reached while the task was paused")
+
+    def problem(self, began: World, before: Sequence[Action], plan: Sequence[Action]) -> Outcome | None:
+        """The failure of a plan's first step where it gets less far now than the one before did where it began."""
+        courses = (began, before), (self.now, plan)
+        was, now = (validate(self.domain, world, steps, self.goal) for world, steps in courses)
+        if now.failed_step is not None:
+            worse = was.failed_step is None or now.failed_step < was.failed_step
+        else:
+            worse = was.possible and not now.possible
+        return self._failure(plan[0], now) if worse else None
+
+    def is_done(self, began: World, action: Action) -> bool:
+        """Whether all that an interrupted action brings about is so, and something is that it changes.
+
+        began: the world before the action.
+        """
+        change = self._change(began, action)
+        return bool(change.added or change.deleted) and _holds(self.now, change)
+
+    def next_step(self, began: World, action: Action) -> Action | None:
+        """The action with which an interrupted one goes on: itself, where it is applicable; else one over the same
+        things that was possible when the body stopped, still is, and brings about all the rest of it, as put where a
+        pick-and-put holds the thing; None without one.
+        """
+        transition = Transition(self.domain, self.now)
+        if transition.applicable(transition.state(), action):
+            return action
+        if self.resumed.before is None:
+            return None
+        stopped, wanted = Transition(self.domain, self.resumed.before), self._change(began, action)
+        for step in self._over(action.args):
+            possible = all(each.applicable(each.state(), step) for each in (stopped, transition))
+            if possible and _holds(transition.result(self.now, step), wanted):
+                return step
+        return None
+
+    def refused(self, action: Action) -> Outcome:
+        """The failure of an interrupted action that cannot go on."""
+        return self._failure(action, validate(self.domain, self.now, (action,)))
+
+    def _change(self, began: World, action: Action) -> Change:
+        transition = Transition(self.domain, began)
+        return transition.apply(transition.state(), action)
+
+    def _over(self, names: tuple[str, ...]) -> Iterator[Action]:
+        for schema in self.domain.actions.values():
+            if schema.name not in self.now.actions_off:
+                yield from (Action(schema.name, args) for args in permutations(names, len(schema.parameters)))
+
+    def _failure(self, action: Action, found: Validation) -> Outcome:
+        first = found.failed_step == 0
+        gone = any(name not in self.now.by_name for name in action.args)
+        code = Code.UNKNOWN_OBJECT if first and gone else Code.PRECONDITION_UNMET
+        changes = f" ({'; '.join(self.resumed.changes)})" if self.resumed.changes else ""
+        return Outcome(
+            code,
+            f"while the task was paused somebody changed the world{changes}; nothing was moved since: {found.message}",
+            self.now,
+            tuple(cause.literal for cause in found.causes) if first else (),
+        )
+
+
+def _holds(world: World, change: Change) -> bool:
+    """Whether a world is as after a change."""
+    return all(world.holds(Literal(f[0], f[1:])) for f in change.added) and not any(
+        world.holds(Literal(f[0], f[1:])) for f in change.deleted
+    )

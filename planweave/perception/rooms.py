@@ -1,0 +1,97 @@
+"""Things behind open doors, which only cameras at the side look at. Metres, in the robot's base frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planweave.geometry.joints import OrientedBox, SeenFixture
+from planweave.perception.colours import TOO_DARK, colour_word, other_surface, patch_colour
+from planweave.perception.depth_views import DepthView
+from planweave.perception.detection import Detection
+from planweave.perception.evidence import LEAST
+from planweave.perception.geometry import Plane, outline, percentile
+from planweave.perception.object_classes import UNKNOWN, UNSURE
+from planweave.perception.segmentation import Segment, find_segments
+
+_WALLS = 0.008  # from a room's walls and roof within which what is seen may be of them
+_NEAR = 0.035  # from a known thing's outline to the middle of what an oblique picture shows of it, and of its parts
+_STRAY = 2.5  # times the median distance from its middle from which on a point may be of no surface
+_SMALLER = 0.5  # times as long or high what is seen of it is at least: a bit may be of a wall
+_LARGER = 1.4  # times as long as a known thing what is seen of it may be: a handle stands out of it
+
+
+def rooms_of(fixtures: Iterable[SeenFixture]) -> list[OrientedBox]:
+    """What is behind doors that were seen open; nothing is seen there while one is shut."""
+    return [joint.room for fixture in fixtures for joint in fixture.joints if joint.room is not None]
+
+
+def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Detection] = ()) -> list[Detection]:
+    """What pictures that show nothing but a room (`seen_in`) show there. No shape is seen whole: all of it is `cut`.
+
+    known: things seen before; what is shown at the place of one, about as large and of its colour, is that one, as it
+    is known, and bits beside it are of it. What is nothing known is an unknown thing, `beyond` what is seen.
+    """
+    inside = [view for view in views if view.valid.any()]
+    if not inside:
+        return []
+    floor, reach = float(room.centre[2] - room.half[2]), float(np.linalg.norm(room.half[:2]))
+    low, high = (room.centre - reach).tolist(), (room.centre + reach).tolist()
+    segments = find_segments(inside, low, high, Plane(0.0, 0.0, floor)).segments
+    shown = [_unknown(segment, floor) for segment in segments if len(segment.points) >= LEAST]
+    found = [replace(thing, cut=True) for thing in known if any(_shows(one, thing) for one in shown)]
+    for one in sorted(shown, key=lambda one: -one.size[0] * one.size[1]):
+        bit = any(_is_at(one, thing) and _is_bit(one, thing) for thing in known)
+        if not bit and not any(_is_at(one, thing) for thing in found):
+            found.append(one)
+    return found
+
+
+def seen_in(room: OrientedBox, view: DepthView) -> np.ndarray:
+    """(h, w) bool: pixels with points in a room, down to its floor."""
+    own = (view.points - room.centre) @ room.axes
+    walls = (np.abs(own[..., :2]) < room.half[:2] - _WALLS).all(axis=-1)
+    return np.asarray(walls & (own[..., 2] < room.half[2] - _WALLS) & view.valid)
+
+
+def _is_at(one: Detection, thing: Detection) -> bool:
+    """Whether what is shown may be of a thing by its place and length."""
+    reach = max(thing.size[:2])
+    near = math.dist(one.position[:2], thing.position[:2]) < reach / 2 + _NEAR
+    return near and thing.bottom < one.top and one.size[0] < _LARGER * reach
+
+
+def _shows(one: Detection, thing: Detection) -> bool:
+    """Whether what is shown is a thing: at its place, not just a bit, and surely of its colour."""
+    if not _is_at(one, thing) or _is_bit(one, thing) or max(one.rgb) < TOO_DARK:
+        return False
+    return not other_surface(thing.rgb, one.rgb)
+
+
+def _is_bit(one: Detection, thing: Detection) -> bool:
+    return one.size[0] < _SMALLER * max(thing.size[:2]) or one.size[2] < _SMALLER * thing.size[2]
+
+
+def _unknown(segment: Segment, floor: float) -> Detection:
+    """A thing of which nobody knows what it is."""
+    away = np.linalg.norm(segment.points - np.median(segment.points, axis=0), axis=1)
+    points = segment.points[away < _STRAY * np.median(away)]  # at an edge pixels float between a thing and a wall
+    shape, top = outline(points[:, :2]), percentile(points[:, 2], 98)
+    (x, y), rgb = shape.centre, patch_colour(segment.colours)
+    return Detection(
+        UNKNOWN,
+        colour_word(*rgb),
+        "irregular",
+        UNSURE,
+        (x, y, (floor + top) / 2),
+        shape.yaw,
+        math.pi,
+        (shape.long, shape.short, top - floor),
+        top,
+        rgb,
+        cut=True,
+        beyond=True,
+    )
