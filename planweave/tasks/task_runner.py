@@ -104,7 +104,7 @@ class TaskRunner:
             if (task.given_tree or task.known_steps) and task.moved_before:
                 what = "a given tree is" if task.given_tree else "states in order are"
                 raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
-            self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
+            self._await_body(task)
             self._look_for(task)
             world, read = self._understand(task)
             if self._wait_while_paused(task) is not None:
@@ -187,6 +187,13 @@ class TaskRunner:
             return
         check, message = run._act(task, world, read.goal, body)
         self._conclude(task, check, message)
+
+    def _await_body(self, task: Task) -> None:
+        """Wait for a body that reports its world, and tell so while there is none."""
+        before = task.status
+        self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
+        if task.status is not before:
+            self._set(task, phase=before.phase, message=before.message)
 
     def _look_for(self, task: Task) -> None:
         """Let detectors look for what the task names; another task may have set them to its own meanwhile."""

@@ -48,6 +48,17 @@ def test_success_means_that_the_goal_holds(start):
     assert status.goal_source == "grammar"
 
 
+def test_a_body_is_waited_for_no_longer_than_it_is_away(start):
+    told = []
+    manager, *_ = start(
+        await_body=lambda on_wait: on_wait("no body reports its world yet"),
+        on_change=lambda task: told.append((task.status.phase, task.status.message)),
+    )
+    assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
+    waits = told.index(("waiting for the body", "no body reports its world yet"))
+    assert told[waits + 1] == ("looking", "") and "waiting for the body" not in dict(told[waits + 1 :])
+
+
 def test_steps_that_end_without_the_goal_are_a_failure(start):
     manager, _, body = start(ScriptedPlanner([plan("grasp(a)")], goal="in(a, tray)"), fallback="")
     status = ended(manager.submit("put a in the tray"))
