@@ -9,6 +9,7 @@ import planweave as pw
 from planweave.core.planning.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.reduced import focused, without
+from planweave.core.symbolic.rule_check import keeping
 
 FORMS = [
     "(:action a :parameters () ; fine :)\n :precondition (and) :effect (p))",
@@ -110,6 +111,9 @@ def test_a_planner_follows_only_what_somebody_asks_for():
     assert changed(narrow) == {"holding", "hand_empty", "on", "in", "at", "clear"}
     assert changed(sides) == changed(narrow) | {"left_of"}
     assert narrow.actions.keys() == whole.actions.keys() and narrow.predicates == whole.predicates
+    rule = keeping(whole, pw.Literal("at_base"))
+    ruled = focused(replace(whole, rules=(rule,)), frozenset({"in"}))
+    assert changed(ruled) == changed(narrow) | {"at_base"}, "a rule asks, too"
 
 
 @pytest.mark.parametrize("goal", ["left_of(a, b)", "near(a, b) and not left_of(a, b)", "moved_left(a) and on(b, a)"])

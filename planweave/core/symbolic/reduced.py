@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from planweave.core.pddl.formula import Effect, atoms_in
+from planweave.core.symbolic import heights
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.rules import highest
 from planweave.core.symbolic.transition import needed_predicates
 
 
@@ -33,12 +35,13 @@ def _without(domain: Domain, names: frozenset[str]) -> Domain:
 
 @lru_cache(maxsize=64)
 def focused(domain: Domain, predicates: frozenset[str]) -> Domain:
-    """The domain without effects on what nothing asks for, neither a condition nor a goal of these predicates: the same
-    plans reach the goal, and a planner has less to follow.
+    """The domain without effects on what nothing asks for, neither a condition, a rule nor a goal of these predicates:
+    the same plans reach the goal, and a planner has less to follow.
     """
-    if domain.rules:  # they are about effects
-        return domain
     asked = predicates | needed_predicates(domain) | domain.derived
+    asked |= {each.predicate for rule in domain.rules for each in rule.forbidden}
+    if highest(domain.rules) is not None:
+        asked |= {*(heights.predicates(domain) or ())}
     asked |= {atom.predicate for axiom in domain.axioms for atom in atoms_in(axiom.condition)}
 
     def kept(effect: Effect) -> Effect:
