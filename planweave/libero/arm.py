@@ -63,8 +63,10 @@ class _Joints:
 
     def stop(self) -> str:
         """Come to rest where the arm is."""
-        self._goals, self._done = [], None
+        done, self._goals, self._done = self._done, [], None
         self._hold = self._state.positions + _LAG * self._state.velocities
+        if done is not None:
+            done(MotionResult(Code.CANCELED, "the motion was cancelled"))
         return ""
 
     def goal(self) -> Array:

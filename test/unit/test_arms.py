@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from doubles.scripted_ports import ScriptedPort
 
+from planweave.bodies.arm.arms import controlled
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.choose import make_gripper
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -121,6 +122,8 @@ def test_a_report_of_success_far_from_the_end_is_not_believed(bench):
 def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
     thread, box = following(bench)
     bench.port.end(End.ABORTED, error_code=number, error_string="joint 3, by 0.2 rad")
+    until(lambda: bench.port.canceled)
+    bench.arm.on_state(state(0.5))  # the driver lives
     error = ended(thread, box)
     code, text = ERRORS[number]
     assert error.action_code is code and text in error.message and "joint 3, by 0.2 rad" in error.message
@@ -176,7 +179,26 @@ def test_cancel_reaches_the_controller_before_abort_returns(bench):
 def test_the_deadline_of_the_action_stops_the_arm(bench):
     bench.arm.begin(time.monotonic() + 0.1)
     thread, box = following(bench)
-    assert ended(thread, box).action_code is Code.TIMEOUT and bench.port.canceled
+    until(lambda: bench.port.canceled)
+    bench.port.end(End.CANCELED)
+    assert ended(thread, box).action_code is Code.TIMEOUT
+
+
+def test_a_motion_that_begins_after_the_stop_is_waited_for(bench, monkeypatch):
+    """The stop reaches the controller before it has accepted the goal, which it then follows until it cancels that."""
+    monkeypatch.setattr(controlled, "_TOLD", 60.0)
+    monkeypatch.setattr(controlled, "_STANDING", 60.0)
+    thread, box = following(bench)
+    bench.arm.abort(Code.SAFETY_STOP, "enough")
+    bench.arm.on_state(state(0.5))
+    thread.join(0.2)
+    assert thread.is_alive(), "it stands, and nobody has told that the motion is over"
+    bench.port.end(End.CANCELED)
+    bench.arm.on_state(state(0.6, HOME + 0.01, v=0.1))
+    thread.join(0.2)
+    assert thread.is_alive(), "it brakes"
+    bench.arm.on_state(state(0.8, HOME + 0.02))
+    assert ended(thread, box).message == "enough"
 
 
 def test_stale_joint_states_stop_the_arm():
@@ -207,6 +229,8 @@ def test_a_controller_that_dies_silently(bench):
 def test_an_object_that_slips_stops_the_arm(bench):
     thread, box = following(bench, watch=lambda s: "it fell" if s.width < 0.01 else "")
     bench.arm.on_state(state(0.2, HOME + 0.01, width=0.0))
+    until(lambda: bench.port.canceled)
+    bench.port.end(End.CANCELED)
     error = ended(thread, box)
     assert error.action_code is Code.GRASP_LOST and error.message == "it fell" and bench.port.canceled == 1
 

@@ -37,6 +37,7 @@ _GRIP_START = 0.25  # s of the controller's time before a still finger counts as
 _FINGERS_REST = 1.0  # s of wall time within which fingers rest after a stop
 _STOPPING = 0.1  # s of the controller's time within which a stop is at work
 _FRESH = 1.0  # s of wall time for which a measured state says that the arm stands
+_TOLD = 1.0  # s of wall time within which a living controller tells the end of a motion that was stopped
 _STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
 _HELD = 0.03  # rad behind the timed path at which an arm whose controller gives no reason was held
 _STUCK = 0.3  # s without progress after which an arm that the controller wants farther off than `off` is held
@@ -382,8 +383,9 @@ class ControlledArm:
         if np.abs(state.positions - end).max() >= _ARRIVED:
             stand = np.array([state.positions, state.positions])
             still = Trajectory(np.array([0.0, _STOPPING]), stand, np.zeros_like(stand))
-            self._sent = _Report(), end
-            self._follower.start(still, lambda _: None, lambda _: None)
+            report = _Report()
+            self._sent = report, end
+            self._follower.start(still, self._listener(report), self._desired(report))
 
     def _no_joint_states_failure(self) -> SkillFailureError:
         if (
@@ -429,17 +431,18 @@ class ControlledArm:
             self._changed.acquire()
 
     def _wait_still(self) -> str:
-        """Wait until the arm rests, measured with a delay after the stop, since a motion may just have been commanded.
+        """Wait until the arm rests, measured with a delay after the stop and after the controller has told the end of
+        the motion: one that was just sent may be accepted, and begin, after the stop was sent.
 
         Returns empty, or why it is not known that the arm stands.
         """
         begun = time.monotonic()
-        while time.monotonic() < begun + _STANDING:
-            state = self._state
+        while (now := time.monotonic()) < begun + _STANDING:
+            state, report = self._state, self._sent[0]
             if state is not None and state.still:
-                later = state.stamp >= self._stopped + _STOPPING
-                now = time.monotonic()
-                if later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH):
+                told = report.outcome is not None or now >= begun + _TOLD
+                later = state.stamp >= max(self._stopped, report.stamp) + _STOPPING
+                if told and (later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH)):
                     self._moves_arm = False
                     return ""
             self._pause(_STOPPING / 2)
