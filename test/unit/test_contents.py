@@ -88,6 +88,19 @@ def test_what_is_behind_a_door_stays_there_and_is_not_gone_for_being_hidden():
     assert made.hider("mug") == ""
 
 
+def test_where_the_hand_has_been_behind_a_door_things_are_to_be_seen_again():
+    """It may have dragged the mug out, and the door that is shut then explains no longer that nobody sees it."""
+    made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05))
+    made.update({"mug": inside}, cupboard(1.8))
+    made.reached(np.array((0.5, 0.02, 0.06)))
+    made.reached(np.array((0.69, 0.02, 0.25)))
+    assert made.hider("mug") == "cupboard", "before the door, and above the roof"
+    made.reached(np.array((0.63, 0.02, 0.06)))
+    assert made.hider("mug") == "" and made.update({}, cupboard(0.0)) == {}
+    made.update({"mug": inside}, cupboard(1.8))
+    assert made.update({}, cupboard(0.0))["mug"].position == inside.position, "it was seen again before"
+
+
 def test_a_room_behind_a_door_has_walls_and_a_roof_and_only_while_it_is_open():
     (shut,), (open_one,) = cupboard(0.0), cupboard(1.8)
     assert shut.rooms() == [] and [each.name for each in open_one.rooms()] == ["cupboard"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.scene_object import Thing
+from planweave.geometry.arrays import Array
 from planweave.geometry.joints import SeenJoint
 
 _LOOKS = 5  # at an open drawer without a thing that should be in view there, after which it is gone
@@ -29,11 +30,13 @@ class Contents:
 
     def __init__(self) -> None:
         self._inside: dict[str, _Inside] = {}
+        self._behind_doors: list[Thing] = []  # rooms behind open doors, as seen last
 
     def copy(self) -> Contents:
         """Contents of their own, the same until now."""
         other = Contents()
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
+        other._behind_doors = self._behind_doors
         return other
 
     def clear(self) -> None:
@@ -42,6 +45,15 @@ class Contents:
     def drop(self, name: str) -> None:
         """A thing was taken."""
         self._inside.pop(name, None)
+
+    def reached(self, point: Array) -> None:
+        """The hand moves at a point, m, base frame: what is behind a door there may go along with it, and is known to
+        be there again only once it is seen. Out of a drawer a hand goes upwards.
+        """
+        for room in self._behind_doors:
+            if room.covers(*point[:2]) and room.bottom < point[2] < room.top:
+                for name in [name for name, inside in self._inside.items() if inside.part == room.name]:
+                    self.drop(name)
 
     def hider(self, name: str) -> str:
         """The drawer, or the furniture behind whose door it is, that hides a thing; empty where none does."""
@@ -67,6 +79,7 @@ class Contents:
         furniture = list(furniture)
         rooms = [room for each in furniture for room in each.rooms()]
         joints = joints_of(furniture)
+        self._behind_doors = [room for room in rooms if joints[room.name].kind != "slide"]
         for name, thing in things.items():
             if not thing.visible:
                 continue
