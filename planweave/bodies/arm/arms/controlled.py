@@ -208,6 +208,7 @@ class ControlledArm:
             finally:
                 self._following = False
             if outcome.code is not Code.SUCCESS:
+                self._raise_if_over()  # what it was stopped for says more than that it was
                 self._fail(outcome, path)
             self._moves_arm = False
 
