@@ -18,7 +18,7 @@ from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
 from planweave.methods.language.interpret import interpret
 from planweave.methods.language.known_readers import known_readers, reads_rightly, record_reader
-from planweave.methods.language.planner import LanguagePlanner
+from planweave.methods.language.planner import MISREADS, LanguagePlanner
 from planweave.methods.language.settings import PlannerSettings
 
 DOMAIN, BLOCKS = world_of("blocks")
@@ -296,6 +296,10 @@ def test_a_model_that_passed_the_reading_questions_reads_first(tmp_path, monkeyp
     assert (asked(), asked("http://other/v1"), asked(reader="grammar")) == (1, 0, 0)
     record_reader("http://x/v1", "m", False)
     assert asked() == 0
+    model = Model("http://x/v1", reply)
+    with pytest.raises(GoalError) as refused:
+        LanguagePlanner(model).interpret_goal("see to it that the left one gets the red thing", BLOCKS)
+    assert not model.requests and MISREADS[1:] in str(refused.value), "one that failed the questions reads nothing"
     known_readers().write_text("no json")
     assert not reads_rightly("http://x/v1", "m")
 

@@ -19,9 +19,11 @@ def known_readers() -> Path:
     return state_dir() / "readers.json"
 
 
-def reads_rightly(endpoint: str, model: str) -> bool:
-    """Whether all reading questions, with the prompt of this version, were answered rightly by a model."""
-    return bool(_content().get(_key(endpoint, model)))
+def reads_rightly(endpoint: str, model: str) -> bool | None:
+    """Whether a model answered all reading questions, with the prompt of this version, rightly; None where it was not
+    asked them.
+    """
+    return _content().get(_key(endpoint, model))
 
 
 def record_reader(endpoint: str, model: str, right: bool) -> None:

@@ -50,6 +50,12 @@ TOO_WEAK = (
 )
 
 
+MISREADS = (
+    "the language model that is set read sentences of planweave doctor wrongly, and reads none here: set another one, "
+    "or planner_node's reader: model"
+)
+
+
 class LanguagePlanner:
     """Implements `planweave.core.workflow.ports.Planner`. Thread-safe. load_domain returns a world's domain.
 
@@ -218,7 +224,7 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Reading:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
-        domain, ask = self._load_domain(world.domain), partial(self._ask_goal, task_id, canceled)
+        domain, ask = self._load_domain(world.domain), partial(self._ask_reader, task_id, canceled)
         agreement = self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
         read = interpret(domain, world, sentence, ask, agreement, shown, clarifications, self._model_first)
@@ -232,12 +238,18 @@ class LanguagePlanner:
         """Whether the model reads every sentence; the embedded one never does."""
         if self._embedded or self.settings.reader == "grammar":
             return False
-        return self.settings.reader == "model" or reads_rightly(self.client.endpoint, self.client.model)
+        return self.settings.reader == "model" or bool(reads_rightly(self.client.endpoint, self.client.model))
 
     def readings(self, sentence: str, world: World, task_id: str = "") -> Readings:
         """The model's readings of a sentence, also of one that the grammar would read; raises ModelError."""
         ask = partial(self._ask_goal, task_id, None)
         return readings(self._load_domain(world.domain), world, checked_sentence(sentence), ask)
+
+    def _ask_reader(self, *of: Any) -> ChatReplies:
+        """As `_ask_goal`, unless the model was found to read wrongly; raises NoModelError then."""
+        if self.settings.reader == "auto" and reads_rightly(self.client.endpoint, self.client.model) is False:
+            raise NoModelError(MISREADS)
+        return self._ask_goal(*of)
 
     def _ask_goal(
         self,
