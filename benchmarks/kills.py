@@ -26,6 +26,7 @@ from benchmarks.figures import Row, figure
 from benchmarks.spun_node import spun_node, started_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem
@@ -183,12 +184,8 @@ class Watch:
 
     def send(self, cube: str, tray: str) -> Any:
         """Send a task; the future of its result, None where nobody takes it."""
-        goal = RunTask.Goal(
-            sentence=f"put the {cube} in the {tray}",
-            method="classical",
-            goal=convert.literals_to_msg([Literal("in", (cube, tray))]),
-        )
-        sent = self.run.send_goal_async(goal)
+        asked = TaskGoal(f"put the {cube} in the {tray}", "classical", (Literal("in", (cube, tray)),))
+        sent = self.run.send_goal_async(RunTask.Goal(task=convert.task_goal_to_msg(asked)))
         if not until(sent.done, 5.0) or not sent.result().accepted:
             return None
         return sent.result().get_result_async()

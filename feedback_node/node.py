@@ -266,14 +266,7 @@ class FeedbackNode(GuardedNode):
             )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
-        task = self.manager.submit(
-            request.sentence,
-            request.method,
-            convert.literals_from_msg(request.goal),
-            request.world_revision,
-            request.request_id,
-            request.dry_run,
-        )
+        task = self.manager.accept(convert.task_goal_from_msg(request.task), request.request_id)
         response.accepted, response.task_id = True, task.status.task_id
         response.message = f"queued as {task.status.task_id}"
         return response

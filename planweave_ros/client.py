@@ -40,6 +40,7 @@ from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.one_system import elsewhere
@@ -228,6 +229,8 @@ class Client(TaskCalls):
         *,
         method: str = "",
         goal: Sequence[Literal] = (),
+        before: Sequence[Sequence[Literal]] = (),
+        keep: Sequence[Literal] = (),
         timeout: float = 600.0,
         dry_run: bool = False,
         on_status: Callable[[TaskStatus], None] = lambda status: None,
@@ -255,15 +258,10 @@ class Client(TaskCalls):
         # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
         # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
         self._call("list_tasks", ListTasks.Request(limit=1), "feedback_node")
-        request = RunTask.Goal(
-            sentence=sentence,
-            method=method,
-            goal=convert.literals_to_msg(goal),
-            world_revision=self._revision,
-            dry_run=dry_run,
-        )
+        asked = TaskGoal(sentence, method, tuple(goal), tuple(map(tuple, before)), tuple(keep), self._revision, dry_run)
         sent = self._run_task.send_goal_async(
-            request, feedback_callback=lambda message: told(convert.status_from_msg(message.feedback.status))
+            RunTask.Goal(task=convert.task_goal_to_msg(asked)),
+            feedback_callback=lambda message: told(convert.status_from_msg(message.feedback.status)),
         )
         try:
             handle = self._result(sent, 30.0, f"feedback_node ({self._name('run_task')})")
@@ -349,19 +347,20 @@ class Client(TaskCalls):
         rows = self._rows[message.task_id] = tree_rows(message)
         self._on_tree(message.task_id, rows)
 
-    def submit(self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), dry_run: bool = False) -> str:
-        """Queue a task and return its id at once; raises PlanweaveError where it is not accepted.
-
-        method: a name, or a behaviour tree in XML that is followed (planweave.tasks.given_tree).
-        """
-        request = SubmitTask.Request(
-            sentence=sentence,
-            method=method,
-            goal=convert.literals_to_msg(goal),
-            world_revision=self._revision,
-            request_id=str(uuid.uuid4()),  # it may be repeated
-            dry_run=dry_run,
-        )
+    def submit(
+        self,
+        sentence: str,
+        *,
+        method: str = "",
+        goal: Sequence[Literal] = (),
+        before: Sequence[Sequence[Literal]] = (),
+        keep: Sequence[Literal] = (),
+        dry_run: bool = False,
+    ) -> str:
+        """Queue a task (`TaskGoal`) and return its id at once; raises PlanweaveError where it is not accepted."""
+        asked = TaskGoal(sentence, method, tuple(goal), tuple(map(tuple, before)), tuple(keep), self._revision, dry_run)
+        request_id = str(uuid.uuid4())  # it may be repeated
+        request = SubmitTask.Request(task=convert.task_goal_to_msg(asked), request_id=request_id)
         response = self._call("submit_task", request, "feedback_node")
         if not response.accepted:
             raise refused(GoalError, response.message, response.code)

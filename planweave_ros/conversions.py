@@ -23,6 +23,7 @@ from planweave_interfaces.msg import Question as QuestionMsg
 from planweave_interfaces.msg import RememberedAnswer
 from planweave_interfaces.msg import StepCandidate as CandidateMsg
 from planweave_interfaces.msg import StepMotion as StepMotionMsg
+from planweave_interfaces.msg import TaskGoal as TaskGoalMsg
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
@@ -39,6 +40,7 @@ from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
 from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.geometry import spatial
 from planweave_ros.controllers import joint_trajectory
@@ -328,6 +330,7 @@ def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
 
 
 CODECS[UserQuestion | None] = Codec(question_to_msg, question_from_msg)
+task_goal_to_msg, task_goal_from_msg = _fields(TaskGoal, TaskGoalMsg)
 status_to_msg, status_from_msg = _fields(TaskStatus, TaskStatusMsg)  # without the stamp
 
 

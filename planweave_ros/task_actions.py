@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -45,19 +46,13 @@ class TaskActions:
             DeferredActionServer(node, action, name, partial(self._start, action))
 
     def _start(self, action: Any, goal: Goal) -> None:
-        request: Any = goal.request
+        asked = convert.task_goal_from_msg(goal.request.task)
         try:
-            task = self._manager().submit(
-                request.sentence,
-                request.method,
-                convert.literals_from_msg(request.goal),
-                request.world_revision,
-                dry_run=action is PlanTask or request.dry_run,
-            )
+            task = self._manager().accept(replace(asked, dry_run=action is PlanTask or asked.dry_run))
         except PlanweaveError as error:
             status = TaskStatusMsg(
-                sentence=request.sentence,
-                method=request.method,
+                sentence=asked.sentence,
+                method=asked.method,
                 state=TaskStatusMsg.FAILED,
                 phase="refused",
                 message=str(error),

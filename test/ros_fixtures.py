@@ -38,6 +38,13 @@ def simulated(node, **values):
     return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
 
 
+def task_goal(**fields):
+    """The message of a task, as RunTask, PlanTask and SubmitTask have it."""
+    from planweave_interfaces.msg import TaskGoal
+
+    return TaskGoal(**fields)
+
+
 def arm_goals(executor):
     """The trajectories that an ExecutorNode sends to the arm's controller from now on, as messages, with their time."""
     port, sent = executor._ports._goals, []

@@ -20,10 +20,21 @@ from planweave.goals.lexicon import needed_properties
 def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> tuple[Literal, ...]:
     """The literals without duplicates; raises GoalError that says what is wrong and what would be right."""
     goal = tuple(dict.fromkeys(literals))
+    for literal in goal:
+        _check_literal(domain, world, literal)
+    check_possible(domain, world, goal)
+    return goal
+
+
+def check_possible(domain: Domain, world: World, goal: Sequence[Literal]) -> None:
+    """Raise GoalError where literals with known names and of the right types ask for nothing, or for what can never
+    hold.
+    """
     if not goal:
         raise GoalError("the goal is empty: say what should be where, for example as a sentence about the objects seen")
     for literal in goal:
-        _check_literal(domain, world, literal)
+        if why := misfit(domain, world, literal) if literal.positive else "":
+            raise GoalError(f"{literal} can never hold: {why}")
     notes = domain.extra.get("goals") or {}
     exclusive = set(notes.get("exclusive", ()))
     for one, two in combinations(goal, 2):
@@ -52,11 +63,10 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
             if Literal(needed, args) not in world.facts:
                 raise GoalError(f"the goal can never hold: {domain.phrase(Literal(needed, args, False))}")
     for names in [
-        {p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
+        {p.name for p in domain.predicates.values() if p.goal} - set(notes.get("beside", ())),
         *({name} for name in notes.get("one_way", ())),
     ]:
         _check_cycles([g for g in goal if g.predicate in names])
-    return goal
 
 
 def _postures(notes: Mapping[str, Any]) -> list[tuple[tuple[str, str], str]]:
@@ -77,9 +87,6 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
     able = set(achievers(domain, literal))
     if able and able <= world.actions_off and not world.holds(literal):
         raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able))}")
-    why = misfit(domain, world, literal) if literal.positive else ""
-    if why:
-        raise GoalError(f"{literal} can never hold: {why}")
 
 
 def misfit(domain: Domain, world: World, literal: Literal) -> str:

@@ -13,7 +13,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.reading import Reading, WrittenReading
-from planweave.goals.goal_checks import checked_goal
+from planweave.goals.goal_checks import check_possible, checked_goal
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.paraphrase import understood
@@ -54,6 +54,21 @@ def checked_reading(domain: Domain, world: World, sentence: str, written: Writte
     left = tuple(w for w in written.not_covered if {*_content(words_of(w)[0])})
     said = understood(domain, world, reading.goal, notes, before, written.keep)
     return replace(reading, understood=said, not_covered=left)
+
+
+def checked_given(domain: Domain, world: World, given: Reading) -> Reading:
+    """A reading in literals that nobody wrote for a sentence; raises UnknownNameError, InvalidActionError or GoalError
+    that says what is wrong.
+    """
+    states = (tuple(dict.fromkeys((*given.goal, *given.keep))), *given.before)
+    for literal in (g for state in states for g in state):
+        domain.check_literal(literal, world)
+    for state in states:
+        check_possible(domain, world, state)
+    goal, *before = states
+    plain = not (before or given.keep)
+    words = domain.phrases(goal) if plain else understood(domain, world, goal, (), before, given.keep)
+    return replace(given, goal=goal, understood=words)
 
 
 def _chosen(world: World, written: WrittenReading) -> tuple[list[Literal], list[str]]:

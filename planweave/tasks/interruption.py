@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planweave.core.symbolic.world import Literal
+from planweave.core.workflow.reading import Reading
 from planweave.tasks.answers import Answers
-from planweave.tasks.task_store import Kept
+from planweave.tasks.task_store import Kept, states
 
 _NOT_BEGUN = ("submitted", "interrupted", "paused", "resumed")
 
@@ -14,32 +14,27 @@ _NOT_BEGUN = ("submitted", "interrupted", "paused", "resumed")
 @dataclass(frozen=True)
 class Interruption:
     """began: whether the task had been begun; done: the actions that were carried out; under_way: the one whose outcome
-    nobody knows; goal: as it was understood, empty where it was not read yet; before: the states to be reached before
-    it; keep: what no action may end; answers: what people have answered to
+    nobody knows; read: as it was understood, None where it was not read yet; answers: what people have answered to
     questions about the sentence; paused: by whom and why, None where it was not paused.
     """
 
     began: bool
     done: tuple[str, ...]
     under_way: str
-    goal: tuple[Literal, ...]
+    read: Reading | None
     answers: Answers
     paused: tuple[str, str] | None = None
-    before: tuple[tuple[Literal, ...], ...] = ()
-    keep: tuple[Literal, ...] = ()
 
     @classmethod
     def of(cls, kept: Kept) -> Interruption:
         """What the record of a task that has not ended tells."""
         events = kept.events()
         done: list[str] = []
-        under_way, goal, answers, paused = "", tuple[Literal, ...](), Answers(), None
-        before, keep = tuple[tuple[Literal, ...], ...](), tuple[Literal, ...]()
+        under_way, read, answers, paused = "", None, Answers(), None
         for event in events:
             if event["event"] == "goal":
-                goal = tuple(map(Literal.parse, event["goal"]))
-                before = tuple(tuple(map(Literal.parse, step)) for step in event.get("before", ()))
-                keep = tuple(map(Literal.parse, event.get("keep", ())))
+                goal, keep = states([event["goal"], event.get("keep", ())])
+                read = Reading(goal, "given", before=states(event.get("before", ())), keep=keep)
             elif event["event"] == "answered":
                 answers = answers.after(event)
             elif event["event"] == "begun":
@@ -52,7 +47,7 @@ class Interruption:
             elif event["event"] == "resumed":
                 paused = None
         began = any(event["event"] not in _NOT_BEGUN for event in events)
-        return cls(began, tuple(done), under_way, goal, answers, paused, before, keep)
+        return cls(began, tuple(done), under_way, read, answers, paused)
 
     @property
     def moved(self) -> bool:

@@ -8,14 +8,16 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.approval import Approval
 from planweave.core.workflow.pause import Pause
 from planweave.core.workflow.question import Inquiry
+from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.journal import Journal
 from planweave.tasks.answers import Answers
+from planweave.tasks.given_tree import is_tree
 
 
 @dataclass
@@ -23,10 +25,8 @@ class Task:
     """One task with everything needed to run and to monitor it."""
 
     status: TaskStatus
-    given_goal: tuple[Literal, ...]
+    asked: TaskGoal  # with the method that is used where none was named
     journal: Journal
-    given_tree: str = ""  # a behaviour tree in XML, followed in place of a method
-    world_revision: int = 0
     named: bool = False  # the method was named with the task, no default
     approval: Approval | None = None
     inquiry: Inquiry | None = None  # None where nobody is asked what an unclear sentence means
@@ -36,12 +36,21 @@ class Task:
     episode: Episode | None = None
     said: deque[str] = field(default_factory=deque)
     started: float | None = None
-    known_goal: tuple[Literal, ...] = ()  # as a process that is gone understood the sentence
-    known_steps: tuple[tuple[Literal, ...], ...] = ()  # to be reached before that goal
-    known_keep: tuple[Literal, ...] = ()  # what no action may end meanwhile
+    known: Reading | None = None  # as a process that is gone understood the sentence
     moved_before: bool = False  # a process that is gone has carried out a part of it
     ending: bool = False  # its end is being written, or is
     ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def given(self) -> Reading | None:
+        """The reading that needs no sentence: as the sender gave it, or as it is known already."""
+        asked = self.asked
+        return Reading(asked.goal, "given", before=asked.before, keep=asked.keep) if asked.goal else self.known
+
+    @property
+    def given_tree(self) -> str:
+        """A behaviour tree in XML, followed in place of a method; "" without one."""
+        return self.asked.method if is_tree(self.asked.method) else ""
 
     def snapshot(self) -> TaskStatus:
         """Current status, with the counters of the running episode."""

@@ -23,6 +23,7 @@ from planweave.core.workflow.approval_basis import MOVED
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.step_motion import MAX_STEPS
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
@@ -35,7 +36,7 @@ from planweave.tasks.memory import Memory
 from planweave.tasks.plain_text import log_line, plain
 from planweave.tasks.task import Task as Task
 from planweave.tasks.task_runner import TaskRunner
-from planweave.tasks.task_store import Kept, TaskStore, logged_loss
+from planweave.tasks.task_store import Kept, TaskStore, logged_loss, submission
 
 MAX_APPROVER = 200
 MAX_REQUEST_ID = 100
@@ -111,47 +112,40 @@ class TaskManager:
         self._begin_work()
 
     def submit(
-        self,
-        sentence: str,
-        method: str = "",
-        goal: Sequence[Literal] = (),
-        world_revision: int = 0,
-        request_id: str = "",
-        dry_run: bool = False,
+        self, sentence: str, method: str = "", goal: Sequence[Literal] = (), request_id: str = "", **more: Any
     ) -> Task:
+        """Queue a task, as `accept` does. more: of `TaskGoal`."""
+        return self.accept(TaskGoal(sentence, method, tuple(goal), **more), request_id)
+
+    def accept(self, asked: TaskGoal, request_id: str = "") -> Task:
         """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted.
 
-        It starts from a world of at least `world_revision`, so that it includes changes its sender has seen. A repeated
-        request with the same non-empty id returns the first task. In a dry run the method plans against predicted
-        effects; nothing moves. `method`: a name, or a behaviour tree in XML, which is followed
-        (planweave.tasks.given_tree).
+        A repeated request with the same non-empty id returns the first task. In a dry run the method plans against
+        predicted effects; nothing moves.
         """
-        sentence, named, method = plain(sentence, "sentence"), bool(method), method or self._default_method
-        tree = method if is_tree(method) else ""
-        method = GIVEN if tree else method
+        sentence, named, method = plain(asked.sentence, "sentence"), bool(asked.method), asked.method
+        method, tree = method or self._default_method, method if is_tree(method) else ""
+        asked = replace(asked, sentence=sentence, method=method)
         if len(tree) > MAX_CHARACTERS:
             raise GoalError(f"the tree has {len(tree)} characters; at most {MAX_CHARACTERS} are read")
-        if not sentence and not goal:
+        if (asked.before or asked.keep) and not asked.goal:
+            raise GoalError("states before the end, or what is to be kept, come with a goal in literals; give one, too")
+        if asked.before and tree:
+            raise GoalError("a tree is followed as it is, once: give no states before the end with it")
+        if not sentence and not asked.goal:
             raise GoalError("the sentence is empty: say what to do, e.g. 'put the red cube in the left tray'")
         if not tree and method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
         if len(request_id) > MAX_REQUEST_ID:
             raise GoalError(f"the request id has {len(request_id)} characters; at most {MAX_REQUEST_ID} are read")
-        if not goal and (is_correction(sentence) or is_objection(sentence)):
-            sentence = self._corrected_once(sentence, request_id)
+        if not asked.goal and (is_correction(sentence) or is_objection(sentence)):
+            asked = replace(asked, sentence=self._corrected_once(sentence, request_id))
         with self._changed:
             earlier = self._requests.get(request_id) if request_id else None
             if earlier is not None:
-                status = earlier.status
-                if (status.sentence, status.method, earlier.given_tree, earlier.given_goal, status.dry_run) != (
-                    sentence,
-                    method,
-                    tree,
-                    tuple(goal),
-                    dry_run,
-                ):
+                if earlier.asked != asked:
                     raise GoalError(
-                        f"the request id {request_id!r} is that of {status.task_id}, another task; give "
+                        f"the request id {request_id!r} is that of {earlier.status.task_id}, another task; give "
                         "every task an id of its own"
                     )
                 return earlier
@@ -159,20 +153,13 @@ class TaskManager:
                 raise GoalError(f"{self._max_queue} tasks are queued already; cancel one or try again later")
             number = next(self._numbers)
             task_id = f"task-{number}-{int(time.time()) % 1_000_000}"
-            status = TaskStatus(task_id, sentence, method, dry_run=dry_run)
+            status = TaskStatus(task_id, asked.sentence, GIVEN if tree else method, dry_run=asked.dry_run)
             journal = self._journal(task_id)
             with self._store.together() if self._store else contextlib.nullcontext():
                 if self._store is not None:
-                    self._store.accept(number, status, request_id, tree, goal)
-                journal.add(
-                    "submitted",
-                    sentence=sentence,
-                    method=method,
-                    goal=[str(g) for g in goal],
-                    **({"tree": tree} if tree else {}),
-                    **({"dry_run": True} if dry_run else {}),
-                )
-            task = self._gated(Task(status, tuple(goal), journal, tree, world_revision, named))
+                    self._store.accept(number, status, request_id, tree, asked.goal)
+                journal.add("submitted", **submission(asked, status.method))
+            task = self._gated(Task(status, asked, journal, named))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
@@ -260,14 +247,13 @@ class TaskManager:
         """A stored task. One that was interrupted goes on to the goal that was understood, from the world as it is."""
         status = kept.status
         if status.state.ended:
-            task = Task(status, kept.goal, Journal(lines=kept.lines), kept.tree, ending=True)
+            task = Task(status, kept.asked, Journal(lines=kept.lines), ending=True)
             task.journal.close()
             task.ended.set()
             return task
         found = Interruption.of(kept)
         journal = self._journal(status.task_id, kept.lines)
-        task = Task(status, kept.goal, journal, kept.tree, answers=found.answers, known_goal=found.goal)
-        task.known_steps, task.known_keep = found.before, found.keep
+        task = Task(status, kept.asked, journal, answers=found.answers, known=found.read)
         self._gated(task, ask_seconds if found.moved else 0.0)
         if found.paused is not None:
             self._shut(task, *found.paused)

@@ -33,6 +33,7 @@ from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.goals.given_names import naming_question
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
+from planweave.goals.reading_checks import checked_given
 from planweave.methods.running.after_pause import Resumed
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.method_run import Method, MethodFaultError
@@ -95,13 +96,13 @@ class TaskRunner:
             task.status.task_id,
             task.status.method,
             ", dry run" if task.status.dry_run else "",
-            log_line(task.status.sentence or task.given_goal),
+            log_line(task.status.sentence or task.asked.goal),
         )
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
             self._wait_while_paused(task)
-            if (task.given_tree or task.known_steps) and task.moved_before:
+            if (task.given_tree or (task.given and task.given.before)) and task.moved_before:
                 what = "a given tree is" if task.given_tree else "states in order are"
                 raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
             self._await_body(task)
@@ -203,7 +204,7 @@ class TaskRunner:
 
     def _understand(self, task: Task) -> tuple[World, Reading]:
         """The goal, and the world it was interpreted in; a person is asked where the sentence is not clear."""
-        world = self.body.observe(task.world_revision)
+        world = self.body.observe(task.asked.world_revision)
         while True:
             try:
                 world, read = self._understand_alone(task, world)
@@ -241,12 +242,8 @@ class TaskRunner:
     def _read(self, task: Task, world: World) -> Reading:
         """The goal, given or interpreted, as literals and in words; or the answer to a question."""
         domain = self.load_domain(world.domain)
-        if goal := task.given_goal or task.known_goal:
-            for literal in (*goal, *(g for step in task.known_steps for g in step)):
-                domain.check_literal(literal, world)
-            more = task.known_steps, task.known_keep
-            words = understood(domain, world, goal, (), *more) if any(more) else domain.phrases(goal)
-            return Reading(goal, "given", understood=words, before=task.known_steps, keep=task.known_keep)
+        if task.given:
+            return checked_given(domain, world, task.given)
         self._set(task, phase="interpreting the goal")
         answers = task.answers
         if chosen := answers.reading:

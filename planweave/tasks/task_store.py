@@ -15,6 +15,7 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 VERSION = 2
@@ -45,6 +46,14 @@ class Kept:
     tree: str
     goal: tuple[Literal, ...]
     lines: tuple[str, ...]
+
+    @property
+    def asked(self) -> TaskGoal:
+        """What its sender asked for, whatever became of it."""
+        first = json.loads(self.lines[0]) if self.lines else {}
+        method = self.tree or first.get("method", self.status.method)
+        before, (keep,) = states(first.get("before", ())), states([first.get("keep", ())])
+        return TaskGoal(self.status.sentence, method, self.goal, before, keep, dry_run=self.status.dry_run)
 
     def events(self) -> list[dict[str, Any]]:
         """The events of the record."""
@@ -185,10 +194,27 @@ def _read(text: str) -> TaskStatus:
     row = json.loads(text)
     for key, parse in (*((k, Literal.parse) for k in _LITERALS), *((k, Action.parse) for k in _ACTIONS)):
         row[key] = tuple(map(parse, row.get(key, ())))  # tasks kept by an earlier version have fewer
-    row["before"] = tuple(tuple(map(Literal.parse, step)) for step in row.get("before", ()))
+    row["before"] = states(row.get("before", ()))
     for key in _TEXTS:
         row[key] = tuple(row[key])
     return TaskStatus(**{**row, "state": TaskState(row["state"]), "usage": Usage(**row["usage"])})
+
+
+def states(written: Sequence[Sequence[str]]) -> tuple[tuple[Literal, ...], ...]:
+    """States of literals, from their texts."""
+    return tuple(tuple(map(Literal.parse, state)) for state in written)
+
+
+def submission(asked: TaskGoal, method: str) -> dict[str, Any]:
+    """The first event of a record: what was asked for, without what it leaves out."""
+    more = {
+        "tree": asked.method if asked.method != method else "",
+        "before": [[str(g) for g in step] for step in asked.before],
+        "keep": [str(g) for g in asked.keep],
+        "dry_run": asked.dry_run,
+    }
+    told = {"sentence": asked.sentence, "method": method, "goal": [str(g) for g in asked.goal]}
+    return {**told, **{key: value for key, value in more.items() if value}}
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ class TaskServer(GuardedNode):
     def __init__(self):
         super().__init__("feedback_node")
         group = ReentrantCallbackGroup()
-        self.asked, self.statuses, self.events = [], [], []
+        self.asked, self.statuses, self.events, self.newest = [], [], [], None
         self.canceled, self.go_on = False, threading.Event()
         self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
@@ -52,8 +52,9 @@ class TaskServer(GuardedNode):
         super().destroy_node()
 
     def _run(self, goal):
-        sentence = goal.request.sentence
-        self.asked.append((sentence, goal.request.method, len(goal.request.goal)))
+        task = goal.request.task
+        self.newest, sentence = task, task.sentence
+        self.asked.append((sentence, task.method, len(task.goal)))
         status = TaskStatus(
             task_id=f"task-{len(self.asked)}",
             sentence=sentence,
@@ -95,7 +96,7 @@ class TaskServer(GuardedNode):
         }.get(sentence, TaskStatus.FAILED)
         if sentence == "ask":
             status.goal, status.answer, status.understood = [], "I see the red cube.", ""
-        if goal.request.dry_run:
+        if task.dry_run:
             status.state, status.dry_run, status.executed, status.steps = TaskStatus.PLANNED, True, 0, 0
             status.plan, status.plan_words = [Action(name="grasp", arguments=["red_cube"])], ["pick up the red cube"]
             status.plan_check = "every step can be done and the goal holds"

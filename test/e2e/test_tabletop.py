@@ -7,7 +7,7 @@ import time
 
 import pytest
 import yaml
-from ros_fixtures import PATIENCE, node_processes, not_in_the_policies
+from ros_fixtures import PATIENCE, node_processes, not_in_the_policies, task_goal
 
 from planweave.core.base.paths import config_dir
 from planweave.launcher.systems import load_system
@@ -98,7 +98,7 @@ def run(client, spin_until, sentence=SENTENCE, method="classical", seconds=60):
     """Run a task to its end; returns the result, or right away the future where seconds is 0."""
     from planweave_interfaces.action import RunTask
 
-    sent = client.run.send_goal_async(RunTask.Goal(sentence=sentence, method=method))
+    sent = client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence=sentence, method=method)))
     spin_until(sent.done, 10, "the goal to be accepted")
     result = sent.result().get_result_async()
     if not seconds:

@@ -18,12 +18,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("config", "launch")
 #: Loads the compiled type support of a message and a service
 SEND = """
-from planweave_interfaces.msg import WorldState
+from planweave_interfaces.msg import TaskGoal, WorldState
 from planweave_interfaces.srv import SubmitTask
 import planweave_interfaces
 WorldState.__import_type_support__()
 SubmitTask.__import_type_support__()
-print(planweave_interfaces.__file__, SubmitTask.Request(sentence="put the cup in the tray").sentence)
+request = SubmitTask.Request(task=TaskGoal(sentence="put the cup in the tray"))
+print(planweave_interfaces.__file__, request.task.sentence)
 """
 
 

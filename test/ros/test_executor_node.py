@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from doubles.listed import listed
 from doubles.policy_server import PolicyServer, ScriptedPolicy, recorded
-from ros_fixtures import SIMULATION, arm_goals, simulated
+from ros_fixtures import SIMULATION, arm_goals, simulated, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known
@@ -414,7 +414,9 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     task = table.wait(
         run.send_goal_async(
             RunTask.Goal(
-                goal=[Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)], method="classical"
+                task=task_goal(
+                    goal=[Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)], method="classical"
+                )
             ),
             feedback_callback=lambda m: statuses.append(m.feedback.status),
         )
@@ -494,7 +496,7 @@ def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_tab
 
     walked = {}
     for part, owner, name in (
-        ("feedback_node, a callback", TaskManager, "submit"),
+        ("feedback_node, a callback", TaskManager, "accept"),
         ("feedback_node, tasks", Caller, "run_goal"),
         ("executor_node, execute_action", ActionFollower, "start"),
     ):
@@ -505,7 +507,7 @@ def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_tab
     assert submit.wait_for_service(60.0)
     goal = [Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)]
     spin_until(lambda: {"red_cube", "tray"} <= table.worlds[-1].by_name.keys(), 20, "both in the world")
-    assert table.wait(submit.call_async(SubmitTask.Request(goal=goal))).accepted
+    assert table.wait(submit.call_async(SubmitTask.Request(task=task_goal(goal=goal)))).accepted
     (task,) = feedback.manager.tasks()
     spin_until(lambda: len(walked) == 3 or task.ended.is_set(), 60, "the arm to move")
     assert len(walked) == 3, task.snapshot()

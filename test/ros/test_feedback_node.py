@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from doubles.environment import python_path
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
-from ros_fixtures import simulated
+from ros_fixtures import simulated, task_goal
 
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Look
@@ -86,7 +86,9 @@ def run(system, **goal):
     from planweave_interfaces.action import RunTask
 
     feedback = []
-    handle = result_of(system.run.send_goal_async(RunTask.Goal(**goal), feedback_callback=feedback.append))
+    handle = result_of(
+        system.run.send_goal_async(RunTask.Goal(task=task_goal(**goal)), feedback_callback=feedback.append)
+    )
     return handle, feedback
 
 
@@ -192,7 +194,7 @@ def test_submit_get_and_list(system, spin_until):
     from planweave_interfaces.msg import TaskStatus
     from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
 
-    reply = result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray")))
+    reply = result_of(system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray"))))
     assert reply.accepted and reply.task_id
 
     def status():
@@ -217,7 +219,7 @@ def test_what_is_not_accepted_says_why(system, request_fields, code):
     from planweave_interfaces.msg import TaskStatus
     from planweave_interfaces.srv import SubmitTask
 
-    reply = result_of(system.submit.call_async(SubmitTask.Request(**request_fields)))
+    reply = result_of(system.submit.call_async(SubmitTask.Request(task=task_goal(**request_fields))))
     assert not reply.accepted and reply.message and reply.code == code
     handle, _ = run(system, **request_fields)
     result = result_of(handle.get_result_async()).result
@@ -229,12 +231,14 @@ def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(syste
     from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
 
     ids = {
-        result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray", request_id="7"))).task_id
+        result_of(
+            system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray"), request_id="7"))
+        ).task_id
         for _ in range(3)
     }
     assert len(ids) == 1
     for _ in range(2):
-        result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray")))
+        result_of(system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray"))))
     tasks = result_of(system.list.call_async(ListTasks.Request(limit=2))).tasks
     assert len(tasks) == 2 and ids.isdisjoint(t.task_id for t in tasks)
     assert all(t.stamp.sec > 0 for t in [*tasks, result_of(system.get.call_async(GetTask.Request())).status])
@@ -255,7 +259,7 @@ def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
     assert client.run.wait_for_server(timeout_sec=60.0) and get.wait_for_service(timeout_sec=60.0)
     ids = []
     for _ in range(2):
-        handle = result_of(client.run.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+        handle = result_of(client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
         ids.append(result_of(handle.get_result_async()).result.status.task_id)
     gone = result_of(get.call_async(GetTask.Request(task_id=ids[0])))
     assert not gone.found and "no longer kept" in gone.message and "kept_tasks" in gone.message
@@ -267,7 +271,9 @@ def test_forged_exchanges_harm_nothing(system, make_node, spin_until):
     from planweave_interfaces.srv import GetTask, SubmitTask
     from std_msgs.msg import String
 
-    task_id = result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray"))).task_id
+    task_id = result_of(
+        system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray")))
+    ).task_id
     forger = make_node("forger").create_publisher(String, "/llm_exchanges", 100)
 
     def exchanges(probes=False):
@@ -348,7 +354,7 @@ def test_many_waiting_runs_block_nothing(system, doubles, spin_until):
 
     body = doubles[1]
     body.hold.clear()
-    sent = [system.run.send_goal_async(RunTask.Goal(sentence="put a in the tray")) for _ in range(40)]
+    sent = [system.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))) for _ in range(40)]
     handles = [result_of(future, 60) for future in sent]
     assert len(result_of(system.list.call_async(ListTasks.Request())).tasks) == 40
     assert body.began.wait(60.0)
@@ -382,7 +388,7 @@ def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(sys
     clients = [system.client.create_client(SubmitTask, "/submit_task", qos_profile=REQUESTS) for _ in range(20)]
     assert all(c.wait_for_service(timeout_sec=60.0) for c in clients)
     requests = [
-        (client, SubmitTask.Request(sentence="put a in the tray", request_id=f"{of}-{turn}"))
+        (client, SubmitTask.Request(task=task_goal(sentence="put a in the tray"), request_id=f"{of}-{turn}"))
         for turn in range(3)
         for of, client in enumerate(clients)
     ]
@@ -428,7 +434,7 @@ def test_no_body(make_node, doubles):
     client = make_node(client_node).run
     assert client.wait_for_server(timeout_sec=60.0)
     for _ in range(2):
-        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+        handle = result_of(client.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
         result = result_of(handle.get_result_async()).result
         assert not result.success and "/world_state" in result.message
 
@@ -455,7 +461,7 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
         )
         client, feedback = make_node(client_node).run, []
         assert client.wait_for_server(timeout_sec=60.0)
-        task = RunTask.Goal(sentence="put a in the tray")
+        task = RunTask.Goal(task=task_goal(sentence="put a in the tray"))
 
         def begun():
             """The result to come of a task whose action has begun; one that a busy machine ended before is repeated."""
@@ -473,7 +479,7 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
         assert not result.success and result.message
         bodies.append(start())
         spin_until(lambda: publishers(feedback_node, "/world_state").keys() - dead, 20, "the new body")
-        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+        handle = result_of(client.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
         result = result_of(handle.get_result_async(), 60).result
         assert result.success, result.message
     finally:
@@ -516,7 +522,7 @@ def test_a_world_that_never_comes_is_said(make_node, doubles, spin_until):
     assert client.wait_for_server(timeout_sec=60.0)
 
     def outcome(**fields):
-        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", **fields)))
+        handle = result_of(client.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray", **fields))))
         return result_of(handle.get_result_async()).result
 
     spin_until(lambda: outcome().success, 60, "the body to be known")
@@ -549,7 +555,9 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
 
     seen = []
     handle = result_of(
-        careful.run.send_goal_async(RunTask.Goal(sentence="put a in the tray"), feedback_callback=seen.append)
+        careful.run.send_goal_async(
+            RunTask.Goal(task=task_goal(sentence="put a in the tray")), feedback_callback=seen.append
+        )
     )
     spin_until(lambda: any(f.feedback.status.state == TaskStatus.AWAITING_APPROVAL for f in seen), 10, "a plan to wait")
     waiting = next(f.feedback.status for f in seen if f.feedback.status.state == TaskStatus.AWAITING_APPROVAL)

@@ -4,7 +4,7 @@ import math
 import threading
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
-from ros_fixtures import simulated
+from ros_fixtures import simulated, task_goal
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 SUCCESS = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); at(b, table)")
@@ -38,7 +38,7 @@ class Client:
         from planweave_interfaces.action import RunTask
 
         assert self.node.run.wait_for_server(timeout_sec=60)
-        handle = result_of(self.node.run.send_goal_async(RunTask.Goal(**goal)))
+        handle = result_of(self.node.run.send_goal_async(RunTask.Goal(task=task_goal(**goal))))
         return result_of(handle.get_result_async(), 60).result
 
     def call(self, kind, name, **request):
@@ -144,7 +144,7 @@ def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin
     assert not result.success and "cannot be believed" in result.message
     body.world_messages.publish(next(worlds(edits[-1])))  # a world, of a domain that there is not
     assert client.run(sentence="put a in the tray").message
-    assert not client.call(SubmitTask, "/submit_task", sentence="x" * 100_000).accepted
+    assert not client.call(SubmitTask, "/submit_task", task=task_goal(sentence="x" * 100_000)).accepted
     body.world_messages.publish(convert.world_to_msg(WORLD))
     spin_until(lambda: client.run(sentence="put a in the tray").success, 60, "a task after the true world")
 

@@ -8,7 +8,7 @@ from doubles.scripted import SymbolicBody
 from planweave_interfaces.action import RunTask
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from ros_fixtures import simulated
+from ros_fixtures import simulated, task_goal
 
 from feedback_node.node import FeedbackNode
 from planner_node.node import PlannerNode
@@ -47,7 +47,9 @@ def test_a_task_by_each_method(make_node, spin_until, method):
     client = make_node(Client)
     assert client.run.wait_for_server(timeout_sec=60.0)
     sent = client.run.send_goal_async(
-        RunTask.Goal(sentence=sentence, method=method, goal=[convert.literal_to_msg(Literal.parse(goal))])
+        RunTask.Goal(
+            task=task_goal(sentence=sentence, method=method, goal=[convert.literal_to_msg(Literal.parse(goal))])
+        )
     )
     spin_until(sent.done, 20.0, "acceptance")
     result = sent.result().get_result_async()

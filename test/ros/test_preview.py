@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from ros_fixtures import arm_goals, simulated
+from ros_fixtures import arm_goals, simulated, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
@@ -132,7 +132,8 @@ def test_a_planned_task_moves_nothing_and_tells_all_motions(system, spin_until):
     spin_until(lambda: table.states, 60, "where the arm is")
     before, states = table.truth(), len(table.states) - 1
     result = table.send(
-        "plan_task", goal=convert.literals_to_msg([Literal("in", ("red_cube", "tray"))]), method="classical"
+        "plan_task",
+        task=task_goal(goal=convert.literals_to_msg([Literal("in", ("red_cube", "tray"))]), method="classical"),
     )()
     assert result.success and result.preview.success, result
     assert [convert.action_from_msg(a) for a in result.status.plan] == [
@@ -179,7 +180,7 @@ def test_motions_are_refused_politely_while_an_action_runs_and_for_what_is_no_ac
 def test_an_edited_plan_is_checked_shown_approved_and_done(system, spin_until):
     table = system(approval=True)
     goal = [Literal("in", ("red_cube", "tray"))]
-    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
     first = table.waiting()
     assert table.shown(first.plan_hash).success
     plan = [convert.action_from_msg(a) for a in first.plan]
@@ -220,7 +221,7 @@ def test_strangers_move_nothing(system, spin_until):
 
     assert "not part of an approved plan" in refused(GRASP)
     goal = [Literal("in", (name, "tray")) for name in ("blue_cube", "red_cube")]
-    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
     first = table.waiting()
     assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
     second = table.waiting(2)
@@ -238,7 +239,7 @@ def test_strangers_move_nothing(system, spin_until):
 def test_what_has_moved_since_it_was_shown_is_asked_for_again(system, spin_until):
     table = system(approval=True)
     goal = [Literal("in", ("red_cube", "tray"))]
-    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
     first = table.waiting()
     there = table.worlds[-1].by_name["red_cube"].position
     free = min(

@@ -8,7 +8,7 @@ import time
 import pytest
 from doubles.fake_unity import FakeUnity
 from doubles.scripted import ScriptedPlanner, plan
-from ros_fixtures import simulated
+from ros_fixtures import simulated, task_goal
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
@@ -228,7 +228,11 @@ def test_a_task_through_feedback_node(home, make_node):
     make_node(FeedbackNode, simulated("feedback_node"))
     client = make_node.action_client(home.client, RunTask, "/run_task")
     assert client.wait_for_server(timeout_sec=60.0)
-    handle = wait(client.send_goal_async(RunTask.Goal(sentence="put the salmon in the fridge", method="tree_planner")))
+    handle = wait(
+        client.send_goal_async(
+            RunTask.Goal(task=task_goal(sentence="put the salmon in the fridge", method="tree_planner"))
+        )
+    )
     result = wait(handle.get_result_async(), 40).result
     assert result.success, result.message
     assert "inside(salmon_49, fridge_10)" in facts(home.do("standup()")[2])

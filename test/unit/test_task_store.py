@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.base.errors import ConfigError
+from planweave.core.base.errors import ConfigError, GoalError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.task_status import TaskState, TaskStatus
@@ -114,6 +114,25 @@ def test_states_in_order_are_not_followed_from_the_middle(manage):
     status = ended(manage(later), first).status
     assert status.state is TaskState.FAILED and "not followed from the middle: send it anew" in status.message
     assert "grasp(a)" not in later.done
+
+
+def test_what_was_given_with_a_goal_is_known_to_the_next_process(manage):
+    body = KilledBody(WORLD, 1)
+    manager = manage(body)
+    threading.excepthook, hook = lambda _: None, threading.excepthook
+    try:
+        manager.submit("put a in the tray", "classical")
+        given = {"before": (literals("on(b, plate)"),), "keep": literals("in(a, tray)")}
+        second = manager.submit("", "classical", literals("in(b, tray)"), "two", **given).status.task_id
+        assert body.dead.wait(30.0)
+    finally:
+        threading.excepthook = hook
+    manager = manage(SymbolicBody(WORLD))
+    assert manager.submit("", "classical", literals("in(b, tray)"), "two", **given).status.task_id == second
+    with pytest.raises(GoalError, match="another task"):
+        manager.submit("", "classical", literals("in(b, tray)"), "two")
+    status = ended(manager, second).status
+    assert (status.before, status.keep, status.reached) == (given["before"], given["keep"], 1)
 
 
 def test_the_order_of_the_queue_and_the_ids_are_kept(manage):
