@@ -53,6 +53,13 @@ Sentence = Annotated[str, Field(max_length=2000, description="what is to be done
 Goal = Annotated[
     str, Field(max_length=4000, description='literals that must hold in the end: "in(a, b) and not on(c, d)"; "": none')
 ]
+Before = Annotated[
+    Sequence[str],
+    Field(max_length=20, description="states to reach before the goal, in order, each as literals; each is verified"),
+]
+Keep = Annotated[
+    str, Field(max_length=4000, description='literals that hold now and that no action may end, with a goal; "": none')
+]
 Steps = Annotated[
     Sequence[str],
     Field(max_length=200, description='actions in order, each as text: ["grasp(a)", "place_in(a, b)"]'),
@@ -159,9 +166,17 @@ class AgentTools:
         left = "" if wanted else " No goal was given: whether it reaches one was not checked."
         return f"The plan passes the check.{left}\n{quoted([found.message, *_numbered(domain, actions)])}"
 
-    def plan(self, sentence: Sentence = "", goal: Goal = "", method: Method = "", wait: Wait = 120.0) -> str:
+    def plan(
+        self,
+        sentence: Sentence = "",
+        goal: Goal = "",
+        method: Method = "",
+        wait: Wait = 120.0,
+        before: Before = (),
+        keep: Keep = "",
+    ) -> str:
         """Let the robot's own planner make a plan for a sentence or a goal. Nothing moves."""
-        task_id = self._client.submit(sentence, method=method, goal=self._literals(sentence, goal), dry_run=True)
+        task_id = self._submit(sentence, goal, method, before, keep, dry_run=True)
         status = self._wait(task_id, wait)
         if status.state is TaskState.PLANNED:
             motions = preview_lines(self._client.preview(task_id, "", _PREVIEW))
@@ -181,6 +196,8 @@ class AgentTools:
         ] = (),
         method: Method = "",
         wait: Wait = 120.0,
+        before: Before = (),
+        keep: Keep = "",
     ) -> str:
         """Make the robot do a task: the sentence or the goal says when it is done. A given plan is checked once more,
         and refused before anything moves where it would not reach the goal. Returns how it ended; or that it goes on,
@@ -189,7 +206,7 @@ class AgentTools:
         if plan and method:
             raise GoalError("give a plan or a method, not both: a given plan is followed as it is")
         given = write_tree(Domain.load(self._world().domain), sequence_of(_actions(plan))) if plan else method
-        task_id = self._client.submit(sentence, method=given, goal=self._literals(sentence, goal))
+        task_id = self._submit(sentence, goal, given, before, keep)
         with self._lock:
             self._started.add(task_id)
         return self._told(self._wait(task_id, wait))
@@ -300,10 +317,14 @@ class AgentTools:
         except (GoalError, ParseError, UnknownNameError) as error:
             raise GoalError(f"a rule in force cannot be read here ({error}); run checks a given plan, too") from None
 
-    def _literals(self, sentence: str, goal: str) -> tuple[Literal, ...]:
+    def _submit(
+        self, sentence: str, goal: str, method: str, before: Sequence[str], keep: str, dry_run: bool = False
+    ) -> str:
         if not sentence.strip() and not goal.strip():
             raise GoalError("give a sentence such as 'put the red cube in the left tray', or a goal")
-        return read_literals(goal) if goal.strip() else ()
+        states = [read_literals(state) for state in before]
+        wanted, kept = read_literals(goal), read_literals(keep)
+        return self._client.submit(sentence, method=method, goal=wanted, before=states, keep=kept, dry_run=dry_run)
 
     def _wait(self, task_id: str, seconds: float) -> TaskStatus:
         """The status of a task once it has ended or waits for an answer, or after so many seconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from planweave_ros.client import TaskResult
 
 
-def read_goal(texts: list[str]) -> tuple[Literal, ...]:
-    """Literals from texts like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
+def read_goal(texts: Iterable[str], option: str = "--goal") -> tuple[Literal, ...]:
+    """Literals from texts of an option like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
     literals = []
     for text in texts:
         for part in re.split(r"\s+and\s+|\s*[;&]\s*", text.strip()):
@@ -27,7 +28,7 @@ def read_goal(texts: list[str]) -> tuple[Literal, ...]:
                 literals.append(Literal.parse(part))
             except ParseError as error:
                 raise GoalError(
-                    f'--goal: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"'
+                    f'{option}: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"'
                 ) from None
     return tuple(literals)
 

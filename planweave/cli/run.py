@@ -11,6 +11,7 @@ examples:
   planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
   planweave run --dry "put the red cube in the left tray"     # prints the plan, moves nothing
   planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
+  planweave run --before "in(red_cube, left_tray)" --goal "in(red_cube, right_tray)" --keep "clear(blue_cube)"
   planweave run --json "put the red cube in the left tray" > result.json
   planweave run --task plus_sign --method classical
   planweave run --tree tree.xml "put the red cube in the left tray"     # follows a tree of planweave export
@@ -75,6 +76,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='goal literals, e.g. "in(red_cube, left_tray)"; may be given several times',
     )
     parser.add_argument(
+        "--before",
+        action="append",
+        default=[],
+        metavar="LITERALS",
+        help="with --goal: a state to be reached and verified before it; several are reached in their order",
+    )
+    parser.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="LITERALS",
+        help="with --goal: literals that hold now and that no action may end",
+    )
+    parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="cancel the task after this time (default: 600)"
     )
     add_record_argument(parser)
@@ -92,6 +107,7 @@ def main(options: argparse.Namespace) -> int:
 
     check_record(options.record)
     goal, method = read_goal(options.goal), _method(options)
+    before, keep = [read_goal([state], "--before") for state in options.before], read_goal(options.keep, "--keep")
     task = NamedTask(options.task) if options.task else None
     if task:
         options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
@@ -100,6 +116,8 @@ def main(options: argparse.Namespace) -> int:
         raise GoalError(
             'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal'
         )
+    if (before or keep) and not goal:
+        raise GoalError("--before and --keep come with a goal in literals: give --goal, too")
     console = _console(options.json)
     with contextlib.ExitStack() as stack:
         client, check = stack.enter_context(system_for(options.system, options.scene, console))
@@ -127,6 +145,8 @@ def main(options: argparse.Namespace) -> int:
             options.sentence,
             method=method,
             goal=goal,
+            before=before,
+            keep=keep,
             timeout=options.timeout,
             dry_run=options.dry,
             on_status=status,

@@ -33,8 +33,8 @@ class AgentClient:
     def interpret_goal(self, sentence, world, timeout=60.0):
         return self.planner.interpret_goal(sentence, world)
 
-    def submit(self, sentence, *, method="", goal=(), dry_run=False):
-        return self._manager.submit(sentence, method, goal, dry_run=dry_run).status.task_id
+    def submit(self, sentence, *, method="", goal=(), **more):
+        return self._manager.submit(sentence, method, goal, **more).status.task_id
 
     def task(self, task_id=""):
         task = self._manager.get(task_id)

@@ -21,6 +21,7 @@ from planweave.core.trees.action_tree import Status
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.one_system import only_system
 from planweave.launcher.systems import NodeSpec
+from planweave_ros import conversions as convert
 from planweave_ros.client import Client
 from planweave_ros.qos import LATCHED
 
@@ -212,6 +213,15 @@ def test_run_sends_a_tree_in_place_of_a_method(server, tmp_path, capsys):
     path.write_text("<root/>")
     assert run_verb("run", "succeed", "--tree", str(path), capsys=capsys)[0] == 0
     assert server.asked[-1][:2] == ("succeed", "<root/>")
+
+
+def test_run_sends_states_in_their_order_and_what_is_kept(server, capsys):
+    states = ["--before", "holding(a)", "--before", "on(a, b) and clear(a)"]
+    code, _, _ = run_verb("run", "succeed", "--goal", "in(a, tray)", *states, "--keep", "clear(c)", capsys=capsys)
+    assert code == 0
+    sent = convert.task_goal_from_msg(server.newest)
+    assert [" and ".join(map(str, step)) for step in sent.before] == states[1::2]
+    assert (sent.sentence, *map(str, (*sent.goal, *sent.keep))) == ("succeed", "in(a, tray)", "clear(c)")
 
 
 def test_what_nobody_saw_has_an_exit_code_of_its_own(server, capsys):

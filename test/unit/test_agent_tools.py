@@ -142,6 +142,24 @@ def test_a_given_plan_is_followed_and_a_wrong_one_moves_nothing(start):
         tools.run("x", "", GOOD, "classical", 1.0)
 
 
+def test_states_before_the_goal_and_what_is_kept_are_given_as_literals(start):
+    tools, client = start()
+    more = {"method": "classical", "wait": 60.0, "before": ["on(a, plate)"], "keep": "at(b, table)"}
+    planned = tools.plan("", GOAL, **more)
+    assert "grab_and_putin(a, plate)" in planned.partition("| 2.")[0] and client.body.done == []
+    done = tools.run("", GOAL, **more)
+    assert "SUCCEEDED" in done and "1 of 1 states reached: on(a, plate)" in done and "| kept at(b, table)" in done
+    refused = tools.run("", GOAL, **{**more, "keep": "at(pear, table)"})
+    assert "FAILED" in refused and "Code: unknown_name." in refused
+    assert "Code: goal." in tools.run("", GOAL, **{**more, "before": ["on(a, plate) and not on(a, plate)"]})
+    with pytest.raises(GoalError, match="come with a goal in literals"):
+        tools.run("put a in the tray", **more)
+    with pytest.raises(GoalError, match="a tree is followed as it is"):
+        tools.run("", GOAL, GOOD, before=["on(a, plate)"])
+    with pytest.raises(ParseError, match="cannot read"):
+        tools.plan("", GOAL, before=["on(a"])
+
+
 def test_why_names_the_action_that_failed(start):
     body = SymbolicBody(WORLD, {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]})
     tools, _ = start(body)

@@ -101,6 +101,8 @@ def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
     [
         (["run"], "nothing to do", 1),
         (["run", "--goal", "in(red_cube"], "write it like", 1),
+        (["run", "--goal", "in(red_cube, left_tray)", "--before", "clear("], "--before: ", 1),
+        (["run", "put it there", "--keep", "clear(tray)"], "give --goal, too", 1),
         (["up", "tabeltop"], "did you mean 'tabletop'", 2),
         (["up", "tabletop", "--set", "scene"], "expected OPTION=VALUE", 2),
         (["demo", "--only", "9"], "expected 1 to 4", 2),
