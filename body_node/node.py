@@ -1,4 +1,4 @@
-"""body_node: any installed body (entry points ``planweave.bodies``) by its name. Wires; the thinking is elsewhere."""
+"""body_node: the ROS node of an installed body (entry point ``planweave.bodies``), chosen by name."""
 
 from __future__ import annotations
 

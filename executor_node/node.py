@@ -1,6 +1,4 @@
-"""executor_node: carries out actions with an arm and publishes the world. Wires; the thinking is
-elsewhere.
-"""
+"""executor_node: the action server that executes skills with an arm, and the publisher of the world state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""feedback_node: takes tasks, runs the methods' loops, publishes what goes on. Wires; the thinking is elsewhere."""
+"""feedback_node: the server of tasks: queue, planning methods, approval, status and previews."""
 
 from __future__ import annotations
 

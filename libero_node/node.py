@@ -1,4 +1,4 @@
-"""libero_node: the robot of LIBERO's simulator as a body that executes actions of the domain `kitchen`. Wires."""
+"""libero_node: the ROS node of LIBERO's simulated robot, a body that executes actions of the domain `kitchen`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""planner_node: the planner's questions as ROS actions and services. Wires; the thinking is elsewhere."""
+"""planner_node: the ROS interface of the language model: one action or service per kind of request."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""simulation_node: the simulated arm, table and camera on the topics of a real one. Wires; the thinking is
-elsewhere.
-"""
+"""simulation_node: the simulated arm, table and camera, with the ROS interfaces of the real ones."""
 
 from __future__ import annotations
 

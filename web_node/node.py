@@ -1,5 +1,6 @@
-"""web_node: a page on which people see the robot and its world, and give, approve and stop tasks. Wires; what is shown
-is made elsewhere. It has no private way into the system: it calls what `planweave run` calls.
+"""web_node: a web page that shows the robot and its world, and on which people give, approve and stop tasks.
+
+It has no private way into the system: it calls what `planweave run` calls.
 """
 
 from __future__ import annotations
