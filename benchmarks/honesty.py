@@ -47,7 +47,7 @@ from planweave.simulation.scene import Scene, load_scene
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.client import SETTLED_FRAMES, Client
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.tabletop_runs import Truth
 
 PATIENCE = 90.0  # wall seconds for one task; for whatever else is waited for, a third of it
@@ -105,7 +105,7 @@ class HonestyTable:
         self._world = World("")
         self._frames: deque[dict[str, Spot]] = deque(maxlen=SETTLED_FRAMES)  # what the camera saw last, and where
         self._kinds: list[tuple[str, str]] = []  # of the objects that are loaded
-        node.create_subscription(WorldState, "world_state", self._heard, LATCHED)
+        node.create_subscription(WorldState, "world_state", self._heard, TRANSIENT_LOCAL)
         node.create_subscription(DetectedObjects, "perception/detected_objects", self._saw, 10)
         self._scene: Scene | None = None
         self._names: list[str] = []

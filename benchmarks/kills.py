@@ -34,7 +34,7 @@ from planweave.launcher.systems import load_system
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
 from planweave_ros.liveliness import TASKS, Presence
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 NODES = ("executor_node", "feedback_node", "planner_node", "perception_node", "simulation_node")
@@ -147,7 +147,7 @@ class Watch:
         node.create_subscription(JointState, "joint_states", self._joints, 50)
         node.create_subscription(PoseArray, "simulation/object_poses", self._truth, 10)
         node.create_subscription(TaskStatus, "task_status", self._status, 50)
-        node.create_subscription(WorldState, "world_state", self._world, LATCHED)
+        node.create_subscription(WorldState, "world_state", self._world, TRANSIENT_LOCAL)
 
     def _joints(self, msg: JointState) -> None:
         new = list(msg.position[:7])

@@ -21,7 +21,7 @@ from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 SOON = 0.25  # s of the robot's time to standstill
 _MOVES = 0.3  # rad/s: the fastest joint when the task is paused
@@ -75,7 +75,7 @@ class _Stops:
         controller = load_robot().ros.arm_controller
         watch.node.create_subscription(JointState, "joint_states", self._joints, 100)
         watch.node.create_subscription(
-            GoalStatusArray, f"{controller}/follow_joint_trajectory/_action/status", self._status, LATCHED
+            GoalStatusArray, f"{controller}/follow_joint_trajectory/_action/status", self._status, TRANSIENT_LOCAL
         )
 
     def _joints(self, msg: JointState) -> None:

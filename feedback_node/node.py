@@ -49,7 +49,7 @@ from planweave_ros.liveliness import TASKS, show_own_presence
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.planner_client import RosPlanner
 from planweave_ros.previews import Previews
-from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
 from planweave_ros.task_actions import TaskActions
 
@@ -115,8 +115,8 @@ class FeedbackNode(GuardedNode):
         self._idle = Cancellation()
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
-        self._status = self.create_publisher(TaskStatus, "task_status", LATCHED_STATUSES)
-        self._tree = self.create_publisher(ActionTree, "action_tree", LATCHED)
+        self._status = self.create_publisher(TaskStatus, "task_status", STATUSES)
+        self._tree = self.create_publisher(ActionTree, "action_tree", TRANSIENT_LOCAL)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)

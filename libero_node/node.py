@@ -19,7 +19,7 @@ from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
-from planweave_ros.qos import IMAGES, LATCHED
+from planweave_ros.qos import IMAGES, TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node
@@ -69,7 +69,7 @@ class LiberoNode(ServingNode):
         self._colour = self.create_publisher(Image, "camera/color/image_raw", IMAGES)
         self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
         self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
-        self._checker = self.create_publisher(Bool, "libero/success", LATCHED)
+        self._checker = self.create_publisher(Bool, "libero/success", TRANSIENT_LOCAL)
         self._verdict: bool | None = None
         self._frame = FixedFrame(self)
         self._place()

@@ -55,7 +55,7 @@ from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
 from planweave_ros.transforms import TransformError, Transforms
 
@@ -186,7 +186,7 @@ class PerceptionNode(ManagedNode):
         self._publisher = self.create_publisher(DetectedObjects, "perception/detected_objects", 10)
         self._change_publisher = self.create_publisher(SceneChanges, "perception/changes", 10)
         self._annotated = self.create_publisher(Image, "perception/image_annotated", 2)
-        self._markers = self.create_publisher(MarkerArray, "perception/markers", LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "perception/markers", TRANSIENT_LOCAL)
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
         self._joint_topic = self.resolve_topic_name("joint_states")
         self.create_subscription(JointState, "joint_states", self._joint_state, 10)

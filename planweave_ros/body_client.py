@@ -23,7 +23,7 @@ from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller
 from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
 _GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
@@ -74,7 +74,9 @@ class RosBody:
         self._execute.destroy()
 
     def _listen(self) -> Any:
-        return self._node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=self._one_by_one)
+        return self._node.create_subscription(
+            WorldState, _WORLD, self._heard, TRANSIENT_LOCAL, callback_group=self._one_by_one
+        )
 
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
         """Store a published world, unless it was sent before the last response and is older than the world in that."""
@@ -141,7 +143,7 @@ class RosBody:
             self._left = True
 
     def _come(self) -> None:
-        """Read the latched world anew: a body that was taken for dead, but lives, publishes it at its next change only,
+        """Read the last published world anew: a body taken for dead that lives publishes it at its next change only,
         and a dead process delivers none.
         """
         with self._arrived:

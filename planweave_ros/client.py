@@ -51,7 +51,7 @@ from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.discovery import everybody_is_known
 from planweave_ros.liveliness import TASKS, Presence
 from planweave_ros.pictures import rgb_from_msg
-from planweave_ros.qos import IMAGES, LATCHED, REQUESTS
+from planweave_ros.qos import IMAGES, REQUESTS, TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
 from planweave_ros.spin import executor_of, own_node, spun
 from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
@@ -106,7 +106,7 @@ class Client(TaskCalls):
         self._paused = False  # whether the task that is run is paused
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None
-        self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
+        self._node.create_subscription(ActionTree, "action_tree", self._tree, TRANSIENT_LOCAL)
         self._run_task = ThreadSafeActionClient(self._node, RunTask, "run_task")
         self._ends.callback(self._run_task.destroy)
         # Made now and kept: a server does not answer a client that it has not discovered yet.
@@ -284,7 +284,7 @@ class Client(TaskCalls):
     ) -> Any:
         """The task's result once it has ended; raises SystemDownError where it does not end in time."""
         worlds = self._node.create_subscription(
-            WorldState, "world_state", lambda w: on_sight(w.silent, convert.time_from_msg(w.heard)), LATCHED
+            WorldState, "world_state", lambda w: on_sight(w.silent, convert.time_from_msg(w.heard)), TRANSIENT_LOCAL
         )
         try:
             response = self._wait_for_end(future, timeout, watch)
@@ -440,13 +440,13 @@ class Client(TaskCalls):
 
     def world(self, patience: float = 5.0) -> World | None:
         """The world published last; None where none arrives within ``patience`` seconds."""
-        with self._heard(WorldState, "world_state", LATCHED) as (heard, there):
+        with self._heard(WorldState, "world_state", TRANSIENT_LOCAL) as (heard, there):
             there.wait(patience)
         return convert.world_from_msg(heard[-1]) if heard else None
 
     def _await_world(self, patience: float) -> None:
         """Wait for the world published last, which the next task starts from at the earliest."""
-        with self._heard(WorldState, "world_state", LATCHED) as (heard, there):
+        with self._heard(WorldState, "world_state", TRANSIENT_LOCAL) as (heard, there):
             there.wait(patience)
         if heard:
             self._revision = int(heard[-1].revision)
@@ -483,7 +483,7 @@ class Client(TaskCalls):
 
         subscriptions = [
             self._node.create_subscription(DetectedObjects, "perception/detected_objects", detected, 10),
-            self._node.create_subscription(WorldState, "world_state", world, LATCHED),
+            self._node.create_subscription(WorldState, "world_state", world, TRANSIENT_LOCAL),
         ]
         settled.wait(patience)
         for subscription in subscriptions:

@@ -11,20 +11,20 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Header, String
 
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 Frame: TypeAlias = tuple[str, str, tuple[float, float, float], tuple[float, float, float, float]]
 """Parent, child, and the child's position (m) and quaternion (x, y, z, w) in the parent."""
 
 
 class FramePublisher:
-    """Publishes the description and the fixed frames once, LATCHED, and moving frames while someone listens.
+    """Publishes the description and the fixed frames once, transient local, and moving frames while someone listens.
 
     Where tf2_msgs is missing, the log says so once, and only the description is published.
     """
 
     def __init__(self, node: Node, description: str, fixed: Iterable[Frame]):
-        self._description = node.create_publisher(String, "robot_description", LATCHED)
+        self._description = node.create_publisher(String, "robot_description", TRANSIENT_LOCAL)
         self._description.publish(String(data=description))
         self._moving: Any = None
         try:
@@ -37,7 +37,7 @@ class FramePublisher:
             return
         self._message = TFMessage
         self._moving = node.create_publisher(TFMessage, "tf", QoSProfile(depth=100))
-        self._fixed = node.create_publisher(TFMessage, "tf_static", LATCHED)
+        self._fixed = node.create_publisher(TFMessage, "tf_static", TRANSIENT_LOCAL)
         self._fixed.publish(TFMessage(transforms=[_transform(f, Time()) for f in fixed]))
 
     @property
@@ -51,7 +51,7 @@ class FramePublisher:
 
 
 class FixedFrame:
-    """One fixed frame on /tf_static, LATCHED; says nothing where tf2_msgs is missing."""
+    """One fixed frame on /tf_static, transient local; says nothing where tf2_msgs is missing."""
 
     def __init__(self, node: Node) -> None:
         self._publisher: Any = None
@@ -60,7 +60,7 @@ class FixedFrame:
         except ImportError:
             return
         self._message = TFMessage
-        self._publisher = node.create_publisher(TFMessage, "tf_static", LATCHED)
+        self._publisher = node.create_publisher(TFMessage, "tf_static", TRANSIENT_LOCAL)
 
     def publish(self, frame: Frame) -> None:
         """The frame from now on."""

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 from planweave_ros.guarded import node_of
 from planweave_ros.moveit_server import NODE as MOVEIT
 from planweave_ros.only_one import publisher_of, publishers
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import RCLError
 
 _ANY = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # also of publishers that are not reliable
@@ -44,8 +44,9 @@ class HeardCommanders:
         group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(JointTrajectory, topic, self._on_trajectory, _ANY, callback_group=group)
         if own_goal is not None:
+            topic = f"{self._action}/_action/status"
             self._status = node.create_subscription(
-                GoalStatusArray, f"{self._action}/_action/status", self._on_status, LATCHED, callback_group=group
+                GoalStatusArray, topic, self._on_status, TRANSIENT_LOCAL, callback_group=group
             )
 
     def named(self) -> str:

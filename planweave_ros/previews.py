@@ -16,7 +16,7 @@ from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.tasks.task import Task
 from planweave_ros import conversions as convert
 from planweave_ros.asking import ask
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 _THERE = 2.0  # s of wall time for a body's service to be discovered
 _PATIENCE = 10.0  # s of wall time for its answer, and for each step
@@ -32,7 +32,7 @@ class Previews:
     def __init__(self, node: Node, shown: Callable[[PlanPreview], None]) -> None:
         self._node, self._shown = node, shown
         self._client = node.create_client(PlanMotions, "plan_motions", callback_group=ReentrantCallbackGroup())
-        self._publisher = node.create_publisher(PlanPreviewMsg, "plan_preview", LATCHED)
+        self._publisher = node.create_publisher(PlanPreviewMsg, "plan_preview", TRANSIENT_LOCAL)
         self._lock = threading.Lock()
         self._last = ""  # what was asked for last
 

@@ -86,13 +86,13 @@ class Recording:
         self._node.create_subscription(made, topic, self._keeper(topic, channel), quality, raw=True)
 
     def _quality(self, topic: str) -> QoSProfile:
-        """What every publisher of the topic offers: latched and reliable where all are."""
+        """What every publisher of the topic offers: transient local and reliable where all are."""
         offered = [info.qos_profile for info in self._node.get_publishers_info_by_topic(topic)]
-        latched = all(q.durability is DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
+        transient_local = all(q.durability is DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
         reliable = all(q.reliability is ReliabilityPolicy.RELIABLE for q in offered)
         return QoSProfile(
             depth=_DEPTH,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if transient_local else DurabilityPolicy.VOLATILE,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         )
 

@@ -1,4 +1,4 @@
-"""A body on ROS: ExecuteAction, the latched WorldState, Look, presence and diagnostics, whatever the body is."""
+"""A body on ROS: ExecuteAction, transient local WorldState, Look, presence and diagnostics, whatever the body is."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from planweave_ros.guarded import GuardedNode
 from planweave_ros.liveliness import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
 from planweave_ros.permission import Binding
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 _MOST_GOALS = 8  # that are looked at beside each other, one of which is carried out
 
 
 class WorldPublisher:
-    """Publishes worlds on the latched topic ``world_state``."""
+    """Publishes worlds on the topic ``world_state``."""
 
     def __init__(self, node: Node) -> None:
         self.message = convert.WorldMessages()
         """The message of a world; what did not change since the last one is not made again."""
         self._publisher, self.key = own_publisher(
-            node, lambda: node.create_publisher(WorldState, "world_state", LATCHED)
+            node, lambda: node.create_publisher(WorldState, "world_state", TRANSIENT_LOCAL)
         )
 
     def publish(self, world: World) -> None:

@@ -26,7 +26,7 @@ from planweave.core.symbolic.world import Action
 from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 TASK_SERVICES = {
     "cancel_task": CancelTask,
@@ -115,7 +115,7 @@ class TaskCalls:
         def wanted(msg: PlanPreviewMsg) -> bool:
             return bool((msg.task_id, msg.plan_hash) == (task_id, plan_hash))
 
-        with self._heard(PlanPreviewMsg, "plan_preview", LATCHED, wanted) as (found, there):
+        with self._heard(PlanPreviewMsg, "plan_preview", TRANSIENT_LOCAL, wanted) as (found, there):
             if not there.wait(min(_DISCOVERY, patience)) and self._node.count_publishers("plan_preview"):
                 there.wait(max(patience - _DISCOVERY, 0.0))
         return convert.preview_from_msg(found[-1]) if found else None

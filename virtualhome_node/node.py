@@ -15,7 +15,7 @@ from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
 from planweave.goals.rule_files import RULES
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node
@@ -62,7 +62,7 @@ class VirtualHomeNode(ServingNode):
             home = SimulatedHome(values["scene"], values["action_seconds"])
         self.body = HomePort(home, values["observe"] == "partial", values["names"], self._now)
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
-        self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", LATCHED)
+        self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", TRANSIENT_LOCAL)
         SceneServices(self, "virtualhome", lambda: "the home", lambda: self._served, self._reset, self._load_scene)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
         self._served = serve_body(

@@ -51,7 +51,7 @@ from planweave_ros.client import Client, tree_rows
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import rgb_from_msg
-from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -145,14 +145,14 @@ class WebNode(GuardedNode):
         group = MutuallyExclusiveCallbackGroup()
         for topic in values["joint_state_topics"]:
             self.create_subscription(JointState, topic, self._on_joints, 10, callback_group=group)
-        self.create_subscription(WorldState, "world_state", self._on_world, LATCHED, callback_group=group)
+        self.create_subscription(WorldState, "world_state", self._on_world, TRANSIENT_LOCAL, callback_group=group)
         with contextlib.suppress(ImportError):  # without tf2_msgs the robot's base is the origin
             from tf2_msgs.msg import TFMessage
 
-            self.create_subscription(TFMessage, "tf_static", self._on_frames, LATCHED, callback_group=group)
-        self.create_subscription(TaskStatus, "task_status", self._on_status, LATCHED_STATUSES, callback_group=group)
-        self.create_subscription(ActionTree, "action_tree", self._on_tree, LATCHED, callback_group=group)
-        self.create_subscription(PlanPreview, "plan_preview", self._on_preview, LATCHED, callback_group=group)
+            self.create_subscription(TFMessage, "tf_static", self._on_frames, TRANSIENT_LOCAL, callback_group=group)
+        self.create_subscription(TaskStatus, "task_status", self._on_status, STATUSES, callback_group=group)
+        self.create_subscription(ActionTree, "action_tree", self._on_tree, TRANSIENT_LOCAL, callback_group=group)
+        self.create_subscription(PlanPreview, "plan_preview", self._on_preview, TRANSIENT_LOCAL, callback_group=group)
         self._frame = 1.0 / values["frame_rate"]
         self._picture_pause, self._pictured = 1.0 / values["picture_rate"], 0.0
         self.create_timer(1.0, self._look_while_watched, callback_group=group)
@@ -253,7 +253,7 @@ class WebNode(GuardedNode):
             self._pictures = [
                 self.create_subscription(Image, camera, lambda msg: self._on_picture(camera, msg), _GLANCE),
                 self.create_subscription(DetectedObjects, "perception/detected_objects", self._on_objects, _GLANCE),
-                self.create_subscription(CompressedImage, "virtualhome/picture", self._on_plan, LATCHED),
+                self.create_subscription(CompressedImage, "virtualhome/picture", self._on_plan, TRANSIENT_LOCAL),
             ]
         elif not watched and self._pictures:
             for subscription in self._pictures:

@@ -15,14 +15,14 @@ class Watch:
         from sensor_msgs.msg import JointState
 
         from planweave_ros import conversions as convert
-        from planweave_ros.qos import LATCHED_STATUSES
+        from planweave_ros.qos import STATUSES
 
         self._convert, self.status = convert, None
         self.poses, self.speed, self.states = np.zeros((0, 3)), 0.0, 0
         self._hand = node.create_client(Intervene, "/simulation/intervene")
         node.create_subscription(PoseArray, "/simulation/object_poses", self._on_poses, 10)
         node.create_subscription(JointState, "/joint_states", self._on_joints, 100)
-        node.create_subscription(TaskStatus, "/task_status", self._on_status, LATCHED_STATUSES)
+        node.create_subscription(TaskStatus, "/task_status", self._on_status, STATUSES)
 
     def _on_poses(self, msg):
         self.poses = np.array([(p.position.x, p.position.y, p.position.z) for p in msg.poses])

@@ -21,7 +21,7 @@ from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from sensor_msgs.msg import Image
 
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 
 class TaskServer(GuardedNode):
@@ -32,7 +32,7 @@ class TaskServer(GuardedNode):
         group = ReentrantCallbackGroup()
         self.asked, self.statuses, self.events, self.newest = [], [], [], None
         self.canceled, self.go_on = False, threading.Event()
-        self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
+        self._tree = self.create_publisher(ActionTree, "/action_tree", TRANSIENT_LOCAL)
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
         self.create_timer(0.05, self._send_image)
         self._server = ActionServer(

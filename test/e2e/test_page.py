@@ -275,9 +275,9 @@ def test_an_open_page_outlives_ten_others_one_that_dies_and_its_node(start_node,
     from planweave_interfaces.msg import WorldState
 
     from planweave_ros.conversions import world_to_msg
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
-    worlds = make_node("a_body").create_publisher(WorldState, "world_state", LATCHED)
+    worlds = make_node("a_body").create_publisher(WorldState, "world_state", TRANSIENT_LOCAL)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 

@@ -25,7 +25,7 @@ def client_node():
     from sensor_msgs.msg import CameraInfo, JointState, TimeReference
     from std_srvs.srv import Trigger
 
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
     from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
     node = rclpy.create_node("e2e_client")
@@ -34,7 +34,7 @@ def client_node():
     node.forget = node.create_client(Trigger, "/perception/forget")
     node.statuses, node.worlds = [], []
     node.create_subscription(TaskStatus, "/task_status", node.statuses.append, 50)
-    node.create_subscription(WorldState, "/world_state", node.worlds.append, LATCHED)
+    node.create_subscription(WorldState, "/world_state", node.worlds.append, TRANSIENT_LOCAL)
     node.came = {"images": [], "notices of a still image": [], "joint states": [], "detections": []}
     for kind, topic, came in zip(
         (CameraInfo, TimeReference, JointState, DetectedObjects),
@@ -212,16 +212,16 @@ def check_graph(client, spin_until):
     """The recording profile and the SROS 2 policies against the graph of the running system."""
     from rclpy.qos import DurabilityPolicy
 
-    latched = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
+    transient_local = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
     topics = (CONFIG / "rosbag2" / "topics").read_text().split()
-    assert set(latched) <= set(topics)
+    assert set(transient_local) <= set(topics)
     for topic in topics:
         offered = spin_until(lambda t=topic: client.get_publishers_info_by_topic(t), 20, f"a publisher of {topic}")
         if topic == "/rosout":
             continue
         durable = {info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in offered}
-        assert durable == {topic in latched}, topic
-        assert topic not in latched or latched[topic]["durability"] == "transient_local"
+        assert durable == {topic in transient_local}, topic
+        assert topic not in transient_local or transient_local[topic]["durability"] == "transient_local"
     assert not not_in_the_policies(client, load_system("tabletop").nodes, spin_until), "run tools/policies.py"
 
 

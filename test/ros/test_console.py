@@ -23,7 +23,7 @@ from planweave.launcher.one_system import only_system
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 TEST = Path(__file__).resolve().parents[1]
 
@@ -194,7 +194,7 @@ def silent_body(make_node):
     from builtin_interfaces.msg import Time
     from planweave_interfaces.msg import WorldState
 
-    worlds = make_node("a_body").create_publisher(WorldState, "/world_state", LATCHED)
+    worlds = make_node("a_body").create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
     worlds.publish(WorldState(domain="tabletop", silent=True, heard=Time(sec=int(time.time()) - 60)))
 
 

@@ -36,7 +36,7 @@ def make_table(make_node, spin_until):
 
     from executor_node.node import ExecutorNode
     from planweave_ros import conversions as convert
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
     from simulation_node.node import SimulationNode
 
     class Table:
@@ -54,7 +54,7 @@ def make_table(make_node, spin_until):
             self.client = client = make_node("client")
             self.worlds, self.states = [], []
             client.create_subscription(
-                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED
+                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), TRANSIENT_LOCAL
             )
             client.create_subscription(JointState, "/joint_states", self._state, 100)
             self.action = make_node.action_client(client, ExecuteAction, "/execute_action")

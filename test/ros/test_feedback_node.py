@@ -407,17 +407,17 @@ def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(sys
     assert set(tasks()) == set(accepted)
 
 
-def test_a_tree_and_a_status_are_latched_for_who_comes_late(system, make_node, spin_until):
+def test_a_tree_and_a_status_are_transient_local_for_who_comes_late(system, make_node, spin_until):
     from planweave_interfaces.msg import ActionTree, TaskStatus
 
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
     handle, _ = run(system, sentence="put a in the tray")
     result_of(handle.get_result_async())
     late, trees, statuses = make_node("late"), [], []
-    late.create_subscription(ActionTree, "/action_tree", trees.append, LATCHED)
-    late.create_subscription(TaskStatus, "/task_status", statuses.append, LATCHED)
-    spin_until(lambda: trees and statuses, 10, "latched messages")
+    late.create_subscription(ActionTree, "/action_tree", trees.append, TRANSIENT_LOCAL)
+    late.create_subscription(TaskStatus, "/task_status", statuses.append, TRANSIENT_LOCAL)
+    spin_until(lambda: trees and statuses, 10, "transient local messages")
     assert [n.action.name for n in trees[-1].nodes] == ["", "grasp", "place_in", ""]
     assert statuses[-1].state == TaskStatus.SUCCEEDED
 

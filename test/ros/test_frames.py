@@ -39,13 +39,13 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
     from std_msgs.msg import String
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
     from simulation_node.node import SimulationNode
 
     viewer = make_node("viewer")
     described, fixed, moving, states, infos = [], [], [], {}, {"color": [], "aligned_depth_to_color": []}
-    viewer.create_subscription(String, "/robot_description", described.append, LATCHED)
-    viewer.create_subscription(tf2_msgs.TFMessage, "/tf_static", fixed.append, LATCHED)
+    viewer.create_subscription(String, "/robot_description", described.append, TRANSIENT_LOCAL)
+    viewer.create_subscription(tf2_msgs.TFMessage, "/tf_static", fixed.append, TRANSIENT_LOCAL)
     viewer.create_subscription(tf2_msgs.TFMessage, "/tf", moving.append, 100)
 
     def on_state(msg):

@@ -78,14 +78,14 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
     body = SymbolicBody(WORLD)
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)"))
     make_node(BodyNodeDouble, body)
     make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client, forger = Client(make_node), ros.create_node("forger")  # not spun, so it may go at any time
-    publisher = forger.create_publisher(WorldState, "/world_state", LATCHED)
+    publisher = forger.create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
     forged = convert.world_to_msg(replace(SUCCESS, revision=10**6, stamp=1e9))
     publisher.publish(forged)
     spin_until(lambda: publisher.get_subscription_count() and forger.count_publishers("/world_state") == 2, 10, "it")
@@ -106,13 +106,13 @@ def test_a_world_of_who_does_not_act_is_not_believed(make_node):
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
     make_node(PlannerNodeDouble, ScriptedPlanner(goal="in(a, tray)"))
     make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client = Client(make_node)
     forger = make_node("forger")
-    publisher = forger.create_publisher(WorldState, "/world_state", LATCHED)
+    publisher = forger.create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
     publisher.publish(convert.world_to_msg(SUCCESS))
     result = client.run(sentence="put a in the tray")
     assert not result.success and "forger publishes /world_state, but does not serve /execute_action" in result.message

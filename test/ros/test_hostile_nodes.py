@@ -8,7 +8,7 @@ import pytest
 from ros_fixtures import simulated
 
 from planweave.robots import load_robot
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 FR3 = load_robot()
 
@@ -198,7 +198,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
-    publish.node.create_subscription(WorldState, "/world_state", worlds.append, LATCHED)
+    publish.node.create_subscription(WorldState, "/world_state", worlds.append, TRANSIENT_LOCAL)
 
     def seen(*names, size=0.05, x=0.5, sec=1, frame=FR3.base):
         message = DetectedObjects()

@@ -27,11 +27,11 @@ def libero(start_node, make_node, spin_until):
     from planweave_interfaces.srv import LoadScene
     from sensor_msgs.msg import JointState
 
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
     client = make_node("libero_client")
     client.worlds, client.joints = [], []
-    client.create_subscription(WorldState, "/world_state", client.worlds.append, LATCHED)
+    client.create_subscription(WorldState, "/world_state", client.worlds.append, TRANSIENT_LOCAL)
     client.create_subscription(JointState, "/joint_states", client.joints.append, 10)
     client.load = client.create_client(LoadScene, "/libero/load_scene")
     client.act = make_node.action_client(client, ExecuteAction, "/execute_action")

@@ -25,7 +25,7 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     from executor_node.node import ExecutorNode
     from perception_node.node import PerceptionNode
     from planweave_ros import conversions as convert
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
     from simulation_node.node import SimulationNode
 
     robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
@@ -36,7 +36,9 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     states, seen, worlds = [], [], []
     client.create_subscription(JointState, "/joint_states", states.append, 10)
     client.create_subscription(DetectedObjects, "/perception/detected_objects", seen.append, 10)
-    client.create_subscription(WorldState, "/world_state", lambda m: worlds.append(convert.world_from_msg(m)), LATCHED)
+    client.create_subscription(
+        WorldState, "/world_state", lambda m: worlds.append(convert.world_from_msg(m)), TRANSIENT_LOCAL
+    )
     action = make_node.action_client(client, ExecuteAction, "/execute_action")
     assert action.wait_for_server(timeout_sec=60.0)
     spin_until(lambda: states and worlds and "red_cube" in worlds[-1].by_name, 20, "a world with the red cube")

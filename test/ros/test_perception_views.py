@@ -14,7 +14,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from perception_node.node import PerceptionNode
 from planweave.robots import load_robot
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 FR3 = load_robot()
 
@@ -82,10 +82,10 @@ def test_a_table_at_rest_a_covered_object_and_forgetting_are_no_changes(table):
     assert len(table.changes) == 1
 
 
-def test_markers_are_latched_complete_and_silent_while_nothing_changes(table):
+def test_markers_are_transient_local_complete_and_silent_while_nothing_changes(table):
     table.look(3)
-    late = table.hear(MarkerArray, "/perception/markers", LATCHED)
-    table.spin_until(lambda: late, 10.0, "the latched markers")
+    late = table.hear(MarkerArray, "/perception/markers", TRANSIENT_LOCAL)
+    table.spin_until(lambda: late, 10.0, "the transient local markers")
     clear, *markers = late[-1].markers
     assert clear.action == Marker.DELETEALL
     assert {m.action for m in markers} == {Marker.ADD} and {m.header.frame_id for m in markers} == {FR3.base}

@@ -29,7 +29,7 @@ def system(make_node, spin_until):
 
     from executor_node.node import ExecutorNode
     from feedback_node.node import FeedbackNode
-    from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+    from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
     from simulation_node.node import SimulationNode
 
     class System:
@@ -45,10 +45,10 @@ def system(make_node, spin_until):
             self.client = client = make_node("client")
             self.worlds, self.states, self.previews, self.statuses = [], [], [], []
             listen = client.create_subscription
-            listen(WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
+            listen(WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), TRANSIENT_LOCAL)
             listen(JointState, "/joint_states", lambda m: self.states.append(np.array(m.position)), 1000)
-            listen(PlanPreview, "/plan_preview", self.previews.append, LATCHED)
-            listen(TaskStatus, "/task_status", self.statuses.append, LATCHED_STATUSES)
+            listen(PlanPreview, "/plan_preview", self.previews.append, TRANSIENT_LOCAL)
+            listen(TaskStatus, "/task_status", self.statuses.append, STATUSES)
             kinds = {"execute_action": ExecuteAction, "plan_task": PlanTask, "run_task": RunTask}
             self.actions = {name: make_node.action_client(client, kind, f"/{name}") for name, kind in kinds.items()}
             services = {

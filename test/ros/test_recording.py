@@ -17,7 +17,7 @@ from planweave_interfaces.msg import TaskStatus, WorldState
 from sensor_msgs.msg import Image
 
 from planweave.cli.recording import check_record, recorded, recording_lines
-from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.recording import Recording, definition, recorded_topics
 
 
@@ -32,8 +32,8 @@ def messages(path):
 def sender(make_node, spin_until):
     """Publishes what a system does; images() sends one once somebody listens."""
     node = make_node("a_system")
-    worlds = node.create_publisher(WorldState, "/world_state", LATCHED)
-    statuses = node.create_publisher(TaskStatus, "/task_status", LATCHED_STATUSES)
+    worlds = node.create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
+    statuses = node.create_publisher(TaskStatus, "/task_status", STATUSES)
     images = node.create_publisher(Image, "/camera/color/image_raw", 10)
     node.create_publisher(Image, "/elsewhere", 10)
     worlds.publish(WorldState(domain="tabletop", revision=7))
@@ -49,7 +49,7 @@ def sender(make_node, spin_until):
     return node
 
 
-def test_a_recording_has_what_was_latched_and_what_is_sent_with_its_types(sender, tmp_path, spin_until, capsys):
+def test_a_recording_has_what_is_transient_local_and_what_is_sent_with_its_types(sender, tmp_path, spin_until, capsys):
     path = tmp_path / "run.mcap"
     with Recording(str(path)) as recording:
         sender.send()

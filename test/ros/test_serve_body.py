@@ -14,7 +14,7 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Outcome
 from planweave_ros import conversions as convert
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 WORLD = tabletop("a b: item; tray: container", "on(a, table); on(b, table)")
 
@@ -52,7 +52,7 @@ def serve(make_node):
             self.served = serve_body(self.node, body, **options)
             self.client = client = make_node("client")
             self.worlds, self.phases = [], []
-            client.create_subscription(WorldState, "/world_state", lambda m: self.worlds.append(m), LATCHED)
+            client.create_subscription(WorldState, "/world_state", lambda m: self.worlds.append(m), TRANSIENT_LOCAL)
             self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             assert self.action.wait_for_server(timeout_sec=60.0)
             self.looking = client.create_client(Look, "/look")
@@ -228,7 +228,7 @@ def test_body_node_serves_an_installed_body_by_its_name(make_node, spin_until):
         make_node(BodyNode, [Parameter("body", value="hoem")])
     make_node(BodyNode, [Parameter("body", value="home")])
     worlds = []
-    make_node("viewer").create_subscription(WorldState, "/world_state", worlds.append, LATCHED)
+    make_node("viewer").create_subscription(WorldState, "/world_state", worlds.append, TRANSIENT_LOCAL)
     spin_until(lambda: worlds, 20, "the world")
     assert worlds[0].domain == "household"
 

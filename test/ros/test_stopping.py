@@ -34,7 +34,7 @@ def table(make_node, start_node, spin_until):
 
     from planweave_ros import conversions as convert
     from planweave_ros.liveliness import BODY, Presence
-    from planweave_ros.qos import LATCHED
+    from planweave_ros.qos import TRANSIENT_LOCAL
     from simulation_node.node import SimulationNode
 
     class Table:
@@ -46,7 +46,7 @@ def table(make_node, start_node, spin_until):
             make_node(TrueCamera, self.simulation)
             self.client = client = make_node("client")
             client.create_subscription(JointState, "/joint_states", self.joints, 100)
-            client.create_subscription(WorldState, "/world_state", self.world, LATCHED)
+            client.create_subscription(WorldState, "/world_state", self.world, TRANSIENT_LOCAL)
             self.body = Presence(client, BODY)
             self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             self.looks = client.create_client(Look, "/look")

@@ -15,7 +15,7 @@ from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action, Known
 from planweave_ros import conversions as convert
-from planweave_ros.qos import LATCHED
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 
 def wait(future, seconds=90.0):
@@ -44,7 +44,7 @@ def home(make_node):
             self.worlds = []
             self.began = threading.Event()  # some action has begun
             self.client.create_subscription(
-                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED
+                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), TRANSIENT_LOCAL
             )
             self.execute = make_node.action_client(self.client, ExecuteAction, "/execute_action")
             assert self.execute.wait_for_server(timeout_sec=60.0)
@@ -169,7 +169,7 @@ def test_a_picture_for_who_looks(home, make_node, spin_until):
 
     home = home(picture_period=0.05)
     pictures = []
-    make_node("viewer").create_subscription(CompressedImage, "/virtualhome/picture", pictures.append, LATCHED)
+    make_node("viewer").create_subscription(CompressedImage, "/virtualhome/picture", pictures.append, TRANSIENT_LOCAL)
     spin_until(lambda: pictures, 10, "a first picture")
     first = bytes(pictures[0].data)
     assert Image.open(io.BytesIO(first)).size[0] == 1280 and pictures[0].format == "png"
