@@ -180,11 +180,11 @@ def violations_of_tests(path, names):
         yield "a test of the product is among those of the benchmarks"
 
 
-@pytest.mark.parametrize("path", files_of_tests(), ids=str)
-def test_no_test_of_the_product_imports_benchmarks(path):
-    source = (ROOT / path).read_text()
-    names = modules(source) if "benchmarks" in source else ()
-    assert not list(violations_of_tests(path, names))
+def test_no_test_of_the_product_imports_benchmarks():
+    sources = ((path, (ROOT / path).read_text()) for path in files_of_tests())
+    named = [(path, modules(source) if "benchmarks" in source else ()) for path, source in sources]
+    found = [f"{path}: {each}" for path, names in named for each in violations_of_tests(path, names)]
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,10 @@ def test_the_rule_of_the_tests_finds_what_breaks_it(path, source, broken):
     assert list(violations_of_tests(Path(path), modules(source))) == ([broken] if broken else [])
 
 
-@pytest.mark.parametrize("path", list(python_files()), ids=str)
-def test_imports_keep_the_rules(path):
-    assert not list(violations(path, modules((ROOT / path).read_text())))
+def test_imports_keep_the_rules():
+    named = [(path, name) for path in python_files() for name in sorted(modules((ROOT / path).read_text()))]
+    found = [f"{path}, import of {name}: {each}" for path, name in named for each in violations(path, {name})]
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize(
