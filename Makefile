@@ -43,7 +43,7 @@ test: python
 # Without ROS, OpenGL and what is slow: while one works
 test-fast: python
 	@$(PREPARE) --dev
-	@$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder test/unit -m "not gl and not slow" -q $(ARGS)
+	@$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "unit and not gl and not slow" -q $(ARGS)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"

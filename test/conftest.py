@@ -32,6 +32,14 @@ def pytest_configure(config):
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
 
 
+def pytest_collection_modifyitems(items):
+    """Mark every test with its tier, which is its folder: unit, ros or e2e."""
+    tiers = Path(__file__).parent
+    for item in items:
+        if tiers in item.path.parents:
+            item.add_marker(item.path.relative_to(tiers).parts[0])
+
+
 def pytest_runtest_setup(item):
     """Skip what needs a package that has no wheel for every supported Python."""
     if item.get_closest_marker("ompl") and importlib.util.find_spec("ompl") is None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 #: Data of the code lie beside it; the rest is installed below share/planweave
 SHARED = ("config", "launch")

@@ -33,7 +33,6 @@ def tools(monkeypatch, spin_until):
             made.close()
 
 
-@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the extra mcp is not installed")
 def test_an_agent_has_a_wrong_plan_refused_and_the_mended_one_approved_and_carried_out(ros, tools):
