@@ -205,3 +205,15 @@ def test_the_table_of_options_is_that_of_the_code():
         [sys.executable, ROOT / "tools" / "option_table.py"], capture_output=True, text=True, check=True, timeout=120
     )
     assert made.stdout in text, "run: python tools/option_table.py --write"
+
+
+@pytest.mark.parametrize(("name", "most"), [("docs/results.md", 300), ("CHANGELOG.md", 100)])
+def test_a_page_that_grows_by_itself_stays_short(name, most):
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most
+
+
+def test_no_further_call_lies_between_a_task_and_the_motors():
+    """test/ros/test_executor_node.py holds the table against the calls."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    section = page.split("## From a task to the motors")[1].split("\n## ")[0]
+    assert 0 < len(re.findall(r"(?m)^\| \d+ \| `", section)) <= 31
