@@ -115,7 +115,7 @@ def _load(name: str) -> Domain:
     return Domain.load(name)
 
 
-class _Table:
+class _TableShapes:
     """Lazily computed shapes of the objects on the table of a world."""
 
     def __init__(self, world: World):
@@ -181,18 +181,18 @@ class _Table:
 
 
 RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
-    "left_of": (2, partial(_Table.related, relation=left_of, reverse=False)),
-    "right_of": (2, partial(_Table.related, relation=left_of, reverse=True)),
-    "front_of": (2, partial(_Table.related, relation=front_of, reverse=False)),
-    "behind": (2, partial(_Table.related, relation=front_of, reverse=True)),
-    "near": (2, partial(_Table.related, relation=near, reverse=False)),
-    "apart": (1, _Table.apart),
-    "between": (3, _Table.between),
-    "moved_left": (1, partial(_Table.moved, ahead=0, left=1)),
-    "moved_right": (1, partial(_Table.moved, ahead=0, left=-1)),
-    "moved_to_front": (1, partial(_Table.moved, ahead=-1, left=0)),
-    "moved_to_back": (1, partial(_Table.moved, ahead=1, left=0)),
-    "nearer": (2, _Table.nearer),
+    "left_of": (2, partial(_TableShapes.related, relation=left_of, reverse=False)),
+    "right_of": (2, partial(_TableShapes.related, relation=left_of, reverse=True)),
+    "front_of": (2, partial(_TableShapes.related, relation=front_of, reverse=False)),
+    "behind": (2, partial(_TableShapes.related, relation=front_of, reverse=True)),
+    "near": (2, partial(_TableShapes.related, relation=near, reverse=False)),
+    "apart": (1, _TableShapes.apart),
+    "between": (3, _TableShapes.between),
+    "moved_left": (1, partial(_TableShapes.moved, ahead=0, left=1)),
+    "moved_right": (1, partial(_TableShapes.moved, ahead=0, left=-1)),
+    "moved_to_front": (1, partial(_TableShapes.moved, ahead=-1, left=0)),
+    "moved_to_back": (1, partial(_TableShapes.moved, ahead=1, left=0)),
+    "nearer": (2, _TableShapes.nearer),
 }
 """Predicates that follow from poses: how many arguments they take, and how they are computed."""
 
@@ -205,7 +205,7 @@ def derived(predicates: Iterable[str]) -> dict[str, Derivation]:
 def holds(world: World, literal: Literal) -> bool:
     """Whether a literal of one of the RELATIONS is sure to hold."""
     arity, relation = RELATIONS[literal.predicate]
-    found = len(literal.args) == arity and relation(_Table(world), *literal.args)
+    found = len(literal.args) == arity and relation(_TableShapes(world), *literal.args)
     if found and literal.positive and literal.predicate in _SIDES:
         return not _lies_elsewhere(world, *literal.args)
     return found == literal.positive
@@ -226,7 +226,7 @@ def shortfall(world: World, atom: Literal) -> float:
     """By how many metres `near` or `between` fails to hold, 0 where it holds; infinite where the poses do not say, and
     for other relations.
     """
-    table = _Table(world)
+    table = _TableShapes(world)
     found = [table.pair(atom.args[0], other) for other in atom.args[1:]]
     pairs = [pair for pair in found if pair is not None]
     if len(pairs) < len(found):
@@ -240,7 +240,7 @@ def shortfall(world: World, atom: Literal) -> float:
 
 def all_facts(world: World, predicates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """All facts of some of the RELATIONS, as predicate and arguments; up to objects to the power of the arity."""
-    table = _Table(world)
+    table = _TableShapes(world)
     names = [o.name for o in world.objects if table.solid(o.name) is not None]
     for predicate in predicates:
         arity, relation = RELATIONS[predicate]

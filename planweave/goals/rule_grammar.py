@@ -67,7 +67,7 @@ def read_rule(domain: Domain, sentence: str, names: Collection[str] = ()) -> Rul
     text = " ".join("".join(c if c.isprintable() else " " for c in sentence).split())
     if len(text) > MAX_CHARACTERS:
         raise GoalError(f"the rule has {len(text)} characters; at most {MAX_CHARACTERS} are read")
-    reader = _Reader(domain, text, names)
+    reader = _RuleReader(domain, text, names)
     ways: dict[Rule, None] = {}
     problem: PlanweaveError | None = None
     for said in reader.said():
@@ -87,7 +87,7 @@ def _instead() -> str:
     return "; what can be read: " + ", ".join(f'"{example}"' for example in EXAMPLES)
 
 
-class _Reader:
+class _RuleReader:
     """Reads one sentence."""
 
     def __init__(self, domain: Domain, text: str, names: Collection[str]) -> None:

@@ -97,7 +97,7 @@ class _Joints:
         self._left -= 1
 
 
-class _Fingers:
+class _IncrementalGripper:
     """A `planweave.bodies.arm.arms.base.Gripper` that opens and closes by notches; LIBERO's gripper has one force."""
 
     grace, settle = math.inf, 0.0
@@ -139,7 +139,7 @@ class LiberoArm(ControlledArm):
         self.steps, self.success, self.ever = 0, False, False
         self._simulator, robot = simulator, robot or load_robot(ROBOT)
         first = self._read(simulator.arm())
-        self._joints, self._fingers = _Joints(robot, first), _Fingers(round(robot.gripper.opening / _NOTCH))
+        self._joints, self._fingers = _Joints(robot, first), _IncrementalGripper(round(robot.gripper.opening / _NOTCH))
         super().__init__(self._joints, self._fingers, math.inf, robot, step=self._step)
         self.on_state(first)
 

@@ -17,7 +17,7 @@ Tool = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Transport:
     """An object that is carried from a time to another, s of the whole plan, at a pose (4, 4) in the tool's frame; it
     then stays at a pose in the base frame.
     """
@@ -48,14 +48,14 @@ class Timeline:
         self._times = np.concatenate(times) if times else np.zeros(0)
         self._rows = np.vstack(rows) if rows else np.zeros((0, 0))
         self._tool = tool
-        self._ways = [self._way(held, begun) for held, begun in carried]
+        self._transports = [self._transport(held, begun) for held, begun in carried]
 
-    def _way(self, held: Carried, begun: float) -> _Way:
+    def _transport(self, held: Carried, begun: float) -> _Transport:
         in_tool = np.eye(4)
         x, y, z, w = held.orientation
         in_tool[:3, :3], in_tool[:3, 3] = SO3(np.array((w, x, y, z))).as_matrix(), held.position
         until = begun + held.until
-        return _Way(held.name, begun + held.since, until, in_tool, self._tool(self.at(until)) @ in_tool)
+        return _Transport(held.name, begun + held.since, until, in_tool, self._tool(self.at(until)) @ in_tool)
 
     def at(self, t: float) -> Array:
         """Joint positions of arm (rad) and fingers (m), between the points that are known."""
@@ -65,16 +65,16 @@ class Timeline:
     @property
     def names(self) -> list[str]:
         """Names of all that is carried."""
-        return list(dict.fromkeys(way.name for way in self._ways))
+        return list(dict.fromkeys(transport.name for transport in self._transports))
 
     def objects(self, t: float) -> dict[str, Array]:
         """Poses (4, 4) in the base frame of what has been taken until a time."""
         found: dict[str, Array] = {}
         tool: Array | None = None
-        for way in self._ways:
-            if way.since <= t <= way.until:
+        for transport in self._transports:
+            if transport.since <= t <= transport.until:
                 tool = self._tool(self.at(t)) if tool is None else tool
-                found[way.name] = tool @ way.in_tool
-            elif way.until < t:
-                found[way.name] = way.left_at
+                found[transport.name] = tool @ transport.in_tool
+            elif transport.until < t:
+                found[transport.name] = transport.left_at
         return found

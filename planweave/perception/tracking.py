@@ -49,7 +49,7 @@ _HABIT = 0.2  # share of an object's views; a look as frequent as that is its ow
 _UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or of the side of a hidden thing
 
 
-class _Way(IntEnum):
+class _Absence(IntEnum):
     """How an object that is not where it was may have come to another place, the likeliest first."""
 
     HELD = 0  # carried by the hand
@@ -257,17 +257,17 @@ class Tracker:
         their place, then to dropped ones and to those whose place is hidden, if near. What is hidden may still be
         there: its name must not go to its twin across the table. An inferred detection is never assigned to it.
         """
-        lost = [(t, self._way(t, free, scene)) for t in self._tracks if not t.matched and t.name]
-        lost += [(t, _Way.DROPPED) for t in self._gone]
+        lost = [(t, self._absence(t, free, scene)) for t in self._tracks if not t.matched and t.name]
+        lost += [(t, _Absence.DROPPED) for t in self._gone]
         pairs = sorted(
-            (min(way, _Way.DROPPED), math.dist(d.position, t.last.position), i, j)
-            for i, (t, way) in enumerate(lost)
+            (min(absence, _Absence.DROPPED), math.dist(d.position, t.last.position), i, j)
+            for i, (t, absence) in enumerate(lost)
             for j, d in enumerate(free)
             if t.looks_like(d)
             and not d.cut
             and of_one_size(t.last, d)
-            and (way != _Way.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
-            and (way != _Way.HELD or not d.inferred)
+            and (absence != _Absence.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
+            and (absence != _Absence.HELD or not d.inferred)
         )
         used_tracks: set[int] = set()
         used: set[int] = set()
@@ -276,22 +276,22 @@ class Tracker:
                 continue
             used_tracks.add(i)
             used.add(j)
-            track, way = lost[i]
-            if way == _Way.DROPPED:
+            track, absence = lost[i]
+            if absence == _Absence.DROPPED:
                 self._tracks.append(track)
             self._see(track, free[j], moved=True)
         self._gone = [t for t in self._gone if not t.matched]
         return [d for j, d in enumerate(free) if j not in used]
 
-    def _way(self, track: Track, free: Sequence[Detection], scene: SeenScene) -> _Way:
+    def _absence(self, track: Track, free: Sequence[Detection], scene: SeenScene) -> _Absence:
         """How an unseen object may have come to another place."""
         if track.held:
-            return _Way.HELD
+            return _Absence.HELD
         others = any(t.whole and collide(t.last, track.last) for t in self._tracks) or any(
             not d.cut and track.clashes(d) and collide(d, track.last) for d in free
         )
         left = others or (track.grip is None and place_is_empty(track.last, scene.views))
-        return _Way.LEFT if left else _Way.HIDDEN
+        return _Absence.LEFT if left else _Absence.HIDDEN
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
         track.matched, track.inferred = True, detection.inferred

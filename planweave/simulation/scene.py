@@ -164,7 +164,7 @@ def parse_scene(text: str, path: Path) -> Scene:
         raise SceneError(f"{path}{line}: not valid YAML: {problem}") from error
     if root is None:
         raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
-    top = _Entry(path, "scene", root).fields(
+    top = _YamlNode(path, "scene", root).fields(
         ("description", "table", "objects", "fixtures", "jitter", "noise", "faults", "person"), needed=("objects",)
     )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
@@ -191,7 +191,7 @@ def parse_scene(text: str, path: Path) -> Scene:
     return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top), fixtures)
 
 
-def _read_person(top: dict[str, _Entry]) -> Taker | None:
+def _read_person(top: dict[str, _YamlNode]) -> Taker | None:
     if "person" in top and top["person"].is_text:
         top["person"].choice("person", ("nobody",))
         return None
@@ -199,30 +199,30 @@ def _read_person(top: dict[str, _Entry]) -> Taker | None:
     return Taker(_numbers(fields, "at", -2.0, 2.0, usual.at), _number(fields, "after", 0.0, 3600.0, usual.after))
 
 
-def _section(top: dict[str, _Entry], key: str, known: tuple[str, ...]) -> dict[str, _Entry]:
+def _section(top: dict[str, _YamlNode], key: str, known: tuple[str, ...]) -> dict[str, _YamlNode]:
     """The entries of an optional mapping."""
     return top[key].fields(known) if key in top else {}
 
 
 def _numbers(
-    fields: dict[str, _Entry], key: str, low: float, high: float, usual: tuple[float, ...], meaning: str = ""
+    fields: dict[str, _YamlNode], key: str, low: float, high: float, usual: tuple[float, ...], meaning: str = ""
 ) -> tuple[float, ...]:
     """As many numbers as are usual, which are those where none are given."""
     return fields[key].numbers(len(usual), len(usual), low, high, meaning) if key in fields else usual
 
 
-def _number(fields: dict[str, _Entry], key: str, low: float, high: float, usual: float = 0.0) -> float:
+def _number(fields: dict[str, _YamlNode], key: str, low: float, high: float, usual: float = 0.0) -> float:
     return _numbers(fields, key, low, high, (usual,))[0]
 
 
-def _read_fixture(entry: _Entry, table: _Limits) -> Fixture:
+def _read_fixture(entry: _YamlNode, table: _Limits) -> Fixture:
     fields = entry.fields((*_OBJECT, "joints"), _NEEDED)
     placed = _read_placed(fields, FIXTURES, entry.line, table)
     joints = _section(fields, "joints", FIXTURES[placed.kind].parts)
     return Fixture(**vars(placed), joints=tuple((part, _number(joints, part, 0.0, math.pi)) for part in joints))
 
 
-def _read_placed(fields: dict[str, _Entry], kinds: Mapping[str, Kind], line: int, table: _Limits) -> SceneObject:
+def _read_placed(fields: dict[str, _YamlNode], kinds: Mapping[str, Kind], line: int, table: _Limits) -> SceneObject:
     name = fields["kind"].choice("kind", kinds)
     kind = kinds[name]
     colour = fields["colour"].choice("colour", COLOURS) if "colour" in fields else kind.colour
@@ -253,7 +253,7 @@ def _read_placed(fields: dict[str, _Entry], kinds: Mapping[str, Kind], line: int
     return SceneObject(name, colour, (x, y, z), tuple(size), yaw, line)
 
 
-def _read_fault(entry: _Entry, objects: tuple[SceneObject, ...], table: _Limits) -> Slip | Vanish:
+def _read_fault(entry: _YamlNode, objects: tuple[SceneObject, ...], table: _Limits) -> Slip | Vanish:
     fields = entry.fields(("kind", "object", "times", "to"), needed=("kind", "object"))
     kind = fields["kind"].choice("fault", ("slip", "vanish"))
     many = f"there are {len(objects)} objects, counted from 0"
@@ -276,7 +276,7 @@ def _read_fault(entry: _Entry, objects: tuple[SceneObject, ...], table: _Limits)
     return Vanish(index, (x, y))
 
 
-class _Entry:
+class _YamlNode:
     """A YAML node with its location, for messages."""
 
     def __init__(self, path: Path, place: str, node: yaml.Node):
@@ -286,15 +286,15 @@ class _Entry:
     def error(self, problem: str) -> SceneError:
         return SceneError(f"{self._path}:{self.line}: {self._place}: {problem}")
 
-    def fields(self, known: tuple[str, ...], needed: tuple[str, ...] = ()) -> dict[str, _Entry]:
+    def fields(self, known: tuple[str, ...], needed: tuple[str, ...] = ()) -> dict[str, _YamlNode]:
         """The values of a mapping; rejects unknown, duplicate and missing keys."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.error(f"must be a mapping with the keys {', '.join(known)}")
-        result: dict[str, _Entry] = {}
+        result: dict[str, _YamlNode] = {}
         prefix = "" if self._place == "scene" else f"{self._place}."
         for key_node, value in self._node.value:
             key = str(key_node.value)
-            entry = _Entry(self._path, f"{prefix}{key}", value)
+            entry = _YamlNode(self._path, f"{prefix}{key}", value)
             entry.line = key_node.start_mark.line + 1
             if key not in known:
                 raise entry.error(f"unknown key{_hint(key, known)}")
@@ -306,10 +306,10 @@ class _Entry:
                 raise self.error(f"{key} is missing")
         return result
 
-    def items(self) -> list[_Entry]:
+    def items(self) -> list[_YamlNode]:
         if not isinstance(self._node, yaml.SequenceNode):
             raise self.error("must be a list")
-        return [_Entry(self._path, f"{self._place}[{i}]", node) for i, node in enumerate(self._node.value)]
+        return [_YamlNode(self._path, f"{self._place}[{i}]", node) for i, node in enumerate(self._node.value)]
 
     def text(self) -> str:
         if not isinstance(self._node, yaml.ScalarNode):

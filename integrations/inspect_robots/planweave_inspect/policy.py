@@ -228,7 +228,7 @@ class _Targets:
         self._left -= 1
 
 
-class _Fingers:
+class _NormalizedGripper:
     """A `planweave.bodies.arm.arms.base.Gripper` of openings between 0 and 1."""
 
     grace, settle = math.inf, 0.0
@@ -267,7 +267,7 @@ class _Camera:
         return cls(load_extrinsics(find_camera(file), robot), intrinsics)
 
 
-class _Table(WorldModel):
+class _SteppedWorldModel(WorldModel):
     """Sees with each new picture that is taken while the arm rests. step: lets time pass."""
 
     step: Any = None
@@ -281,7 +281,7 @@ class _Table(WorldModel):
 
 
 class _Body(ArmBody):
-    world: _Table
+    world: _SteppedWorldModel
 
     def look(self, seconds: float) -> Look:
         """The world with a picture taken from now on."""
@@ -295,8 +295,8 @@ def _body(session: _Session) -> ArmBody:
     domain, scene = session.rules.load(name), PlanningScene(robot=robot)
     kinematics = Kinematics(scene.model, robot)
     safety = Safety(kinematics, JointLimits.of(robot).scaled(0.4, 0.8))
-    targets, fingers = _Targets(period, _state(session).positions), _Fingers(robot.gripper.opening, period)
-    world = _Table(
+    targets, fingers = _Targets(period, _state(session).positions), _NormalizedGripper(robot.gripper.opening, period)
+    world = _SteppedWorldModel(
         domain, load_workspace(name), kinematics, safety, detection_timeout=math.inf, joint_state_timeout=math.inf
     )
     cameras = {each: _Camera.load(str(file), robot) for each, file in session.newest.extra["camera"].items()}

@@ -36,7 +36,7 @@ class NotesSource:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _NotesEntry:
     """Where something stands in the notes: the path of keys to it."""
 
     source: NotesSource
@@ -64,17 +64,17 @@ def check_notes(
     named = {"actions": ("action", actions), "predicates": ("predicate", predicates), "classes": ("type", types)}
     for key, (kind, names) in named.items():
         for name in notes.get(key) or {}:
-            _Entry(source, (key,)).known(kind, name, names)
+            _NotesEntry(source, (key,)).known(kind, name, names)
     for name, row in (notes.get("actions") or {}).items():
-        _check_action(actions[name], row or {}, actions, predicates, _Entry(source, ("actions", name)))
+        _check_action(actions[name], row or {}, actions, predicates, _NotesEntry(source, ("actions", name)))
     for name, row in (notes.get("predicates") or {}).items():
-        entry, predicate = _Entry(source, ("predicates", name)), predicates[name]
+        entry, predicate = _NotesEntry(source, ("predicates", name)), predicates[name]
         _check_keys(row or {}, PREDICATE_KEYS, entry)
         _check_placeholders(predicate, f"{predicate.phrase} {predicate.negative}", entry)
     _check_aliases(actions, source)
     for said, template in ((notes.get("goals") or {}).get("verbs") or {}).items():
         first = str(said).split(",")[0]
-        _check_verb(str(said), str(template), predicates, _Entry(source, ("goals", "verbs", first)))
+        _check_verb(str(said), str(template), predicates, _NotesEntry(source, ("goals", "verbs", first)))
 
 
 def sayable(verbs: Mapping[str, Any], predicates: Iterable[str]) -> dict[str, Any]:
@@ -87,12 +87,12 @@ def _predicates_of(goal: str) -> list[str]:
     return re.findall(r"([\w-]+)\s*\(", goal) or [goal]
 
 
-def _check_keys(row: Mapping[str, Any], allowed: Iterable[str], entry: _Entry) -> None:
+def _check_keys(row: Mapping[str, Any], allowed: Iterable[str], entry: _NotesEntry) -> None:
     for key in row:
         entry.known("key", str(key), allowed)
 
 
-def _check_placeholders(declared: ActionSchema | Predicate, text: str, entry: _Entry) -> None:
+def _check_placeholders(declared: ActionSchema | Predicate, text: str, entry: _NotesEntry) -> None:
     for placeholder in _PLACEHOLDER.findall(text):
         entry.known(f"parameter of {declared.name}", placeholder, [p.name[1:] for p in declared.parameters])
 
@@ -102,7 +102,7 @@ def _check_action(
     row: Mapping[str, Any],
     actions: Mapping[str, ActionSchema],
     predicates: Mapping[str, Predicate],
-    entry: _Entry,
+    entry: _NotesEntry,
 ) -> None:
     _check_keys(row, ACTION_KEYS, entry)
     _check_placeholders(schema, f"{schema.phrase} {schema.needs} {schema.effect}", entry)
@@ -124,7 +124,7 @@ def _check_atom(
     atom: Atom,
     declared: Mapping[str, ActionSchema] | Mapping[str, Predicate],
     terms: Iterable[str] | None,
-    entry: _Entry,
+    entry: _NotesEntry,
 ) -> None:
     """terms: parameters that may stand in it, None for any."""
     entry.known(kind, atom.predicate, declared)
@@ -143,12 +143,12 @@ def _check_aliases(actions: Mapping[str, ActionSchema], source: NotesSource) -> 
         for alias in schema.aliases:
             other = alias if alias in actions else meant.setdefault(alias, schema.name)
             if other != schema.name:
-                raise _Entry(source, ("actions", schema.name)).wrong(
+                raise _NotesEntry(source, ("actions", schema.name)).wrong(
                     f"the alias {alias!r} of {schema.name} means {other} already; take it away from one of them", alias
                 )
 
 
-def _check_verb(said: str, template: str, predicates: Mapping[str, Predicate], entry: _Entry) -> None:
+def _check_verb(said: str, template: str, predicates: Mapping[str, Predicate], entry: _NotesEntry) -> None:
     """The goal of a verb: a predicate of one thing, or literals joined by "&" or "|" with things in braces, those of
     the verb by a letter, others by their name.
     """

@@ -156,9 +156,9 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
     if not functions:
         raise ParseError("line 1: no function; expected def <task>(): and indented calls")
     comments = [(n, line.strip().lstrip("# \t")) for n, line in enumerate(lines, 1) if line.lstrip().startswith("#")]
-    reader = _Reader(actions, comments)
-    body = reader.block(functions[0].body, {}, 0)
-    return Program(functions[0].name, body, reader.objects)
+    converter = _ProgramConverter(actions, comments)
+    body = converter.block(functions[0].body, {}, 0)
+    return Program(functions[0].name, body, converter.objects)
 
 
 def _function_lines(text: str) -> list[str]:
@@ -224,7 +224,7 @@ def _unbracketed(text: str) -> str:
     return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
-class _Reader:
+class _ProgramConverter:
     """Turns Python's tree into ours; loops are unrolled, names of texts replaced by the texts."""
 
     def __init__(self, actions: Mapping[str, int], comments: list[tuple[int, str]]):
