@@ -1,4 +1,4 @@
-"""One task from a method's point of view: planner and body ports, goal, and bookkeeping of every action."""
+"""An attempt at a task, as its method sees it: planner and body ports, goal, and bookkeeping of every action."""
 
 from __future__ import annotations
 
