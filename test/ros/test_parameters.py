@@ -1,12 +1,20 @@
 """Parameters as tables: described, checked at start, and a clear message where a value is wrong."""
 
+import functools
+import importlib
 import subprocess
 import sys
 
 import pytest
 from ros_fixtures import simulated
 
+from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lists
 from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.domain import Domain
+from planweave.goals.rule_files import RULES
+from planweave.launcher import parameter_files
+from planweave.robots import load_robot
 
 WRONG = [
     ("max_queue", "many", "must be a int from 1 to 10000"),
@@ -59,3 +67,36 @@ def test_a_process_ends_with_one_line_and_code_2(node, parameter, words):
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: ") and words in done.stderr, done.stderr
+
+
+@functools.cache
+def declared(node):
+    """Names of the parameters that a node declares, and of those that rclpy declares for every node."""
+    from planweave_ros.lifecycle import AUTOSTART
+
+    if node == "executor_node":
+        actions = {action for name in ("tabletop", "kitchen") for action in Domain.load(name).actions}
+        table = [ROBOT_TYPE, *parameters_of(load_robot(ROBOT_TYPE.default)), *skill_lists(actions), AUTOSTART, RULES]
+    else:
+        table = importlib.import_module(f"{node}.node").PARAMETERS
+    return {row.name for row in table} | {"use_sim_time"}
+
+
+def dotted(table, above=""):
+    """The keys of nested tables, as ROS joins them."""
+    for key, value in table.items():
+        yield from dotted(value, f"{above}{key}.") if isinstance(value, dict) else [f"{above}{key}"]
+
+
+def test_the_parameter_files_set_what_the_nodes_declare():
+    """ROS ignores any other key silently."""
+    paths = [path for path in sorted(config_dir().glob("*.yaml")) if "ros__parameters:" in path.read_text()]
+    files = [(path, *entry) for path in paths for entry in parameter_files.read(path)]
+    assert {path.stem for path, _, _ in files} >= {"executor", "feedback", "perception", "planner", "simulation", "web"}
+    unknown = [
+        f"{path.name}: {entry} {key}"
+        for path, entry, values in files
+        for key in dotted(values)
+        if key not in declared(entry.rpartition("/")[2])
+    ]
+    assert not unknown
