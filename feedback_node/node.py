@@ -81,8 +81,8 @@ PARAMETERS = [
         86_400.0,
     ),
     Parameter("pass_while_asking", True, "tasks go on while one before them waits for a person's answer"),
-    Parameter("confirm_timeout", 10.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
-    Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
+    Parameter("observation_timeout", 10.0, "seconds for a fresh observation of the world and the goal", 0.1, 60.0),
+    Parameter("perception_timeout", 20.0, "seconds for open-vocabulary detectors to find what is named", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("kept_tasks", 200, "ended tasks that remain available, with their records", 1, 100_000),
     RULES,
@@ -103,7 +103,7 @@ class FeedbackNode(GuardedNode):
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("feedback_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, PARAMETERS)
+        values = declare(self, PARAMETERS, confirm_timeout="observation_timeout", look_timeout="perception_timeout")
         folder = Path(values["journal_folder"]) if values["journal_folder"] else None
         if folder and not folder.is_dir():
             raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
@@ -125,7 +125,7 @@ class FeedbackNode(GuardedNode):
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         timeout, world_timeout = values["action_timeout"], values["body_silence"]
         body = RosBody(self, self._cancellation, timeout, world_timeout, _read_domain, lambda: self._key)
-        eyes = RosEyes(self, self._cancellation, values["look_timeout"])
+        eyes = RosEyes(self, self._cancellation, values["perception_timeout"])
         self.manager = TaskManager(
             planner,
             body,
@@ -142,7 +142,7 @@ class FeedbackNode(GuardedNode):
             pause_timeout=values["pause_timeout"],
             answer_timeout=values["answer_timeout"],
             pass_while_asking=values["pass_while_asking"],
-            look_seconds=values["confirm_timeout"],
+            observation_timeout=values["observation_timeout"],
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed,

@@ -81,7 +81,7 @@ PARAMETERS = [
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
     Parameter("domain", "tabletop", "planning domain under config/domains: which classes are receptacles"),
     Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
-    Parameter("look_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
+    Parameter("look_for_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
     *(
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
         for name, model in models().items()
@@ -144,7 +144,7 @@ class PerceptionNode(ManagedNode):
         self._work, self._ended, self._frames = threading.Event(), threading.Event(), threading.Condition()
         # Before anything that may be refused: the node is destroyed then, too.
         self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
-        values = declare(self, PARAMETERS)
+        values = declare(self, PARAMETERS, look_timeout="look_for_timeout")
         table = tuple(values["table"])
         if len(table) != 4 or not all(map(math.isfinite, table)) or table[0] >= table[1] or table[2] >= table[3]:
             raise ConfigError(
@@ -193,7 +193,7 @@ class PerceptionNode(ManagedNode):
         waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
         self.create_service(Trigger, "perception/forget", self._forget, callback_group=waiting)
         self._frames_seen = 0
-        self._look_timeout: float = values["look_timeout"]
+        self._look_for_timeout: float = values["look_for_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
         if is_open_vocabulary(values["detector"]):  # the others have nothing to be told
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
@@ -304,13 +304,13 @@ class PerceptionNode(ManagedNode):
         except PlanweaveError as error:
             response.success, response.message = False, str(error)
             return response
-        if vocabulary.names != before and self._look_timeout:
+        if vocabulary.names != before and self._look_for_timeout:
             with self._frames:
                 seen = self._frames.wait_for(
-                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_timeout
+                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_for_timeout
                 )
             if not seen:
-                response.message += f"; too few images came in {self._look_timeout:g} s to say what is there"
+                response.message += f"; too few images came in {self._look_for_timeout:g} s to say what is there"
         return response
 
     def _check_camera(self) -> None:

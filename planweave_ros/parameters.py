@@ -17,17 +17,21 @@ from planweave.launcher import parameter_files
 __all__ = ["Parameter", "declare"]
 
 
-def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
+def declare(node: Node, table: Sequence[Parameter], **renamed: str) -> dict[str, Any]:
     """Declare the parameters (read only, unless changeable) and return their values.
 
-    Raises ConfigError that says what is valid, also where none of the given parameter files matches this node: ROS
-    would ignore them silently.
+    renamed: new names by old ones, which nobody may set. Raises ConfigError that says what is valid, also where none of
+    the given parameter files matches this node: ROS would ignore them silently.
     """
     files = {str(path): [name for name, _ in parameter_files.read(path)] for path in parameter_files.given(sys.argv)}
     problem = parameter_files.stray(files, node.get_fully_qualified_name())
     if problem:
         raise ConfigError(problem)
     values: dict[str, Any] = {}
+    for old, new in renamed.items():
+        if node.declare_parameter(old, descriptor=ParameterDescriptor(dynamic_typing=True)).value is not None:
+            raise ConfigError(f"{node.get_name()}: there is no parameter {old} any more; use {new}")
+        node.undeclare_parameter(old)
     for row in table:
         descriptor = ParameterDescriptor(description=row.description, read_only=not row.changeable)
         bounded = row.low is not None and row.high is not None

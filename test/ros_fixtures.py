@@ -21,7 +21,7 @@ from planweave.launcher.one_system import own_domain
 SIMULATION = config_dir() / "simulation.yaml"
 PATIENCE = 6.0  # how much slower than quiet a machine may be on which other programs run
 PATIENT = {
-    "feedback_node": {"confirm_timeout": 60.0},
+    "feedback_node": {"observation_timeout": 60.0},
     "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},
 }
 """Parameters of nodes whose camera renders on such a machine, for systems that the tests start."""

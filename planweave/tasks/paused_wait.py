@@ -22,10 +22,10 @@ BETWEEN_LOOKS = 0.2
 
 @dataclass(frozen=True)
 class PausedWait:
-    """look_seconds: time of the body for its fresh look. changed(task): called at every change of its status."""
+    """observation_timeout: s for a fresh look. changed(task): called at every change of its status."""
 
     body: LookingBody
-    look_seconds: float
+    observation_timeout: float
     changed: Callable[[Task], None]
     load_domain: Callable[[str], Domain]
 
@@ -56,12 +56,12 @@ class PausedWait:
 
     def _look(self, before: World | None) -> Look:
         """A fresh look; repeated while something that was there is missing."""
-        look = self.body.look(self.look_seconds)
+        look = self.body.look(self.observation_timeout)
         for _ in range(_LOOKS - 1):
             if not look.fresh or before is None or before.by_name.keys() <= look.world.by_name.keys():
                 break
             time.sleep(BETWEEN_LOOKS)
-            look = self.body.look(self.look_seconds)
+            look = self.body.look(self.observation_timeout)
         return look
 
     def _refuse(self, task: Task, why: str) -> None:

@@ -61,7 +61,7 @@ class TaskRunner:
     """What a task is run with; one for all tasks of a manager.
 
     make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
-    the goal, "" for none. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns once the
+    the goal, "" for none. observation_timeout: s for a fresh look. await_body(on_wait): returns once the
     body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. changed(task): called at
     every change; end(task, state, message, code): ends it; set_aside(task): what it waits in for an answer.
     namespace: of the body, for service names in messages. load_domain: returns a world's domain.
@@ -75,7 +75,7 @@ class TaskRunner:
     set_aside: Callable[[Task], AbstractContextManager[None]]
     fallback: str = MODEL_FREE
     action_timeout: float = 60.0
-    look_seconds: float = 10.0
+    observation_timeout: float = 10.0
     await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None
     look_for: Callable[[str], str] = lambda sentence: ""
     namespace: str = ""
@@ -86,7 +86,7 @@ class TaskRunner:
     @property
     def resume_seconds(self) -> float:
         """Time for the look before a paused task goes on; a person who is refused would only ask again, s."""
-        return max(_RESUME, self.look_seconds)
+        return max(_RESUME, self.observation_timeout)
 
     def run(self, task: Task) -> None:
         """Run one task from its sentence to its verified goal. Whatever happens, it ends in a final state."""
@@ -234,7 +234,7 @@ class TaskRunner:
         except (GoalError, UnknownNameError):
             if world.silent:
                 raise
-            look = self.body.look(self.look_seconds)
+            look = self.body.look(self.observation_timeout)
             if not look.fresh or look.world.by_name.keys() == world.by_name.keys():
                 raise
         return look.world, self._read(task, look.world)
@@ -343,7 +343,7 @@ class TaskRunner:
             namespace=self.namespace,
             pause=task.pause,
             wait_while_paused=lambda: self._wait_while_paused(task),
-            look=lambda: body.look(self.look_seconds).world,
+            look=lambda: body.look(self.observation_timeout).world,
             **({name: getattr(so_far, name) for name in counted} if so_far is not None else {}),
         )
         name, failed = task.status.method, ""
@@ -439,7 +439,7 @@ class TaskRunner:
             task.episode.tell(phase)
         else:
             self._set(task, phase=phase)
-        deadline = time.monotonic() + self.look_seconds
+        deadline = time.monotonic() + self.observation_timeout
         unmet, check = 0, None
         while True:
             task.canceled.check()

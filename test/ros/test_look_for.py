@@ -49,7 +49,7 @@ def test_asked_names_reach_the_objects_and_junk_is_refused(start, spin_until):
 
 
 def test_the_answer_comes_when_images_were_seen_with_the_names(start, spin_until, make_node):
-    camera, node, _ = start(detector="region_head", look_timeout=0.3)
+    camera, node, _ = start(detector="region_head", look_for_timeout=0.3)
     look(camera, spin_until)
     client = make_node("asker").create_client(LookFor, "/perception/look_for")
     assert client.wait_for_service(timeout_sec=60.0)

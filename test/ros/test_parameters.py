@@ -23,6 +23,8 @@ WRONG = [
     ("method", "magic", "unknown value of method 'magic'"),
     ("fallback", "clasical", "did you mean 'classical'"),
     ("journal_folder", "/nowhere/at/all", "not a folder"),
+    ("confirm_timeout", 5.0, "no parameter confirm_timeout any more; use observation_timeout"),
+    ("look_timeout", 5.0, "no parameter look_timeout any more; use perception_timeout"),
 ]
 
 
@@ -42,6 +44,7 @@ def test_parameters_are_described(make_node):
     node = make_node(FeedbackNode, simulated("feedback_node"))
     for row in PARAMETERS:
         assert node.describe_parameter(row.name).description == row.description
+    assert not node.has_parameter("look_timeout") and not node.has_parameter("confirm_timeout")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,7 @@ def test_parameters_are_described(make_node):
         ("planner_node", "client:=magic", "planner_node: unknown value of client 'magic'"),
         ("planner_node", "price_table:=/nowhere.yaml", "/nowhere.yaml"),
         ("perception_node", "camera:=magic", "unknown camera 'magic'"),
+        ("perception_node", "look_timeout:=5", "no parameter look_timeout any more; use look_for_timeout"),
         ("simulation_node", "image_rate:=-1.0", "simulation_node: parameter image_rate must be a float"),
         ("simulation_node", "scene:=magic", "unknown scene 'magic'"),
         ("virtualhome_node", "scene:=magic", "unknown scene 'magic'"),

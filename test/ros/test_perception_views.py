@@ -134,7 +134,7 @@ def test_the_annotated_image_is_drawn_only_for_listeners(table, monkeypatch):
 )
 def test_names_to_look_for_are_taken_or_refused_with_the_reason(make_node, spin_until, names, success, words):
     node = make_node("asker")
-    quick = [Parameter("detector", value="region_head"), Parameter("look_timeout", value=0.0)]
+    quick = [Parameter("detector", value="region_head"), Parameter("look_for_timeout", value=0.0)]
     perception = make_node(PerceptionNode, quick)
     client = node.create_client(LookFor, "/perception/look_for")
     assert client.wait_for_service(timeout_sec=60.0)

@@ -40,7 +40,7 @@ class Run:
         self._changed = threading.Condition()
         planner = planner or ScriptedPlanner([GOOD], goal="in(a, tray)")
         make = options.pop("make", lambda name: METHODS[name]())
-        self.manager = TaskManager(planner, body, make, on_change=self._note, look_seconds=0.5, **options)
+        self.manager = TaskManager(planner, body, make, on_change=self._note, observation_timeout=0.5, **options)
 
     def _note(self, task):
         with self._changed:
