@@ -72,11 +72,11 @@ class ActionPort:
 
     @property
     def there(self) -> bool:
-        """Whether somebody offers the action."""
+        """Return whether somebody offers the action."""
         return bool(self._client.server_is_ready())
 
     def sent(self, goal_id: bytes) -> bool:
-        """Whether a goal with this id is one of the last of this client."""
+        """Return whether a goal with this id is one of the last of this client."""
         return goal_id in self._ids
 
     def send(self, goal: Any, done: Callable[[ActionEnd], None], feedback: Callable[[Any], None] | None = None) -> None:

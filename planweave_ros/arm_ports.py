@@ -39,14 +39,14 @@ class ArmPorts:
         return next((action.name for action in self._actions if not action.there), "")
 
     def others(self, kind: str, on_command: Callable[[str], None]) -> HeardCommanders:
-        """Who else commands the arm's controller. kind: of planweave.bodies.arm.arms.choose.ARMS; on_command: see
-        OtherCommanders.
+        """Listen to other commanders of the arm's controller. kind: of planweave.bodies.arm.arms.choose.ARMS;
+        on_command: see OtherCommanders.
         """
         goals = None if kind == "moveit" else lambda goal: self._goals is not None and self._goals.sent(goal)
         return HeardCommanders(self._node, f"{self._names.arm}/joint_trajectory", self._follow, goals, on_command)
 
     def wrong_controller(self, simulated: bool) -> str:
-        """Why the arm's controller, which is there, must not be used; empty for no reason. simulated: whether it must
+        """The reason not to use the arm's controller, which is there; empty for none. simulated: whether it must
         be simulation_node's, for which alone the speeds are meant.
         """
         action = self._node.resolve_service_name(self._follow)

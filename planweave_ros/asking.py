@@ -18,7 +18,7 @@ def ask(client: Any, request: Any, seconds: float) -> Any:
 
 
 def is_done(future: Future, seconds: float) -> bool:
-    """Whether a future is done, after at most `seconds` of wall time."""
+    """Return whether a future is done, after at most `seconds` of wall time."""
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     return done.wait(seconds)

@@ -50,7 +50,7 @@ class Caller:
             self._since[client] = (since or now) if self.is_ready(client) else None
 
     def is_ready(self, client: Any) -> bool:
-        """Whether a client's server is alive. The graph alone would list a killed one for another 20 s."""
+        """Return whether a client's server is alive. The graph alone would list a killed one for another 20 s."""
         if self._presence is not None and self._presence.lost:
             return False
         return bool(

@@ -62,7 +62,7 @@ VANISHED = 10.0  # seconds without an answer of feedback_node after which a runn
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended; record: the events recorded by feedback_node; rows: the action tree."""
+    """The end of a task; record: the events recorded by feedback_node; rows: the action tree."""
 
     success: bool
     message: str
@@ -157,11 +157,11 @@ class Client(TaskCalls):
     # What is there
 
     def is_up(self, patience: float = 0.0) -> bool:
-        """Whether a system that accepts tasks runs; waits up to ``patience`` seconds for its discovery."""
+        """Return whether a system that accepts tasks runs; waits up to ``patience`` seconds for its discovery."""
         return bool(self._run_task.wait_for_server(timeout_sec=patience))
 
     def search(self, patience: float) -> bool | None:
-        """Whether a system that accepts tasks runs; None where after ``patience`` seconds that is not known.
+        """Return whether a system that accepts tasks runs; None where after ``patience`` seconds that is not known.
 
         The answer is no as soon as all participants of this machine, counted by their ports, are discovered with their
         nodes, where no other machine can be; else after ``patience`` seconds.
@@ -178,7 +178,7 @@ class Client(TaskCalls):
         return True
 
     def present(self, nodes: Iterable[NodeSpec]) -> list[str]:
-        """What is here already of what these nodes bring: their names, services, actions and topics."""
+        """Those interfaces of these nodes that are here already: their names, services, actions and topics."""
         specs = list(nodes)
         names, missing = self.nodes(0.0), self.missing(specs)
         found = [spec.name for spec in specs if spec.name in names]

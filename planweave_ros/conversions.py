@@ -239,7 +239,7 @@ def world_from_msg(msg: WorldMsg) -> World:
 
 
 class Codec(NamedTuple):
-    """How values of one type are sent and read."""
+    """The codec of values of one type: how they are sent and read."""
 
     to_msg: Callable[[Any], Any]
     from_msg: Callable[[Any], Any]

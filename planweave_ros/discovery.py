@@ -1,4 +1,4 @@
-"""Whether everybody in a ROS domain is discovered: only then a node that is not there can be said to be missing."""
+"""Test of complete discovery in a ROS domain: only then a node that is not there can be said to be missing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TASK_SERVER = "feedback_node"
 
 
 def everybody_is_known(node: Node, domain: int) -> bool:
-    """Whether all participants of this machine are discovered with the names of their nodes, none of which is a task
-    server in the node's namespace, which may be about to serve. False where other machines may be in the domain.
+    """Return whether all participants of this machine are discovered with the names of their nodes, none of which is a
+    task server in the node's namespace, which may be about to serve. False where other machines may be in the domain.
     """
     here = participants(domain) if is_this_machine(os.environ) else None
     discovered = len(node.get_publishers_info_by_topic(_PARTICIPANTS, no_mangle=True))

@@ -42,7 +42,7 @@ class FramePublisher:
 
     @property
     def wanted(self) -> bool:
-        """Whether moving frames have a subscriber."""
+        """Return whether moving frames have a subscriber."""
         return self._moving is not None and self._moving.get_subscription_count() > 0
 
     def publish(self, frames: Iterable[Frame], stamp: Time, publish: Callable[[Any, Any], None]) -> None:

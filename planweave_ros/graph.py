@@ -32,7 +32,7 @@ def permissions_of(observer: Node, name: str, namespace: str = "/") -> Permissio
 
 
 def offers(permissions: Permissions, topics: Iterable[str], services: Iterable[str], actions: Iterable[str]) -> bool:
-    """Whether a node publishes and serves all of these already."""
+    """Return whether a node publishes and serves all of these already."""
     return all(
         name.lstrip("/") in permissions[way]
         for way, names in (

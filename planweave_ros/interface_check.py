@@ -1,4 +1,4 @@
-"""Whether the interfaces that are imported are those of this checkout."""
+"""Check that the imported interfaces are those of this checkout."""
 
 from __future__ import annotations
 

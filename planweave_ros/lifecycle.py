@@ -34,12 +34,12 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     @property
     def active(self) -> bool:
-        """Whether the node is active."""
+        """Return whether the node is active."""
         return self._state == "active"
 
     @property
     def why_idle(self) -> str:
-        """Why the node is inactive, and the service to call; empty where it is active."""
+        """The reason why the node is inactive, and the service to call; empty where it is active."""
         if self.active:
             return ""
         name = self.get_fully_qualified_name()

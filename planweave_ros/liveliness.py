@@ -88,17 +88,17 @@ class Presence:
 
     @property
     def there(self) -> bool:
-        """Whether one is alive now, or was a moment ago."""
+        """Return whether one is alive now, or was a moment ago."""
         return self.count > 0
 
     @property
     def count(self) -> int:
-        """How many are alive now, or were a moment ago."""
+        """The number that are alive now, or were a moment ago."""
         return self._alive + self._missed
 
     @property
     def lost(self) -> bool:
-        """Whether one was alive and has gone. False for a part that was never announced."""
+        """Return whether one was alive and has gone. False for a part that was never announced."""
         return self._known and not self.there
 
     def _change(self, info: QoSLivelinessChangedInfo) -> None:

@@ -202,7 +202,7 @@ class OneSource:
         self._source, self._heard, self._other, self._other_heard = b"", float("-inf"), b"", float("-inf")
 
     def takes(self, info: Mapping[str, Any]) -> bool:
-        """Whether a message with this info is accepted."""
+        """Return whether a message with this info is accepted."""
         now, source = time.monotonic(), publisher_of(info)
         if source != self._source and now - self._heard < self.PAUSE:
             if now - self._other_heard > self.PAUSE or self._other != source:
@@ -233,7 +233,7 @@ class Sources:
         self._by_what: dict[str, OneSource] = {}
 
     def problem_with(self, what: str, topic: str, info: Mapping[str, Any]) -> str:
-        """Why a message on a topic is not accepted; else empty."""
+        """The reason not to accept a message on a topic; else empty."""
         source = self._by_what.setdefault(what, OneSource(self._node, topic))
         return "" if source.takes(info) else source.problem or "another node published it a moment ago"
 

@@ -35,7 +35,7 @@ class Binding:
         self._presence = Presence(node, TASKS, on_arrival=self._meet)
 
     def problem(self, sender: str, given_up: Callable[[], bool]) -> str:
-        """Why this body carries out no action of a sender; "" where it does. Waits where the one before may have died,
+        """The reason to refuse the actions of a sender; "" for none. Waits where the one before may have died,
         or this one is not discovered yet, until that is given up.
 
         sender: key of a feedback_node's announcement (`show_own_presence`), in hexadecimal digits; empty for others.
@@ -89,7 +89,7 @@ class Permission:
         self._client = node.create_client(ConfirmApproval, self._name, callback_group=ReentrantCallbackGroup())
 
     def problem(self, action: Action, task_id: str, approval: str) -> str:
-        """Why the action may not be executed; "" where a person approved it."""
+        """The reason to refuse the action; "" where a person approved it."""
         if not approval and not task_id:
             return "it is not part of an approved plan: send a task to feedback_node, and answer: planweave approve"
         servers = self._node.count_services(self._name)

@@ -82,7 +82,7 @@ class PlannerQuestion:
 
     @property
     def is_action(self) -> bool:
-        """Whether it is a ROS action; else it is a service."""
+        """Return whether it is a ROS action; else it is a service."""
         return hasattr(self.interface, "Goal")
 
     @property

@@ -60,7 +60,7 @@ class Recovery:
         self._prepared = False
 
     def run(self) -> tuple[bool, str]:
-        """Whether the arm can move again, and what was done or what failed."""
+        """Recover the arm; returns whether it can move again, and what was done or what failed."""
         with self._lock:
             self._prepared = False
             problem = self._clear() or self._activate_hardware() or self._thresholds_and_controller()

@@ -29,7 +29,7 @@ class RunningTasks:
         return str(reply.tasks[-1].sentence) if reply is not None and reply.tasks else ""
 
     def problem(self) -> str:
-        """Why the world may not be changed now; "" where it may."""
+        """The reason not to change the world now; "" for none."""
         if self._tasks.lost or not self._client.service_is_ready():
             return ""
         reply = ask(self._client, ListTasks.Request(), _SECONDS)

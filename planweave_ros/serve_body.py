@@ -100,12 +100,12 @@ class BodyServer:
 
     @property
     def busy(self) -> bool:
-        """Whether an action runs or the body is reserved; takes no lock."""
+        """Return whether an action runs or the body is reserved; takes no lock."""
         return bool(self._text)
 
     @property
     def busy_with(self) -> str:
-        """What the body is busy with, empty where with nothing."""
+        """The action or reservation that keeps the body busy; empty for none."""
         with self.lock:
             return self._text
 

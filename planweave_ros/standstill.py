@@ -17,7 +17,7 @@ _TICK = 0.5
 
 
 def stood_still(passed: float, used: float) -> bool:
-    """Whether a process was suspended, from its processor time and the elapsed time in seconds.
+    """Return whether a process was suspended, from its processor time and the elapsed time in seconds.
 
     One whose interpreter is busy in C for long uses processor time.
     """

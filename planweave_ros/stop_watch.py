@@ -58,7 +58,7 @@ class StopWatch:
 
     @property
     def problem(self) -> str:
-        """Why the arm would not be stopped should this process die; else empty."""
+        """The reason why the arm would not be stopped should this process die; else empty."""
         if self._process.poll() is None:
             return ""
         return (

@@ -118,7 +118,7 @@ class TabletopRun:
 
     @property
     def success(self) -> bool:
-        """Whether the true poses fulfil the task."""
+        """Return whether the true poses fulfil the task."""
         return not self.lacking
 
 

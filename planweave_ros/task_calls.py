@@ -1,4 +1,4 @@
-"""What a person or an agent does with a task that waits or goes on: cancel, pause, resume, answer, approve, edit."""
+"""Requests of a person or an agent about a task that waits or goes on: cancel, pause, resume, answer, approve, edit."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TaskCalls:
         return self._told("edit_plan", request, error=GoalError)
 
     def remembered(self, forget: Sequence[int] = (), forget_all: bool = False) -> tuple[list[Remembered], list[int]]:
-        """What people have said that holds again, oldest first, and the ids of what was forgotten before."""
+        """Remembered statements of people, oldest first, and the ids of those just forgotten."""
         request = RememberedAnswers.Request(forget=list(forget), forget_all=forget_all)
         response = self._call("remembered_answers", request, "feedback_node")
         if not response.success:

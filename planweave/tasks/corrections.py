@@ -12,12 +12,12 @@ _OTHER = re.compile(r"(no|wrong)?\W*(not (that|this)( one)?)?\W*(i (mean|meant))
 
 
 def is_correction(sentence: str) -> bool:
-    """Whether a sentence says nothing but that the other one is meant."""
+    """Return whether a sentence says nothing but that the other one is meant."""
     return bool(sentence) and _OTHER.fullmatch(sentence) is not None
 
 
 def is_objection(sentence: str) -> bool:
-    """Whether a sentence begins with "no" and gives a name: what goes on is not what was meant."""
+    """Return whether a sentence begins with "no" and gives a name: what goes on is not what was meant."""
     found = split_naming(sentence)
     return found is not None and found[0]
 

@@ -20,15 +20,13 @@ GIVEN = "given"
 
 
 def is_tree(method: str) -> bool:
-    """Whether the method of a request is not a name but a behaviour tree (XML)."""
+    """Return whether the method of a request is not a name but a behaviour tree (XML)."""
     return method.lstrip("\ufeff \t\r\n").startswith("<")
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a tree does where every applicable action succeeds. fault: why it does not reach the goal, empty where it
-    does.
-    """
+    """The run of a tree where every applicable action succeeds. fault: why it does not reach the goal, or ""."""
 
     actions: tuple[Action, ...]
     fault: str = ""

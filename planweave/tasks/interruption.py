@@ -1,4 +1,4 @@
-"""What a process that was killed had done of a task, as the record that it kept tells."""
+"""Progress of a task whose process was killed, from its record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Interruption:
 
     @classmethod
     def of(cls, kept: Kept) -> Interruption:
-        """What the record of a task that has not ended tells."""
+        """Read the record of a task that has not ended."""
         events = kept.events()
         done: list[str] = []
         under_way, read, answers, paused = "", None, Answers(), None
@@ -51,12 +51,12 @@ class Interruption:
 
     @property
     def moved(self) -> bool:
-        """Whether anything may have moved."""
+        """Return whether anything may have moved."""
         return bool(self.done or self.under_way)
 
     @property
     def message(self) -> str:
-        """What was done, for people and planners."""
+        """Words for what was done, for people and planners."""
         done = f"done so far: {', '.join(self.done)}" if self.done else "nothing was done yet"
         under_way = f"; under way was {self.under_way}, how it ended is not known" if self.under_way else ""
         return f"the task was interrupted and goes on from the world as it is now; {done}{under_way}"

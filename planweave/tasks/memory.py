@@ -1,4 +1,4 @@
-"""What people have said that holds again: answers to questions, what a phrase means, and why they refused a plan.
+"""Memory of what people said: answers to questions, what a phrase means, and why they refused a plan.
 
 An answer holds for the same question, of the same sentence, about things that look the same; what nothing here was
 called, a person's choice is called from then on, in any sentence, where exactly one thing looks as it did. Nothing is
@@ -50,8 +50,8 @@ class Memory:
         return None
 
     def names(self, sentence: str, world: World) -> dict[int, Clarification]:
-        """What people call by words of a sentence, by the ids of the entries: things that nothing else looks like. The
-        newest entry of a name holds.
+        """Remembered names in a sentence, by the ids of the entries: of things that nothing else looks like. The newest
+        entry of a name holds.
         """
         said, found = f" {' '.join(words_of(sentence)[0])} ", dict[str, tuple[int, Clarification]]()
         for entry in self.entries():
@@ -66,7 +66,7 @@ class Memory:
         return dict(found.values())
 
     def refusals(self, goal: Sequence[Literal]) -> list[Remembered]:
-        """Why people refused plans for the same goal, oldest first."""
+        """Reasons for which people refused plans for the same goal, oldest first."""
         wanted = tuple(sorted(map(str, goal)))
         return [entry for entry in self.entries() if entry.kind == REFUSAL and entry.choices == wanted]
 
@@ -148,7 +148,7 @@ def looks(question: UserQuestion, world: World) -> tuple[Any, ...]:
 
 
 def alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Whether things look as they did; those that are told apart by their place alone must be where they were.
+    """Return whether things look as they did; those that are told apart by their place alone must be where they were.
     Of a body that knows no places the names tell them apart.
     """
     was, are = ([thing for choice in looks for thing in choice] for looks in (before, now))

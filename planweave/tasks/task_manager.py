@@ -431,7 +431,7 @@ class TaskManager:
             return list(self._tasks.values())[-limit:]
 
     def dropped(self, task_id: str) -> bool:
-        """Whether a task of this id existed and is no longer available."""
+        """Return whether a task of this id existed and is no longer available."""
         with self._changed:
             return task_id in self._dropped
 

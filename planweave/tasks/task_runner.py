@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TaskRunner:
-    """What a task is run with; one for all tasks of a manager.
+    """The runner of tasks; one for all tasks of a manager.
 
     make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
     the goal, "" for none. observation_timeout: s for a fresh look. await_body(on_wait): returns once the

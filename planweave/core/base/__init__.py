@@ -1,1 +1,1 @@
-"""What all parts rest on: errors, names, files, entry points, options, cancellation."""
+"""Foundations of all parts: errors, names, files, entry points, options, cancellation."""

@@ -20,7 +20,7 @@ class Cancellation:
 
     @property
     def is_set(self) -> bool:
-        """Whether the task was cancelled."""
+        """Return whether the task was cancelled."""
         return self._set
 
     def cancel(self, reason: str = "cancelled") -> None:

@@ -237,7 +237,7 @@ class ModelPicturesError(ModelOptionError):
 
 
 class ModelAnswerError(ModelRequestError):
-    """What came back is no chat completion: a web page, a redirect, a stream, an empty or endless answer; or it came
+    """A reply that is no chat completion: a web page, a redirect, a stream, an empty or endless answer; or it came
     from another host than the certificate names."""
 
     code = "model_answer"

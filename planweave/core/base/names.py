@@ -23,7 +23,7 @@ _SPECIAL = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "'": "",
 
 @lru_cache(maxsize=8192)
 def is_symbol(name: str) -> bool:
-    """Whether a name is valid in facts, plans, prompts and PDDL: ASCII letters, digits, _ and -."""
+    """Return whether a name is valid in facts, plans, prompts and PDDL: ASCII letters, digits, _ and -."""
     return len(name) <= MAX_SYMBOL and _SYMBOL.match(name) is not None
 
 

@@ -31,7 +31,7 @@ def state_dir() -> Path:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether a file exists at a path; False also for texts that no path can have, for which pathlib raises OSError."""
+    """Return whether a path is a file's; False also for texts that are no path, for which pathlib raises OSError."""
     with contextlib.suppress(OSError, ValueError):
         return Path(path).is_file()
     return False

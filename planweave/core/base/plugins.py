@@ -107,8 +107,8 @@ class Registry(Mapping[str, Any]):
         return [*map(str, self._broken.values()), *self._left_out]
 
     def make(self, name: str, *arguments: Any, finish: Callable[[Any], Any] = lambda made: made) -> Any:
-        """What a part, called with the arguments, gives to finish. Raises UnknownNameError; PluginError, whatever the
-        code of another package raises; what Planweave's own raises as a PlanweaveError.
+        """Call a part with the arguments and return what finish makes of it. Raises UnknownNameError; PluginError,
+        whatever the code of another package raises; what Planweave's own raises as a PlanweaveError.
         """
         part, package = self[name], self.package_of(name)
         try:

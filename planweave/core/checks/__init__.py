@@ -1,1 +1,1 @@
-"""What follows of a plan: validation with causes, assumptions, what blocks an action."""
+"""Checks of plans: validation with causes, assumptions, what blocks an action."""

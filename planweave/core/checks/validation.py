@@ -21,7 +21,7 @@ from planweave.core.symbolic.written import literals_of
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a literal does not hold where it is needed.
+    """The cause of a literal that does not hold where it is needed.
 
     destroyed_by: index of the step that deleted it, None where it never held; achievers: names of the domain's actions
     that can achieve it; refused: those of them that the body does not carry out.
@@ -60,7 +60,7 @@ class Validation:
 
     @property
     def possible(self) -> bool:
-        """Whether every step is applicable and no literal of the goal is known to fail."""
+        """Return whether every step is applicable and no literal of the goal is known to fail."""
         return self.failed_step is None and self.goal_open == self.goal_unmet
 
     @cached_property

@@ -39,7 +39,7 @@ REMEDY = "Planweave plans with STRIPS, typing, ADL, derived predicates and actio
 
 @dataclass(frozen=True)
 class FormulaVocabulary:
-    """What formulas are made of. types: each with its parent, "" for the top; objects: each with its type."""
+    """Names in formulas. types: each with its parent, "" for the top; objects: each with its type."""
 
     types: dict[str, str] = field(default_factory=dict)
     predicates: dict[str, tuple[TypedVariable, ...]] = field(default_factory=dict)
@@ -48,18 +48,18 @@ class FormulaVocabulary:
     derived: set[str] = field(default_factory=set)
 
     def is_a(self, name: str, ancestor: str) -> bool:
-        """Whether a type is, or is below, another one."""
+        """Return whether a type is, or is below, another one."""
         while name and name != ancestor:
             name = self.types.get(name, "")
         return name == ancestor
 
     def must_be(self, types: Iterable[str], wanted: Iterable[str]) -> bool:
-        """Whether every object of these types is of one of the wanted ones; none wanted: any object."""
+        """Return whether every object of these types is of one of the wanted ones; none wanted: any object."""
         types, wanted = list(types), list(wanted)
         return not wanted or (bool(types) and all(any(self.is_a(a, b) for b in wanted) for a in types))
 
     def may_be(self, types: Iterable[str], wanted: Iterable[str]) -> bool:
-        """Whether an object of one of some types can be of one of the wanted ones; no types: any object."""
+        """Return whether an object of one of some types can be of one of the wanted ones; no types: any object."""
         types, wanted = list(types), list(wanted)
         pairs = itertools.product(types, wanted)
         return not types or not wanted or any(self.is_a(a, b) or self.is_a(b, a) for a, b in pairs)

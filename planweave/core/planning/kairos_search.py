@@ -40,7 +40,7 @@ POLL = 0.02  # s
 
 @dataclass(frozen=True)
 class SearchResult:
-    """How a search ended. status: the name of a kairos.Status; messages: of kairos, about its end."""
+    """The result of a search. status: the name of a kairos.Status; messages: of kairos, about its end."""
 
     status: str
     steps: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -55,18 +55,18 @@ class SearchResult:
 
     @property
     def solved(self) -> bool:
-        """Whether there is a plan."""
+        """Return whether there is a plan."""
         return self.status == "SOLVED"
 
     @property
     def unsolvable(self) -> bool:
-        """Whether it is proved that there is none."""
+        """Return whether it is proved that there is none."""
         return self.status == "UNSOLVABLE"
 
     @property
     def unexplained(self) -> bool:
-        """Whether that is said without a search and without a reason, which kairos 1.0.6 does of solvable tasks, too:
-        seldom, and not again for the same task.
+        """Return whether that is said without a search and without a reason, which kairos 1.0.6 does of solvable
+        tasks, too: seldom, and not again for the same task.
         """
         return self.unsolvable and not self.states and not self.messages
 

@@ -1,4 +1,4 @@
-"""What the rules of a domain forbid, as preconditions for the classical planner.
+"""The rules of a domain as preconditions for the classical planner.
 
 Objects that a rule describes satisfy a predicate of its own, whose facts belong to the problem; so do objects that are
 too high for a rule about heights, alone or on another one. Of higher stacks the planner does not know.
@@ -53,7 +53,7 @@ def rule_facts(domain: Domain, world: World) -> Iterator[AtomKey]:
 
 
 def rule_conditions(domain: Domain, schema: ActionSchema) -> Iterator[Formula]:
-    """What has to hold for an action not to break a rule."""
+    """Preconditions under which an action breaks no rule."""
     marks = _marks(domain)
     for rule in domain.rules:
         for thing in rule.untouched:

@@ -13,7 +13,7 @@ _SECONDS = 2.0  # for one search
 
 
 def goal_conflict(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
-    """Why the domain's rules put a goal out of reach, "" where they do not, as far as the world is known.
+    """The reason why the domain's rules put a goal out of reach, "" for none, as far as the world is known.
 
     A rule forbids a literal of the goal itself; or the classical planner has proved that no plan keeps all rules, and
     finds one that keeps fewer. Then the rules are named without which it finds one.

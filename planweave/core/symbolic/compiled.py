@@ -62,12 +62,12 @@ class CompiledAction:
     size: int
 
     def each(self, state: State, args: Sequence[str]) -> Iterator[bool]:
-        """Whether each conjunct of the precondition holds."""
+        """Yield whether each conjunct of the precondition holds."""
         frame = _frame(self.size, args)
         return (test(state, frame) for test in self.conditions)
 
     def possible(self, state: State, args: Sequence[str]) -> bool:
-        """Whether the precondition holds."""
+        """Return whether the precondition holds."""
         return all(self.each(state, args))
 
     def changes(self, state: State, args: Sequence[str]) -> tuple[list[AtomKey], list[AtomKey]]:
@@ -86,7 +86,7 @@ class CompiledFormula:
     size: int
 
     def holds(self, state: State, values: Iterable[str]) -> bool:
-        """Whether the formula holds for these values of its free variables."""
+        """Return whether the formula holds for these values of its free variables."""
         return self.run(state, _frame(self.size, [*values]))
 
     def bindings(self, state: State, values: Iterable[str]) -> list[tuple[str, ...]]:

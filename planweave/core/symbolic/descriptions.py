@@ -38,7 +38,7 @@ def features_of(domain: Domain, thing: WorldObject) -> set[str]:
 
 
 def fits(domain: Domain, description: Description, thing: WorldObject) -> bool:
-    """Whether an object is one of those described."""
+    """Return whether an object is one of those described."""
     if description.noun and description.noun not in nouns_of(domain, thing):
         return False
     if not description.words <= features_of(domain, thing):
@@ -47,6 +47,6 @@ def fits(domain: Domain, description: Description, thing: WorldObject) -> bool:
 
 
 def covers(domain: Domain, one: Description, other: Description) -> bool:
-    """Whether every object of another description is one of the first, as far as their words tell."""
+    """Return whether every object of another description is one of the first, as far as their words tell."""
     same = one.noun in ("", other.noun) or other.noun in domain.categories.get(one.noun, ())
     return same and one.words <= other.words and not any(covers(domain, b, other) for b in one.but)

@@ -120,7 +120,7 @@ class Domain:
         return written_world(self, objects, facts, assume)
 
     def is_a(self, type_name: str, ancestors: Iterable[str]) -> bool:
-        """Whether a type is, or is below, one of the ancestors; no ancestors means any type."""
+        """Return whether a type is, or is below, one of the ancestors; no ancestors means any type."""
         wanted = set(ancestors)
         if not wanted or "object" in wanted:
             return True
@@ -150,11 +150,11 @@ class Domain:
         return tuple(o for one, other in pairs for n, o in ((one, other), (other, one)) if n == noun)
 
     def is_receptacle_class(self, class_name: str) -> bool:
-        """Whether things of this class are there to put others in or on: all whose type is listed."""
+        """Return whether a class is of things to put others in or on: all whose type is listed."""
         return not {class_name, class_name.rsplit("_", 1)[-1]}.isdisjoint(self.classes)
 
     def is_round_class(self, class_name: str) -> bool:
-        """Whether things of this class have a round outline, as listed, or as the last word is (salad_bowl: bowl)."""
+        """Return whether a class has a round outline, as listed, or as the last word is (salad_bowl: bowl)."""
         return not {class_name, class_name.rsplit("_", 1)[-1]}.isdisjoint(self.round_classes)
 
     def schema(self, action: Action) -> ActionSchema:
@@ -233,7 +233,7 @@ class Domain:
         return filled(template, predicate.parameters, map(spoken, thing.args))
 
     def seen_from(self, world: World) -> str:
-        """Whose left, right and front are those of a world; "" where nothing says it."""
+        """The observer whose left, right and front a world has; "" where nothing says it."""
         return PERSON if world.frame == PERSON else str((self.extra.get("goals") or {}).get("seen_from", ""))
 
     def told(self, message: str) -> str:
@@ -263,7 +263,7 @@ class Domain:
         return [f for name in told for f in world.by_predicate.get(name, ())]
 
     def told_facts(self, world: World) -> list[Literal]:
-        """What a person or an agent is told of a world: facts that goals or observations speak of, and negative ones.
+        """Facts of a world for a person or an agent: those that goals or observations speak of, and negative ones.
 
         Facts of predicates that the domain does not have are left out.
         """
@@ -312,7 +312,7 @@ def _read(source: NotesSource, notes_source: NotesSource) -> Domain:
 
 
 def is_pddl_text(text: str) -> bool:
-    """Whether a text is PDDL rather than a name or a path."""
+    """Return whether a text is PDDL rather than a name or a path."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";")
 
 

@@ -1,5 +1,5 @@
-"""How high the top of a carried thing comes at least, by the sizes of things and what stands on what; for rules about
-heights. How high it really goes is known to the arm alone, which keeps the same rules along every path.
+"""Least heights of the tops of carried things, by sizes and by what stands on what, for rules about heights. The real
+height is known to the arm alone, which keeps the same rules along every path.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Heights:
 
 
 def vertical_extent(thing: WorldObject) -> float:
-    """How high a thing is at least as it stands or lies, m, 0 where its size is not known; one in a tilted hand may be
-    put upright.
+    """Least height of a thing as it stands or lies, m, 0 where its size is not known; one in a tilted hand may be put
+    upright.
     """
     if thing.size is None:
         return 0.0

@@ -47,7 +47,7 @@ class RuleCheck:
                 yield from (Broken(rule, f"{action} touches {name}") for rule in rules)
 
     def changes(self, name: str) -> bool:
-        """Whether an action of this name can bring about what a rule forbids."""
+        """Return whether an action of this name can bring about what a rule forbids."""
         return bool(self._heights) or any(_forbidden_by(self._domain, name))
 
     def brings(
@@ -127,14 +127,14 @@ def _forbidden_by(domain: Domain, name: str) -> tuple[frozenset[str], frozenset[
 
 
 def rule_formulas(domain: Domain, rule: Rule) -> tuple[str, ...]:
-    """What the rule says, as formulas over predicates, actions and limits of the domain."""
+    """The rule as formulas over predicates, actions and limits of the domain."""
     limits = () if rule.highest is None else (f"always: top(?x) <= {rule.highest:g} m; ?x: anything carried",)
     touches = (f"always: no {_touching(domain)}; ?x: {thing}" for thing in rule.untouched)
     return (*map(_formula, rule.forbidden), *touches, *limits)
 
 
 def rule_words(domain: Domain, rule: Rule) -> str:
-    """What the rule says, in words."""
+    """The rule in words."""
     said = [_said(domain, each) for each in rule.forbidden]
     said += [f"no action touches {thing}" for thing in rule.untouched]
     said += [] if rule.highest is None else [f"nothing is carried higher than {rule.highest:g} m above the table"]
@@ -142,7 +142,7 @@ def rule_words(domain: Domain, rule: Rule) -> str:
 
 
 def contradiction(domain: Domain, rules: Sequence[Rule]) -> str:
-    """Why rules contradict, "" if they do not: one forbids what another keeps, or both keep a thing, in two places."""
+    """A contradiction of rules, "" for none: one forbids what another keeps, or both keep a thing, in two places."""
     rows = [(rule, each) for rule in rules for each in rule.forbidden]
     for (one, first), (two, second) in combinations(rows, 2):
         contrary = _excluded(domain, first, second) or _excluded(domain, second, first)

@@ -23,7 +23,7 @@ class Description:
 
     @property
     def is_anything(self) -> bool:
-        """Whether every object fits."""
+        """Return whether every object fits."""
         return not self.noun and not self.words and not self.but
 
 

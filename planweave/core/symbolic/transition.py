@@ -111,7 +111,7 @@ class Transition:
         return found
 
     def applicable(self, state: State, action: Action) -> bool:
-        """Whether an action is valid over these objects, breaks no rule, and its precondition holds."""
+        """Return whether an action is valid over these objects, breaks no rule, and its precondition holds."""
         try:
             self._check(state, action)
         except PlanweaveError:
@@ -148,7 +148,7 @@ class Transition:
         return replace(world, facts=facts_of(state), derived={})  # poses are not predicted
 
     def fits(self, name: str, types: frozenset[str]) -> bool:
-        """Whether an object exists and is of one of the types (of any, where none is named)."""
+        """Return whether an object exists and is of one of the types (of any, where none is named)."""
         return name in self._members[types]
 
     def bindings(
@@ -165,7 +165,7 @@ class Transition:
         return [{**binding, **dict(zip(names, row))} for row in search.bindings(state, binding.values())]
 
     def holds(self, state: State, formula: Formula, binding: Binding) -> bool:
-        """Whether a formula holds whose free variables are bound."""
+        """Return whether a formula holds whose free variables are bound."""
         if isinstance(formula, Atom):  # what needs no search is not worth a look-up
             return _ground(formula, binding) in state
         if isinstance(formula, Not):
@@ -300,7 +300,7 @@ def cost_of(domain: Domain, world: World, actions: Iterable[Action]) -> float | 
 
 
 def rule_problem(domain: Domain, world: World, action: Action) -> str:
-    """Why the rules of a domain forbid an action in a world, "" where they do not.
+    """The reason why the rules of a domain forbid an action in a world, "" for none.
 
     With rules, an action that is none of the domain over these objects raises UnknownNameError or InvalidActionError:
     nobody knows what it would do.

@@ -86,7 +86,7 @@ class Literal:
 
 
 class Known(enum.IntEnum):
-    """How an object and its pose are known, weakest first; the numbers are those of WorldObject.msg."""
+    """Sources of the knowledge of an object and its pose, weakest first; the numbers are those of WorldObject.msg."""
 
     UNKNOWN = 0
     INFERRED = 1
@@ -123,8 +123,7 @@ class WorldObject:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """How a fact is known, and since when: stamp (s) of the oldest observation it depends on, None where one is
-    missing.
+    """Source and age of a fact: stamp (s) of the oldest observation it depends on, None where one is missing.
 
     of: the object with the weakest knowledge, empty for a fact about the body alone.
     """
@@ -185,18 +184,18 @@ class World:
         return dict(found)
 
     def observable(self, name: str) -> bool:
-        """Whether an object is observed now, or its place never changes; a remembered one is not."""
+        """Return whether an object is observed now, or its place never changes; a remembered one is not."""
         thing = self.by_name.get(name)
         return thing is not None and thing.known >= Known.SEEN
 
     def holds(self, literal: Literal) -> bool:
-        """Whether a literal holds in this state, as a goal means it."""
+        """Return whether a literal holds in this state, as a goal means it."""
         if literal.predicate not in self.derived or literal.atom in self.facts:
             return (literal.atom in self.facts) == literal.positive
         return self.derived[literal.predicate](self, literal)
 
     def seems(self, literal: Literal) -> bool:
-        """Whether people would say so: for what is asked and referred to, a side counts at any height."""
+        """Return whether people would say so: in questions and references a side counts at any height."""
         return self.holds(literal.atom.negated()) != literal.positive
 
     def with_derived(self, literals: Iterable[Literal]) -> World:
@@ -209,8 +208,7 @@ class World:
         return tuple(x for x in literals if not self.holds(x))
 
     def fault(self) -> str:
-        """What makes a world invalid (names that are not symbols or not unique, numbers that are not finite); else
-        empty.
+        """The fault of an invalid world (names that are not symbols or not unique, numbers that are not finite), or "".
 
         Names reach prompts, schemas and PDDL, so they are checked where a world enters the system, and only there.
         """
@@ -241,7 +239,7 @@ class World:
         return self.stamp if thing.known is Known.SEEN else thing.last_seen
 
     def how_known(self, name: str) -> str:
-        """How an object of this world is known, in words, with the time since it was seen where it is not seen now."""
+        """Words for how an object of this world is known, with the time since it was seen where it is not seen now."""
         thing = self.by_name[name]
         since = self.last_seen(name)
         if thing.known >= Known.SEEN or since is None:
@@ -249,7 +247,7 @@ class World:
         return f"{thing.known.name.lower()}, last seen {max(0.0, self.stamp - since):.0f} s ago"
 
     def knowledge(self, literal: Literal) -> Knowledge:
-        """How the truth value of a literal is known.
+        """The source of a literal's truth value.
 
         It is that of the least known object of the literal, positive or negative: an object's absence from a place is
         known by seeing the object. Objects that are not in the world are UNKNOWN. Literals without objects (hand_empty,

@@ -1,4 +1,4 @@
-"""What differs between two observations of the world, in words for people and planners."""
+"""Differences between two observations of the world, in words for people and planners."""
 
 from __future__ import annotations
 

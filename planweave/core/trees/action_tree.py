@@ -40,12 +40,12 @@ class TreeNode:
 
     @property
     def is_end(self) -> bool:
-        """Whether this leaf ends a sampled plan."""
+        """Return whether this leaf ends a sampled plan."""
         return self.action is None and self.parent is not None
 
     @property
     def valid(self) -> bool:
-        """Whether this node may still be tried."""
+        """Return whether this node may still be tried."""
         return self.status not in (Status.FAILED, Status.INVALID)
 
     def valid_children(self) -> list[TreeNode]:

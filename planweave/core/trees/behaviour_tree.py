@@ -25,7 +25,7 @@ class ActionNode:
 
 @dataclass(frozen=True, slots=True)
 class ConditionNode:
-    """Whether a literal holds in the observed world."""
+    """A condition: a literal that holds in the observed world, or does not."""
 
     literal: Literal
     line: int = field(default=0, compare=False)

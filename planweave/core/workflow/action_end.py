@@ -8,7 +8,7 @@ from typing import Any
 
 
 class End(enum.Enum):
-    """How a goal ended."""
+    """The end of a goal of an action."""
 
     SUCCEEDED = "succeeded"
     ABORTED = "aborted"

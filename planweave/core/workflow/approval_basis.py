@@ -1,4 +1,4 @@
-"""What a person saw when approving a plan: where the things were that it names, and which preconditions held."""
+"""The basis of an approval: the poses of the things that the plan names, and the preconditions that held."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ApprovalBasis:
 
     @classmethod
     def of(cls, domain: Domain, world: World, plan: Sequence[Action]) -> ApprovalBasis:
-        """What a plan is approved upon in a world."""
+        """The basis on which a plan is approved in a world."""
         named = dict.fromkeys(arg for action in plan for arg in action.args)
         places = {name: world.by_name[name].position for name in named if name in world.by_name}
         transition, unmet = Transition(domain, world), set[Literal]()
@@ -41,7 +41,7 @@ class ApprovalBasis:
         return cls(places, frozenset(unmet))
 
     def changes(self, now: ApprovalBasis, domain: Domain, moved: float = MOVED) -> tuple[str, ...]:
-        """What is different now, a sentence each; empty where the approval still holds. moved: see MOVED."""
+        """Differences from `now`, a sentence each; empty where the approval still holds. moved: see MOVED."""
         found = [f"{name} is gone" for name in self.places if name not in now.places]
         found += [f"{name} is new" for name in now.places if name not in self.places]
         for name, place in self.places.items():

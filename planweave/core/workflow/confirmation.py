@@ -38,7 +38,7 @@ class GoalCheck:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the goal holds and was observed or inferred."""
+        """Return whether the goal holds and was observed or inferred."""
         return not self.unmet and not self.unconfirmed
 
 

@@ -16,7 +16,7 @@ _SLICE = 0.5  # s after which a wait for a person looks whether the task is paus
 
 
 class Pause:
-    """Whether a task is paused, by whom and why.
+    """The pause of a task: whether it is paused, by whom and why.
 
     `pause` and `resume` come from any thread. The task's thread waits in `wait` before it moves anything, then looks,
     and answers with `release` or `refuse`.
@@ -38,12 +38,12 @@ class Pause:
 
     @property
     def is_set(self) -> bool:
-        """Whether nothing may move."""
+        """Return whether nothing may move."""
         return self._set
 
     @property
     def shown(self) -> bool:
-        """Whether the task counts as paused: not where it was resumed while its method still thinks."""
+        """Return whether the task counts as paused: not where it was resumed while its method still thinks."""
         return self._set and (self._waited_for or not self._going_on)
 
     @property
@@ -53,7 +53,7 @@ class Pause:
 
     @property
     def message(self) -> str:
-        """Who paused it, why, and what has come of it since."""
+        """Words for who paused it, why, and what has come of it since."""
         said = f"paused by {self.by or 'somebody'}" + (f": {self.reason}" if self.reason else "")
         return f"{said}; {self.note}" if self.note else said
 
@@ -89,7 +89,7 @@ class Pause:
             self._changed.notify_all()
 
     def answer(self, seconds: float) -> str:
-        """Why the task stays paused after `resume`, "" where it goes on, also where its thread does not wait yet."""
+        """The reason why the task stays paused after `resume`, "" where it goes on, or its thread does not wait yet."""
         with self._changed:
             self._changed.wait_for(lambda: self._answer is not None or not (self._set and self._waited_for), seconds)
             return self._answer or ""

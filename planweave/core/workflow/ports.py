@@ -83,7 +83,7 @@ class Grounding:
 
 @dataclass(frozen=True)
 class ConditionCheck:
-    """Whether a condition holds; source is "rule" or "model"."""
+    """The verdict on a condition; source is "rule" or "model"."""
 
     holds: bool
     source: str
@@ -212,12 +212,12 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the action was carried out."""
+        """Return whether the action was carried out."""
         return self.code is Code.SUCCESS
 
     @property
     def final(self) -> bool:
-        """Whether the body was stopped by a person or a safety limit, or must not begin: nothing more may be tried."""
+        """Return whether a person or a safety limit stopped the body, or it must not begin: no further try is made."""
         return self.code in (Code.SAFETY_STOP, Code.NOT_STARTED, Code.CANCELED)
 
 

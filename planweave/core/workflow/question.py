@@ -38,7 +38,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Clarification:
-    """What a person means by some words of a sentence. text: those words; at: the number of the first of them, from 0,
+    """A person's meaning of some words of a sentence. text: those words; at: the number of the first of them, from 0,
     in the sentence as it is read (planweave.goals.sentence_words), or -1: a name, without its article, wherever it
     stands; meant: names of objects, or one word.
     """

@@ -1,4 +1,4 @@
-"""What a sentence to the robot means, whoever read it: the grammar, a model, a person or an agent."""
+"""The meaning of a sentence to the robot, whoever read it: the grammar, a model, a person or an agent."""
 
 from __future__ import annotations
 

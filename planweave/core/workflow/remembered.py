@@ -1,4 +1,4 @@
-"""What a person has said that holds again (planweave.tasks.memory)."""
+"""Statements of people that hold again (planweave.tasks.memory)."""
 
 from __future__ import annotations
 

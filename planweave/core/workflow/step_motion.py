@@ -68,7 +68,7 @@ class PlanPreview:
 
     @property
     def known(self) -> bool:
-        """Whether the motions of all steps are known to their end."""
+        """Return whether the motions of all steps are known to their end."""
         return bool(self.steps) and all(step.known for step in self.steps)
 
     @property
@@ -112,7 +112,7 @@ def far_text() -> str:
 
 
 def summary(steps: Iterable[StepMotion]) -> str:
-    """Why the motions of some steps are not known; empty where all are."""
+    """Reasons why motions of steps are not known; empty where all are."""
     open_ended = [(number, step) for number, step in enumerate(steps, 1) if not step.known]
     if not open_ended:
         return ""

@@ -29,7 +29,7 @@ class TaskState(enum.IntEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether the task has reached a final state."""
+        """Return whether the task has reached a final state."""
         return self not in (TaskState.QUEUED, TaskState.RUNNING, *_WAITING)
 
 

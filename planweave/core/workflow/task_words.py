@@ -1,4 +1,4 @@
-"""How states of tasks and steps, and the use of models, are named to people, wherever they look."""
+"""Words for people: states of tasks and steps, and the use of models."""
 
 from __future__ import annotations
 
