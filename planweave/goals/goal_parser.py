@@ -72,10 +72,11 @@ class Parser(PhraseParser):
     def _sentence(self, at: int, before: Tree, joined: str) -> Iterator[Tree]:
         for found, end in self._clause(at, before):
             clause = replace(found, joined=joined)
+            said = end if before else end + self._is("done_first", end)  # "open it first and put the bowl in it"
             if end == len(self._words):
                 yield (*before, clause)
-            elif (after := self._separator(end)) > end and after < len(self._words):
-                yield from self._sentence(after, (*before, clause), self._joint(end, after))
+            elif (after := self._separator(said)) > said and after < len(self._words):
+                yield from self._sentence(after, (*before, clause), "then" if said > end else self._joint(end, after))
 
     def _separator(self, at: int) -> int:
         while length := max(self._word(at) in (",", "."), self._is("and", at), self._is("then", at)):

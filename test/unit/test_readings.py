@@ -2,9 +2,11 @@
 
 import contextlib
 import json
+import re
 
 import pytest
-from doubles.named_worlds import world_of
+from doubles.named_worlds import goal_of, world_of
+from doubles.named_worlds import read as by_grammar
 
 from planweave.cli import model_probe
 from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError
@@ -13,6 +15,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.core.workflow.question import AmbiguityError
 from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.lexicon import english
 from planweave.goals.reading_checks import checked_reading
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
@@ -64,6 +67,46 @@ def test_then_is_an_order_also_where_both_can_hold_in_the_end(joint, ordered):
     got = read_sentence(DOMAIN, BLOCKS, f"put the red cube in the left tray{joint} put the blue cube in the right tray")
     assert got.before == (((Literal.parse("in(red_cube, left_tray)"),),) if ordered else ())
     assert {*got.goal} == literals("in(red_cube, left_tray)", "in(blue_cube, right_tray)")
+
+
+OPEN, INSIDE = "opened(wooden_cabinet_1_top_drawer)", "in(akita_black_bowl_1, wooden_cabinet_1_top_drawer)"
+
+
+@pytest.mark.parametrize(
+    ("world", "sentence", "before", "goal"),
+    [
+        ("counter", "open the top drawer first and put the bowl in it", OPEN, (OPEN, INSIDE)),
+        ("counter", "open the top drawer first, then put the bowl in it", OPEN, (OPEN, INSIDE)),
+        ("counter", "first open the top drawer, then put the bowl in it", OPEN, (OPEN, INSIDE)),
+        ("flat", "open the fridge first, then take the milk", "opened(fridge_10)", None),
+    ],
+)
+def test_first_is_an_order(world, sentence, before, goal):
+    got = read_sentence(*world_of(world), sentence)
+    assert got.before == ((Literal.parse(before),),)
+    assert goal is None or {*got.goal} == literals(*goal)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "open the top drawer first",
+        "open the first drawer",
+        "put the bowl on the plate, open the top drawer first, then close it",
+        "open the top drawer and put the bowl in it first, then close it",
+    ],
+)
+def test_first_of_nothing_that_follows_is_no_order(sentence):
+    with pytest.raises(GoalError, match="things are not counted"):
+        by_grammar(*world_of("counter"), sentence)
+
+
+EXAMPLES = {e for why in english()["unsaid"].values() for e in re.findall(r'"([^"]*)"', why)}
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES))
+def test_examples_of_refusals_can_be_read(example):
+    assert any(goal_of(*world_of(world), example) for world in ("blocks", "counter"))
 
 
 @pytest.mark.parametrize("sentence", ["do not pick up the blue cube", "never put the red cube in the left tray"])
