@@ -177,7 +177,7 @@ class Parser(PhraseParser):
     def _directions(self, at: int) -> Found:
         """Where to from where a thing is now, "slightly to the left", as a place without things."""
         end = at + longest(self._words, at, self._lexicon.directions)
-        return [(Place(" ".join(self._words[at:end]), ()), end)] if end > at else []
+        return [(Place(" ".join(self._words[at:end]), ()), end + self._is("degrees", end))] if end > at else []
 
     def _is_end(self, at: int) -> bool:
         return at >= len(self._words) or self._separator(at) > at

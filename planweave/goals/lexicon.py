@@ -90,8 +90,9 @@ def _lexicon(domain: Domain) -> Lexicon:
         makers = [s for s in domain.actions.values() if _makes(s, predicate)]
         if len(predicate.parameters) == 2:
             word = _relation_word(predicate)
-            for synonym in (word, *words["relations"].get(word, ())):
-                relations.setdefault(synonym, predicate.name)
+            degrees = words["degrees"] if predicate.name == notes.get("nearer") else ()
+            for by, synonym in product(("", *degrees), (word, *words["relations"].get(word, ()))):
+                relations.setdefault(f"{by} {synonym}".strip(), predicate.name)
             move |= {_spoken(a).split(" ")[0] for s in makers for a in s.aliases} - {_spoken(predicate.name)}
         elif len(predicate.parameters) == 3:
             between.update((w, predicate.name) for w in (predicate.name, *words["between"].get(predicate.name, ())))

@@ -222,12 +222,21 @@ SIDE_BY_SIDE = replace(
         ("clear the left side", "not at(red_cube, left_side) & hand_empty()"),
         ("put the cube that is left of the green cube in the left tray", "in(red_cube, left_tray)"),
         ("put the red cube on the left side", "at(red_cube, left_side)"),
+        ("push the red cube a bit towards the plate", "nearer(red_cube, plate)"),
+        ("move the red cube slightly closer to the plate", "nearer(red_cube, plate)"),
+        ("push the red cube to the left a bit", "moved_left(red_cube)"),
     ],
 )
 def test_where_things_stand_from_each_other(sentence, wanted):
     goal = read_goal(DOMAIN, SIDE_BY_SIDE, sentence)
     assert " & ".join(map(str, goal)) == wanted
     assert checked_goal(DOMAIN, SIDE_BY_SIDE, goal)
+
+
+@pytest.mark.parametrize("sentence", ["a bit away from the plate", "a bit on the plate", "a bit"])
+def test_a_bit_is_said_of_no_other_place(sentence):
+    with pytest.raises(NotCoveredError):
+        read_goal(DOMAIN, BLOCKS, f"move the red cube {sentence}")
 
 
 def test_a_round_of_sides_is_refused_and_neighbours_are_not():
