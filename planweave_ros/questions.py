@@ -132,6 +132,8 @@ class PlannerQuestion:
             reply.usage = convert.usage_to_msg(error.usage)
         if isinstance(error, AmbiguityError) and hasattr(reply, "question"):
             reply.question = convert.question_to_msg(error.question)
+        if isinstance(error, GoalError) and hasattr(reply, "not_covered"):
+            reply.not_covered = [*error.not_covered]
         if isinstance(error, ParseError) and hasattr(reply, "unreadable"):
             reply.unreadable = 1  # the model answered, so the caller may ask again with the message as a note
 
@@ -148,6 +150,8 @@ class PlannerQuestion:
                 if unclear
                 else refused(self.error or (ParseError if answered else ModelError), reply.message, reply.code)
             )
+            if isinstance(error, GoalError):
+                error.not_covered = tuple(getattr(reply, "not_covered", ()))
             error.usage = used if used.endpoint not in ("", NoClient.endpoint) else None
             raise error
         made, codecs = self._answer_codecs()

@@ -142,7 +142,6 @@ class AgentTools:
                 else ""
             )
             + (f"\nKept meanwhile:\n{quoted(map(str, read.keep))}" if read.keep else "")
-            + (f"\nLeft out of it:\n{quoted(read.not_covered)}" if read.not_covered else "")
         )
 
     def check_plan(self, plan: Steps, goal: Goal = "") -> str:

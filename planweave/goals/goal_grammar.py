@@ -67,7 +67,8 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
     except TooLongError as error:
         raise NotCoveredError(str(error)) from None
     if not trees:
-        raise NotCoveredError(_unread(list(unknown), "" if unknown else _surplus(vocabulary, words)))
+        surplus = "" if unknown else _surplus(vocabulary, words)
+        raise NotCoveredError(_unread(list(unknown), surplus), [*unknown, *filter(None, [surplus])])
     notes = [f"{slip.written!r} is read as {slip.read!r}" for slip in slips]
     return _agreed(domain, vocabulary, words, sorted(trees, key=_winding), notes)
 

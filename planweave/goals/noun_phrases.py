@@ -28,11 +28,15 @@ Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it
 
 
 class NotCoveredError(Exception):
-    """The sentence is outside the controlled English; a model may understand it. ambiguity: what to ask a person where
-    no model does.
+    """The sentence is outside the controlled English; a model may understand it. words: those that no rule uses;
+    ambiguity: what to ask a person where no model does.
     """
 
     ambiguity: AmbiguityError | None = None
+
+    def __init__(self, message: str, words: Sequence[str] = ()):
+        super().__init__(message)
+        self.words = tuple(words)
 
 
 def fits_all(_: str) -> str:
@@ -196,7 +200,7 @@ class NounPhrases(Descriptions):
             unknown = self._unknown(phrase, words, why)
             if len(words) == 1 and not phrase.plural:
                 raise unknown
-            left = NotCoveredError(f"the word {strange!r} is not known")
+            left = NotCoveredError(f"the word {strange!r} is not known", [strange])
             left.ambiguity = unknown if isinstance(unknown, AmbiguityError) else None
             raise left
 

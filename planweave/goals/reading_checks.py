@@ -48,10 +48,11 @@ def checked_reading(domain: Domain, world: World, sentence: str, written: Writte
     before = tuple(checked_goal(domain, world, step) for step in written.before)
     goal = checked_goal(domain, world, goal)
     _Coverage(domain, world, sentence, written, (*goal, *(g for step in before for g in step))).check()
-    if written.kind == "question":
-        return Reading((), "model", answer=_answered(domain, world, goal))
-    reading = Reading(tuple(sorted(goal)), "model", before=before, keep=written.keep)
     left = tuple(w for w in written.not_covered if {*_content(words_of(w)[0])})
+    if written.kind == "question":
+        told = f"; no part of that says {', '.join(left)}" if left else ""
+        return Reading((), "model", answer=f"{_answered(domain, world, goal)}{told}")
+    reading = Reading(tuple(sorted(goal)), "model", before=before, keep=written.keep)
     said = understood(domain, world, reading.goal, notes, before, written.keep)
     return replace(reading, understood=said, not_covered=left)
 

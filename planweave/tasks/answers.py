@@ -90,7 +90,8 @@ def ask(
         _record(task, error.question, found, {"entry": entry.id, "recalled": True})
         return
     labels = [choice.label for choice in error.question.choices]
-    task.journal.add("asked", question=error.question.text, choices=labels, phrase=error.question.phrase)
+    left = {"not_covered": [*error.not_covered]} if error.not_covered else {}
+    task.journal.add("asked", question=error.question.text, choices=labels, phrase=error.question.phrase, **left)
     question, reply = task.inquiry.ask(
         error.question,
         task.answers.number + 1,

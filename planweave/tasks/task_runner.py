@@ -142,6 +142,8 @@ class TaskRunner:
             canceled = isinstance(error, CanceledError)
             if isinstance(error, PlanRefusedError):
                 self._learn_refusal(task, error)
+            if isinstance(error, GoalError) and error.not_covered:
+                task.journal.add("not_covered", words=[*error.not_covered])
             self._see_unmet(task)
             state = TaskState.CANCELED if canceled else TaskState.FAILED
             self.end(task, state, str(error) or "cancelled", error.code)

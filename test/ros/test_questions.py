@@ -22,7 +22,7 @@ from planweave.core.workflow.ports import (
     SampledPlans,
     Written,
 )
-from planweave.core.workflow.question import Clarification
+from planweave.core.workflow.question import Alternative, AmbiguityError, Clarification, UserQuestion
 from planweave.methods.language.planner import LanguagePlanner
 from planweave_ros.questions import QUESTIONS, question_for
 
@@ -91,6 +91,9 @@ CASES = {
     ),
     "check_condition": (("'close' to 'mug'", BLOCKS), {"task_id": "t"}, ConditionCheck(True, "rule", USED)),
 }
+
+
+CHOICE = UserQuestion("which?", (Alternative("the red cube", ("red_cube",)),), "the cube", 1)
 
 
 def test_every_question_of_the_port_has_a_row_and_is_answered_by_the_language_planner():
@@ -176,3 +179,13 @@ def test_that_no_model_is_set_is_raised_as_that(row):
     with pytest.raises(NoModelError, match="set one") as told:
         row.answer(reply)
     assert told.value.usage is None
+
+
+@pytest.mark.parametrize("error", [GoalError("no", ["gently"]), AmbiguityError("which?", CHOICE, ["gently"])])
+def test_words_that_a_reading_does_not_cover_come_with_the_failure(error):
+    row = ROWS["interpret_goal"]
+    reply = row.interface.Response()
+    row.fill_error(reply, error)
+    with pytest.raises(type(error)) as told:
+        row.answer(reply)
+    assert told.value.not_covered == tuple(reply.not_covered) == ("gently",)

@@ -253,7 +253,24 @@ def test_a_person_is_asked_where_a_reading_is_not_sure():
             words=[CHUCK],
             not_covered=["tenderly"],
         )
-    assert len(left.value.question.choices) == 1
+    assert len(left.value.question.choices) == 1 and left.value.not_covered == ("tenderly",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words", "why"),
+    [
+        ("paint the red cube", ("paint",), "the word 'paint' is not known"),
+        ("put the red cube in the left tray tomorrow", ("tomorrow",), "it says 'tomorrow'"),
+        ("paint the red cube first", ("paint", "first"), "the word 'paint' is not known; it says 'first'"),
+        ("do not paint the red cube", ("paint", "not"), "'paint' is not known; it says 'not'"),
+        ("put the red cube in the left tray a bit", ("a bit",), "'a bit' does not fit in"),
+        ("put the cube in the left tray", (), "could mean"),
+    ],
+)
+def test_words_that_nothing_says_come_with_the_refusal(sentence, words, why):
+    with pytest.raises(GoalError, match=why) as refused:
+        by_grammar(DOMAIN, BLOCKS, sentence)
+    assert refused.value.not_covered == words
 
 
 def test_where_grammar_and_model_read_differently_a_person_is_asked():
@@ -274,6 +291,8 @@ def test_a_question_is_answered_from_the_world_and_never_obeyed():
     reply = {"goal": ["in(red_cube, left_tray)"], "words": ["happen sit inside = in"]}
     got = read(sentence, kind="question", **reply)
     assert (got.goal, got.answer) == ((), "No, the red cube is not in the left tray")
+    left = read(sentence.replace("red", "tired red"), kind="question", not_covered=["tired"], **reply)
+    assert left.answer == "No, the red cube is not in the left tray; no part of that says tired"
     with pytest.raises(GoalError, match="nothing is done for it"):
         read(sentence, **reply)
 

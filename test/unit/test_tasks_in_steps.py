@@ -2,6 +2,7 @@
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, tabletop
 
+from planweave.core.base.errors import GoalError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.reading import Reading
@@ -25,7 +26,8 @@ class Reader(ScriptedPlanner):
 
 
 def done(reading, body, **options):
-    manager = TaskManager(Reader(reading), body, lambda name: METHODS[name](plan_timeout=60.0), fallback="", **options)
+    reader = Reader(reading) if isinstance(reading, Reading) else reading
+    manager = TaskManager(reader, body, lambda name: METHODS[name](plan_timeout=60.0), fallback="", **options)
     try:
         task = manager.submit("a task", "classical")
         assert task.ended.wait(60.0)
@@ -43,6 +45,16 @@ def test_states_are_reached_in_their_order_and_each_is_verified():
     assert (task.status.steps, task.status.executed) == (2, 2)
     assert [e["goal"] for e in task.journal.events("step_reached")] == [["in(a, tray)"]]
     assert [e["unmet"] for e in task.journal.events("checked")][-1] == []
+
+
+def test_words_that_nothing_says_are_in_the_record():
+    class Refusing(Reader):
+        def interpret_goal(self, sentence, world, clarifications=(), task_id=""):
+            raise GoalError("nothing known here says 'paint'", ["paint"])
+
+    task = done(Refusing(None), SymbolicBody(WORLD))
+    assert task.status.state is TaskState.FAILED
+    assert [e["words"] for e in task.journal.events("not_covered")] == [["paint"]]
 
 
 def test_what_comes_later_is_not_begun_where_a_state_was_not_reached():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
@@ -137,9 +137,16 @@ class WorldError(PlanweaveError):
 
 
 class GoalError(PlanweaveError):
-    """A goal that cannot be interpreted, or that can never hold."""
+    """A goal that cannot be interpreted, or that can never hold.
+
+    not_covered: words of its sentence that nothing here says.
+    """
 
     code = "goal"
+
+    def __init__(self, message: str, not_covered: Sequence[str] = ()):
+        super().__init__(message)
+        self.not_covered = tuple(not_covered)
 
 
 class ParseError(PlanweaveError):

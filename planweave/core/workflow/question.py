@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -77,8 +77,8 @@ class AmbiguityError(GoalError):
 
     code = "ambiguous"
 
-    def __init__(self, message: str, question: UserQuestion):
-        super().__init__(message)
+    def __init__(self, message: str, question: UserQuestion, not_covered: Sequence[str] = ()):
+        super().__init__(message, not_covered)
         self.question = question
 
 

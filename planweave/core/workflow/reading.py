@@ -17,10 +17,11 @@ class Reading:
     goal: literals that hold in the end; before: states to be reached first, in order, each verified when it is reached;
     keep: literals that hold now and that no action of the task may end, in the goal as well. source: who read it,
     "grammar", "model", "given". understood: the task in words, to compare with the intention; not_covered: words of the
-    sentence that the task leaves out. answer: not empty where the sentence was a question; then nothing is executed.
+    sentence that the task leaves out, about which a person is asked: none of one that is accepted. answer: not empty
+    where the sentence was a question; then nothing is executed.
 
     A sentence that leaves open what is meant is a question back, AmbiguityError with its choices; one that cannot be
-    said here is a GoalError, which names the words that are not covered.
+    said here is a GoalError. Their not_covered are the words that nothing here says.
     """
 
     goal: tuple[Literal, ...]

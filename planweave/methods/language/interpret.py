@@ -110,9 +110,10 @@ def interpret(
         raise problem
     reason = str(problem or "")
     if not model_first:
-        _check_sayable(domain, world, words, reason, instead)
+        _check_sayable(domain, world, words, problem, instead)
+    unread = problem.words if isinstance(problem, NotCoveredError) else ()
     if clarifications:  # a model does not know what was answered
-        raise GoalError(f"the sentence is not understood: {reason}{instead()}")
+        raise GoalError(f"the sentence is not understood: {reason}{instead()}", unread)
     unclear = getattr(problem, "ambiguity", None)
     try:
         read = readings(domain, world, sentence, ask, shown)
@@ -130,7 +131,8 @@ def interpret(
         said = SentenceVocabulary(domain, world).spelled(words)
         doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
         if doubt and not found.answer:
-            raise _doubted(domain, world, [found], f"{doubt}; a model read it otherwise" if refused else doubt)
+            doubt += "; a model read it otherwise" if refused else ""
+            raise _doubted(domain, world, [found], doubt, found.not_covered)
         notes = _guessed(domain, world, said, found.goal)
         told = f"{found.understood} ({'; '.join(notes)})" if found.goal else ""
         return replace(found, usage=read.replies.usage, understood=told)
@@ -139,7 +141,7 @@ def interpret(
     if isinstance(problem, GoalError):
         raise problem
     message = f"the sentence is not understood: {reason}{why}"
-    raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)
+    raise AmbiguityError(message, unclear.question, unread) if unclear else GoalError(message, unread)
 
 
 def compared(domain: Domain, world: World, sentence: str, reading: Reading, ask: Ask) -> Reading:
@@ -177,15 +179,20 @@ def _by_grammar(
         return None, error
 
 
-def _check_sayable(domain: Domain, world: World, words: Words, reason: str, instead: Callable[[], str]) -> None:
+def _check_sayable(
+    domain: Domain, world: World, words: Words, problem: Exception | None, instead: Callable[[], str]
+) -> None:
     """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
     mended = SentenceVocabulary(domain, world).spelled(words)  # "exept" is a slip of a word that must not be lost
+    unread: tuple[str, ...] = getattr(problem, "words", ())
     for said, why in unsaid(mended, domain):
-        raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + instead())
-    negated = [w for w in mended if w in english()["negations"]]
-    if negated:
+        strange = [w for w in unread if w != said]
+        first = f"{problem}; it" if strange else "it"
+        raise GoalError(f"the sentence is not understood: {first} says {said!r}; {why}{instead()}", [*strange, said])
+    for said in [w for w in mended if w in english()["negations"]]:
         raise GoalError(
-            f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked" + instead()
+            f"the sentence is not understood: {problem}; it says {said!r}, so no model is asked{instead()}",
+            [*(w for w in unread if w != said), said],
         )
 
 
@@ -213,13 +220,13 @@ def _without_near(domain: Domain, goal: Sequence[Literal]) -> set[Literal]:
     return {g for g in goal if not (g.positive and g.predicate == notes.get("put_beside") and g.args in beside)}
 
 
-def _doubted(domain: Domain, world: World, read: Sequence[Reading], doubt: str) -> AmbiguityError:
-    """The question which of some readings is meant, or whether one is; raises GoalError where one has more than a
-    goal.
-    """
+def _doubted(
+    domain: Domain, world: World, read: Sequence[Reading], doubt: str, left: Sequence[str] = ()
+) -> AmbiguityError:
+    """The question which of some readings is meant, or whether one is. left: words that none of them covers."""
     ways = " or: ".join(r.understood[:200] or domain.phrases(r.goal) for r in read)
     return AmbiguityError(
-        f"{doubt} ({ways}); say it in other words", which_reading(domain, world, read, "model", doubt)
+        f"{doubt} ({ways}); say it in other words", which_reading(domain, world, read, "model", doubt), left
     )
 
 
@@ -332,4 +339,4 @@ def _agreed(
     if said.left:
         problem = f"nothing known here says {', '.join(map(repr, said.left))}"
     message = f"the model found no goal that can hold in the sentence ({problem[:300]}){instead()}"
-    raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)
+    raise AmbiguityError(message, unclear.question, said.left) if unclear else GoalError(message, said.left)
