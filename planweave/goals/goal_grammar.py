@@ -25,7 +25,7 @@ from planweave.goals.paraphrase import understood
 from planweave.goals.phrase_parser import TooLongError
 from planweave.goals.sentence_tree import Clause, ClauseKind, Tree
 from planweave.goals.sentence_vocabulary import SentenceVocabulary
-from planweave.goals.sentence_words import Words, without_politeness, words_of
+from planweave.goals.sentence_words import Words, quotations, without_politeness, words_of
 
 Goal = tuple[Literal, ...]
 MAX_CHARACTERS = 1000  # longer sentences are for a model
@@ -54,6 +54,7 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
             else "there are no words in it"
         )
     vocabulary = SentenceVocabulary(domain, world, clarifications)
+    whole = words
     words, slips, unknown = vocabulary.mended(words)
     answered = {c.text: c.meant[0] for c in clarifications if len(c.meant) == 1 and c.text in unknown}
     answered = {word: meant for word, meant in answered.items() if meant in unknown[word]}
@@ -63,6 +64,7 @@ def read_sentence(domain: Domain, world: World, sentence: str, clarifications: S
         if len(close) > 1:
             raise _which_word(word, words.index(word), close)
     try:
+        _check_quoted(vocabulary, sentence, whole)
         trees = vocabulary.parser(words, unknown).trees()
     except TooLongError as error:
         raise NotCoveredError(str(error)) from None
@@ -107,6 +109,18 @@ def _agreed(
             f"that is {len(reading.goal)} things at once, more than {MAX_GOAL}; say which of them are meant"
         )
     return reading
+
+
+def _check_quoted(vocabulary: SentenceVocabulary, sentence: str, whole: Words) -> None:
+    """Raise GoalError where a part of a sentence is quoted that names no thing: it may be what somebody else said."""
+    for quoted in quotations(sentence):
+        words = without_politeness(words_of(quoted)[0])
+        said, _, unknown = vocabulary.mended(words)
+        named = any(end == len(said) for _, end in vocabulary.parser(said, unknown).phrases_at(0))
+        if words not in ((), whole) and not named:
+            raise GoalError(
+                f"whether {quoted!r} is to be done, or is only quoted, is not clear; use no quotation marks"
+            )
 
 
 def _which_word(word: str, at: int, close: Sequence[str]) -> GoalError:

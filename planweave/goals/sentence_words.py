@@ -31,9 +31,20 @@ class Mended:
     read: str
 
 
+def quotations(text: str) -> list[str]:
+    """What stands between quotation marks."""
+    return [one or other for one, other in re.findall(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)", _plain(text))]
+
+
+def _plain(text: str) -> str:
+    """A text in lower case, with plain quotation marks."""
+    marks = {0x2019: "'", 0x2018: "'"} | dict.fromkeys(map(ord, "“”„«»「」『』"), '"')
+    return unicodedata.normalize("NFKC", text).lower().translate(marks)
+
+
 def words_of(text: str) -> tuple[Words, bool]:
     """The words of a text, commas and "." between sentences as tokens; and whether it ends as a question."""
-    text = unicodedata.normalize("NFKC", text).lower().translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"'})
+    text = _plain(text)
     text = "".join(" " if unicodedata.category(c) in _PICTURES else c for c in text)
     text = re.sub(r"[:;8=]-?[)(dp]+(?=\s|$)", " ", text)  # :-)
     asked = bool(re.search(r"\?[\s!?.\"')]*$", text))
