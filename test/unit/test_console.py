@@ -18,7 +18,7 @@ from rich.console import Console
 from planweave.cli import demo, doctor
 from planweave.cli import main as cli
 from planweave.cli.picture import draw_tree
-from planweave.cli.progress import Progress, done_lines, summary, tree_view
+from planweave.cli.progress import Progress, details, done_lines, summary, tree_view
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
 from planweave.cli.transcript import transcript
@@ -62,6 +62,14 @@ def text_of(renderable, width=160):
     console = Console(file=io.StringIO(), width=width)
     console.print(renderable)
     return console.file.getvalue()
+
+
+def test_states_before_and_what_is_kept_have_lines_of_their_own():
+    steps = ((Literal("holding", ("pear",)),), (Literal("on", ("pear", "plate")), Literal("hand_empty", ())))
+    lines = details(replace(STATUS, before=steps, reached=1, keep=(Literal("at", ("mug", "table")),)))
+    assert "before 1 of 2 states reached: holding(pear); then on(pear, plate) and hand_empty()" in lines
+    assert "kept   at(mug, table)" in lines
+    assert not [line for line in details(STATUS) if line.startswith(("before", "kept"))]
 
 
 # Arguments

@@ -95,6 +95,15 @@ def status(**more):
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
+def test_states_before_and_what_is_kept_have_lines_of_their_own():
+    steps = [tuple(map(Literal.parse, of)) for of in (["on(a, b)", "clear(a)"], ["in(a, tray)"])]
+    told = words.task_html(status(before=tuple(steps), reached=1, keep=(Literal.parse("at(c, table)"),)))
+    assert "<b>Before that</b> (1 of 2 reached): <code>on(a, b) and clear(a); then in(a, tray)</code>" in told
+    assert "<b>Kept</b>: <code>at(c, table)</code>" in told
+    plain = words.task_html(status())
+    assert "Before that" not in plain and "Kept" not in plain
+
+
 def test_markup_in_anything_that_is_told_is_text():
     told = words.task_html(
         status(sentence=MARKUP, understood=MARKUP, message=MARKUP, phase=MARKUP, goal_source=MARKUP, unmet=())
