@@ -77,7 +77,8 @@ def not_english(words: Words, nouns: Collection[str]) -> str:
     nouns: words of things here, which may be of any language.
     """
     scripts = [unicodedata.name(c, "").split(" ")[0] for w in words if w not in nouns for c in w if c.isalpha()]
-    other = next((s for s in scripts if s != "LATIN"), "")
+    others = sorted((s for s in scripts if s != "LATIN"), key=lambda s: s not in ("HIRAGANA", "KATAKANA"))
+    other = others[0] if others else ""  # kana anywhere is Japanese, whose sentences may begin with a Chinese character
     foreign = [w for w in words if w in english()["foreign"] or not w.isascii()]
     no = [w for w in foreign if w in english()["foreign_negations"] and w not in nouns]
     if not (other or no or (len(foreign) > 1 and not {*foreign} & {*nouns})):

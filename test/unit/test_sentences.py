@@ -286,6 +286,9 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
     [
         ("blocks", "stelle den roten wuerfel in die linke schale", "only English is read"),
         ("blocks", "stelle den grünen würfel hin", "only English is read"),
+        ("blocks", "赤い立方体を左のトレイに置いて", "only English is read here .ここでは英語"),
+        ("blocks", "立方体ヲ置ケ", "only English is read here .ここでは英語"),
+        ("blocks", "把红色方块放进左边的托盘", "only English is read here .这里只能"),
         ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
         ("blocks", "put the red cube a bit to the right", "says no place"),
         ("blocks", "push the red cube all the way to the right", "says no place"),
