@@ -20,6 +20,7 @@ from planweave.goals.paraphrase import understood
 from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, without_politeness, words_of
 
+Goal = tuple[Literal, ...]
 _SEVERAL = (
     "all",
     "every",
@@ -70,6 +71,17 @@ def checked_given(domain: Domain, world: World, given: Reading) -> Reading:
     plain = not (before or given.keep)
     words = domain.phrases(goal) if plain else understood(domain, world, goal, (), before, given.keep)
     return replace(given, goal=goal, understood=words)
+
+
+def checked_choices(domain: Domain, world: World, sentence: str, written: WrittenReading) -> tuple[Goal, ...]:
+    """The goals that a person is to choose from; raises GoalError where one leaves out a denial of the sentence, or
+    all of them a thing that it names.
+    """
+    choices = tuple(checked_goal(domain, world, goal) for goal in written.choices)
+    for goal in choices:
+        _Coverage(domain, world, sentence, written, goal).check_negation()
+    _Coverage(domain, world, sentence, written, [g for goal in choices for g in goal]).check_things()
+    return choices
 
 
 def _chosen(world: World, written: WrittenReading) -> tuple[list[Literal], list[str]]:
@@ -124,6 +136,7 @@ class _Coverage:
         self._nouns = vocabulary.nouns
         self._names: NounPhrases = vocabulary.names()
         self._words = vocabulary.spelled(words_of(sentence)[0])
+        self._unknown = vocabulary.mended(self._words)[2]
         self._literals = tuple(literals)
         self._objects = list(dict.fromkeys(a for g in self._literals for a in g.args))
         self._predicates = {g.predicate for g in self._literals}
@@ -132,11 +145,25 @@ class _Coverage:
         """Raise GoalError where a content word is covered by nothing, or by what it does not fit."""
         self._check_explained()
         self._check_numbers()
+        self._check_covered(_content(self._words))
+        self.check_negation()
+
+    def check_things(self) -> None:
+        """The same of words that name things, known here or not: "the mug", "the red mug", and not "the nice cube"."""
+        around = zip(("", *self._words), self._words, (*self._words[1:], ""))
+        self._check_covered(word for before, word, after in around if self._names_a_thing(before, word, after))
+
+    def _names_a_thing(self, before: str, word: str, after: str) -> bool:
+        said, noun = {*english()["the"], *english()["a"]}, self._names.singular(word)
+        strange = word in self._unknown and (before in said or self._nouns.get(before) is not None)
+        ends = after not in self._unknown and after not in self._nouns
+        return self._tells(noun) or noun in self._names.known_nouns or (strange and ends)
+
+    def _check_covered(self, words: Iterable[str]) -> None:
         told = {*self._heard(self._written.not_covered), *self._heard(said for said, _ in self._written.words)}
-        for word in _content(self._words):
+        for word in words:
             if word not in told and self._names.singular(word) not in told and not self._is_covered(word):
                 raise GoalError(f"{word!r} of the sentence is covered by nothing; name it in words or not_covered")
-        self._check_negation()
 
     def _heard(self, texts: Iterable[str]) -> set[str]:
         words = {w for text in texts for w in words_of(text)[0]}
@@ -241,7 +268,7 @@ class _Coverage:
         words = {self._names.singular(w) for w in self._words} - {noun}
         return not any(words & (self._names.heads[n] | {self._world.by_name[n].class_name}) for n in names)
 
-    def _check_negation(self) -> None:
+    def check_negation(self) -> None:
         """A word that turns a sentence round is in the reading."""
         said = [w for w in self._words if w in english()["negations"]]
         left = self._heard(self._written.not_covered)

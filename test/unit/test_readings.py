@@ -37,6 +37,7 @@ EMPTY = {
     "not_covered": [],
 }
 CHUCK = "chuck = in"
+UNCLEAR = {"kind": "unclear", "choices": [["in(red_cube, left_tray)"], ["in(blue_cube, left_tray)"]]}
 
 
 def literals(*texts):
@@ -232,6 +233,9 @@ def test_readings_with_states_in_order_are_choices_as_well():
         ),
         ("chuck the red cube in the mug", {"goal": ["in(red_cube, mug)"], "words": [CHUCK]}, "unknown object 'mug'"),
         ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "nothing known here says 'paint'"),
+        ("chuck the cube in the mug", UNCLEAR, "'mug' of the sentence"),
+        ("chuck the cube and the purple cylinder in the left tray", UNCLEAR, "'purple' of the sentence"),
+        ("don't chuck the cube in the left tray", UNCLEAR, "says 'not', and the reading does not"),
         ("chuck it all in", {"goal": ["in(red_cube, left_tray)"], "kind": "wish"}, "no kind of reading"),
     ],
 )
@@ -243,10 +247,10 @@ def test_a_reading_that_does_not_cover_the_sentence_moves_no_robot(sentence, rep
 
 
 def test_a_person_is_asked_where_a_reading_is_not_sure():
-    choices = [["in(red_cube, left_tray)"], ["in(blue_cube, left_tray)"]]
-    with pytest.raises(AmbiguityError) as unclear:
-        read("chuck some nice cube in the left tray", kind="unclear", choices=choices)
-    assert [{*c.goal} for c in unclear.value.question.choices] == [literals(*c) for c in choices]
+    for sentence in ("chuck some nice cube in the left tray", "the nice cube would be better off in the left tray"):
+        with pytest.raises(AmbiguityError) as unclear:
+            read(sentence, **UNCLEAR)
+        assert [{*c.goal} for c in unclear.value.question.choices] == [literals(*c) for c in UNCLEAR["choices"]]
     with pytest.raises(AmbiguityError, match="no part of it says tenderly") as left:
         read(
             "chuck the red cube tenderly in the left tray",

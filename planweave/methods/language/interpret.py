@@ -26,7 +26,7 @@ from planweave.goals.goal_grammar import formal, read_sentence
 from planweave.goals.lexicon import english, lexicon
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.paraphrase import understood
-from planweave.goals.reading_checks import checked_reading
+from planweave.goals.reading_checks import checked_choices, checked_reading
 from planweave.goals.scene_questions import answer, is_question
 from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words, longest, not_english, without_politeness, words_of
@@ -264,7 +264,7 @@ def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World
     def read(reply: ChatReply) -> Said:
         written = parse_reading(whole(reply))  # one without its end may lack a condition
         if written.kind == "unclear":
-            return Said("unclear", choices=tuple(checked_goal(domain, world, goal) for goal in written.choices))
+            return Said("unclear", choices=checked_choices(domain, world, sentence, written))
         if written.kind == "cannot" or not (written.goal or written.any_of):
             return Said("cannot", left=written.not_covered)
         return Said(written.kind, checked_reading(domain, world, sentence, written))
