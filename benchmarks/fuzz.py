@@ -22,7 +22,7 @@ from planweave.core.base.errors import ModelError, PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.trees.program import Call, read_program
-from planweave.goals.goal_checks import checked_goal
+from planweave.goals import checked_goal
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.clients.completion import read_completion
 from planweave.llm.clients.faults import EndpointFault

@@ -15,7 +15,7 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import ruled
 from planweave.core.symbolic.world import Action, Literal, World
-from planweave.goals.rule_grammar import read_rule
+from planweave.goals import read_rule
 
 PLANS = 25  # checked from one world, as many as Tree-Planner samples
 PAIRS = 60

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave.bodies import make_body
-from planweave.goals.rule_files import RULES
+from planweave.goals import RULES
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.serve_body import ServingNode, serve_body
 from planweave_ros.spin import run_node

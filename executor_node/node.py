@@ -47,7 +47,7 @@ from planweave.core.base.names import one_line, symbols
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.rules import highest
 from planweave.geometry.upright_shape import is_upright, yaw_of
-from planweave.goals.rule_files import RULES, RuleFile
+from planweave.goals import RULES, RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames

@@ -36,7 +36,7 @@ from planweave.core.symbolic.domain_files import domain_names
 from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.approval_basis import MOVED
 from planweave.core.workflow.task_status import TaskState
-from planweave.goals.rule_files import RULES, RuleFile
+from planweave.goals import RULES, RuleFile
 from planweave.methods import METHODS
 from planweave.tasks.naming import names_in
 from planweave.tasks.task_manager import Method, Task, TaskManager

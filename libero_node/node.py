@@ -11,7 +11,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
 
-from planweave.goals.rule_files import RULES
+from planweave.goals import RULES
 from planweave.libero.bodies import TRUTH
 from planweave.libero.session import LiberoSession
 from planweave.perception.geometry import Intrinsics

@@ -20,7 +20,7 @@ from planweave.core.base.errors import CanceledError, MissingExtraError, Planwea
 from planweave.core.base.health import Level, Report
 from planweave.core.base.parameter import option_parameters
 from planweave.core.base.paths import config_dir
-from planweave.goals.rule_files import RULES, RuleFile
+from planweave.goals import RULES, RuleFile
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import CLIENTS, choose_client
 from planweave.llm.clients.base import ChatClient

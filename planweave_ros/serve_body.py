@@ -23,7 +23,7 @@ from planweave.core.symbolic.rules import highest
 from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import LookingBody, Outcome
-from planweave.goals.rule_files import RuleFile
+from planweave.goals import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics

@@ -13,7 +13,7 @@ from sensor_msgs.msg import CompressedImage
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
-from planweave.goals.rule_files import RULES
+from planweave.goals import RULES
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices

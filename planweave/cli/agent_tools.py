@@ -31,7 +31,7 @@ from planweave.core.symbolic.written import read_goal, read_literals
 from planweave.core.trees.behaviour_tree import sequence_of
 from planweave.core.trees.behaviour_tree_xml import write_tree
 from planweave.core.workflow.task_status import TaskState, TaskStatus
-from planweave.goals.rule_grammar import read_rule
+from planweave.goals import read_rule
 from planweave.methods.language.prompting import actions_text, signature
 
 if TYPE_CHECKING:

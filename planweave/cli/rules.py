@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
-    from planweave.goals.rule_files import RuleFile
+    from planweave.goals import RuleFile
 
     names = [options.domain] if options.domain else sorted(domain_names())
     domains = [Domain.load(name) for name in names]
@@ -53,7 +53,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _read(domains: list[Domain], sentence: str) -> tuple[list[dict[str, Any]], dict[str, PlanweaveError]]:
     """The sentence as a rule of each domain that can read it, and why the others cannot."""
-    from planweave.goals.rule_grammar import read_rule
+    from planweave.goals import read_rule
 
     read, problems = [], {}
     for domain in domains:

@@ -9,7 +9,7 @@ from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import Clarification
 from planweave.goals.goal_parser import Parser
-from planweave.goals.lexicon import lexicon
+from planweave.goals.lexicon import english, lexicon
 from planweave.goals.noun_phrases import NounPhrases
 from planweave.goals.sentence_tree import NounPhrase
 from planweave.goals.sentence_words import Mended, Words, english_phrases, longest, mended
@@ -131,3 +131,16 @@ class SentenceVocabulary:
                 whole: NounPhrase = thing
                 return whole
         raise GoalError(f"cannot read {text!r} in the domain's file")
+
+
+def unsaid(words: Words, domain: Domain) -> list[tuple[str, str]]:
+    """Words of a sentence, but verbs of the domain, that no goal can express, with the reason; a model ignores them."""
+    told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
+    for pattern in lexicon(domain).patterns:
+        told.pop(tuple(part for part in pattern.parts if not part.startswith("{")), None)
+    return [
+        (" ".join(said), told[said])
+        for at in range(len(words))
+        if (n := longest(words, at, told))
+        for said in (words[at : at + n],)
+    ]

@@ -12,7 +12,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification, Reply, UserQuestion
 from planweave.core.workflow.reading import Reading
-from planweave.goals.answer_reading import read_answer
+from planweave.goals import read_answer
 from planweave.tasks.memory import Memory, alike, looks
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planweave.goals.given_names import split_naming
+from planweave.goals import split_naming
 from planweave.tasks.task import Task
 
 _OTHER = re.compile(r"(no|wrong)?\W*(not (that|this)( one)?)?\W*(i (mean|meant))?\W*the other( one)?\W*", re.IGNORECASE)

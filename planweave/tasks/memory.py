@@ -20,8 +20,7 @@ from planweave.core.base.errors import UnknownNameError
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import Clarification, UserQuestion
 from planweave.core.workflow.remembered import NAME, REFUSAL, Remembered
-from planweave.goals.given_names import bare, look_of
-from planweave.goals.sentence_words import words_of
+from planweave.goals import bare, look_of, words_of
 from planweave.tasks.task_store import TaskStore
 
 _SAME_PLACE = 0.05  # m by which things that look alike may have moved, so that it is known which is which

@@ -30,10 +30,7 @@ from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState
 from planweave.core.workflow.wrapped_body import CompletedBody
-from planweave.goals.given_names import naming_question
-from planweave.goals.goal_checks import checked_goal
-from planweave.goals.paraphrase import understood
-from planweave.goals.reading_checks import checked_given
+from planweave.goals import checked_given, checked_goal, naming_question, understood
 from planweave.methods.running.after_pause import Resumed
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.method_run import Method, MethodFaultError

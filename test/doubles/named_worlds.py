@@ -15,8 +15,7 @@ from planweave.core.base.errors import GoalError, ModelUnavailableError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry.spatial import RELATIONS, derived
-from planweave.goals.goal_grammar import read_sentence
-from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals import NotCoveredError, read_sentence
 from planweave.libero.truth import truth
 from planweave.methods.language.interpret import interpret
 

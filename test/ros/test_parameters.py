@@ -12,7 +12,7 @@ from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lis
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
-from planweave.goals.rule_files import RULES
+from planweave.goals import RULES
 from planweave.launcher import parameter_files
 from planweave.robots import load_robot
 

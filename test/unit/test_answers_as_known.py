@@ -7,7 +7,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody
 import planweave as pw
 from planweave.cli.agent_tools import AgentTools
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
-from planweave.goals.scene_questions import answer
+from planweave.goals import answer
 
 TABLE = pw.Domain.load("tabletop")
 FACTS = "in(red_cube, tray)", "in(blue_cube, bowl)", "on(pear, plate)", "hand_empty()", "at_base()", "reachable(pear)"

@@ -144,6 +144,9 @@ def violations(path, names):
             yield f"{here} imports {there}"
         if here == "libero" and there == "perception" and not LIBERO_SEES.intersection(name.split(".")[2:3]):
             yield f"libero imports {name}"
+        below = name.split(".")[2:3]
+        if there == "goals" != here and below and (ROOT / "planweave" / "goals" / f"{below[0]}.py").exists():
+            yield f"{name}: import names of planweave.goals from there"
         if here == "libero" and first == "cv2":
             yield "libero looks at pictures itself"
         if here == there == "core":
@@ -246,6 +249,12 @@ def test_imports_keep_the_rules():
         ("planweave/bodies/arm/skills/grasp.py", "from planweave_ros import spin", "bodies imports planweave_ros"),
         ("planweave/perception/tracking.py", "from planweave import bodies", "perception imports bodies"),
         ("planweave/core/symbolic/plan.py", "import planweave.cli.main", "core imports cli"),
+        ("planweave/tasks/memory.py", "from planweave.goals import words_of", None),
+        (
+            "planweave/tasks/memory.py",
+            "from planweave.goals import sentence_words",
+            "planweave.goals.sentence_words: import names of planweave.goals from there",
+        ),
         (
             "planweave/methods/iterative.py",
             "from planweave.tasks.task_manager import TaskManager",

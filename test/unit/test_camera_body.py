@@ -12,7 +12,7 @@ from planweave.core.base.errors import ConfigError, ModelError, NotInstalledErro
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.goals.goal_grammar import read_sentence
+from planweave.goals import read_sentence
 from planweave.libero.bodies import blinded, body_on, check_view
 from planweave.libero.body import LiberoBody
 from planweave.libero.client import LiberoSimulator

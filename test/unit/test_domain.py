@@ -14,7 +14,7 @@ from planweave.core.planning.solver import NoPlanError, _reason, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, facts_of, inverse_actions
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
-from planweave.methods.language.interpret import unsaid
+from planweave.goals import unsaid
 
 OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
 FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"

@@ -16,9 +16,7 @@ from planweave.core.base.errors import PlanweaveError, SceneError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.goals.goal_grammar import read_sentence
-from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.scene_questions import answer
+from planweave.goals import NotCoveredError, answer, read_sentence
 from planweave.libero.suites import contradictory
 from planweave.libero.truth import goal_of, truth
 

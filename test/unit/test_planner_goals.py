@@ -15,9 +15,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.planning.pddl_writer import domain_pddl
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.goals.goal_checks import checked_goal
-from planweave.goals.goal_grammar import read_goal
-from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals import NotCoveredError, checked_goal, read_goal
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.methods.language.action_filter import offered
 from planweave.methods.language.interpret import interpret

@@ -16,8 +16,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState
-from planweave.goals.alternatives import which_reading
-from planweave.goals.answer_reading import read_answer
+from planweave.goals import read_answer, which_reading
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.methods import METHODS
 from planweave.methods.language.interpret import interpret

@@ -15,9 +15,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.core.workflow.question import AmbiguityError
-from planweave.goals.goal_grammar import read_sentence
-from planweave.goals.lexicon import english
-from planweave.goals.reading_checks import checked_reading
+from planweave.goals import checked_reading, english, read_sentence
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
 from planweave.methods.language.interpret import interpret

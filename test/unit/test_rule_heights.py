@@ -17,7 +17,7 @@ from planweave.core.symbolic.rule_check import ruled
 from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.symbolic.written import read_literals
-from planweave.goals.rule_grammar import read_rule
+from planweave.goals import read_rule
 
 TABLE = pw.Domain.load("tabletop")
 solve = functools.partial(solver.solve, timeout=60.0)  # on a busy machine

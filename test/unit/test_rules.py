@@ -21,8 +21,7 @@ from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition, rule_problem
 from planweave.core.symbolic.world import Action, Literal, WorldObject
 from planweave.core.symbolic.written import read_literals
-from planweave.goals.rule_files import RuleFile
-from planweave.goals.rule_grammar import read_rule
+from planweave.goals import RuleFile, read_rule
 from planweave.methods.language.prompting import actions_text
 
 TABLE = pw.Domain.load("tabletop")

@@ -14,7 +14,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.rule_check import ruled
 from planweave.core.symbolic.world import Action
-from planweave.goals.rule_grammar import read_rule
+from planweave.goals import read_rule
 
 
 def cube(name, x, y, bottom=0.0, size=0.05, **more):

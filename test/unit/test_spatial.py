@@ -19,8 +19,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, needed_predicates
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.geometry import spatial
-from planweave.goals.goal_grammar import read_sentence
-from planweave.goals.scene_questions import answer
+from planweave.goals import answer, read_sentence
 from planweave.methods.language.conditions import holds_by_rule, parse_condition
 from planweave.tasks.dry_run import PredictedBody
 

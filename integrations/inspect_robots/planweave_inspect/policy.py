@@ -44,7 +44,7 @@ from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.workflow.ports import Look
-from planweave.goals.rule_files import RuleFile
+from planweave.goals import RuleFile
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics

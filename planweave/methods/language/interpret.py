@@ -20,17 +20,25 @@ from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.core.workflow.reading import Reading
-from planweave.goals.alternatives import which_reading
-from planweave.goals.goal_checks import checked_goal
-from planweave.goals.goal_grammar import formal, read_sentence
-from planweave.goals.lexicon import english, lexicon
-from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.paraphrase import understood
-from planweave.goals.reading_checks import checked_choices, checked_reading
-from planweave.goals.scene_questions import answer, is_question
-from planweave.goals.sentence_vocabulary import SentenceVocabulary
-from planweave.goals.sentence_words import Words, longest, not_english, without_politeness, words_of
-from planweave.goals.suggestions import nearest
+from planweave.goals import (
+    NotCoveredError,
+    SentenceVocabulary,
+    answer,
+    checked_choices,
+    checked_goal,
+    checked_reading,
+    english,
+    formal,
+    is_question,
+    nearest,
+    not_english,
+    read_sentence,
+    understood,
+    unsaid,
+    which_reading,
+    without_politeness,
+    words_of,
+)
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import parse_comparison, parse_reading
 from planweave.llm.replies import ask_until_read, whole
@@ -180,7 +188,7 @@ def _by_grammar(
 
 
 def _check_sayable(
-    domain: Domain, world: World, words: Words, problem: Exception | None, instead: Callable[[], str]
+    domain: Domain, world: World, words: tuple[str, ...], problem: Exception | None, instead: Callable[[], str]
 ) -> None:
     """Raise GoalError for a sentence with a word that a model of unknown worth would leave out or turn round."""
     mended = SentenceVocabulary(domain, world).spelled(words)  # "exept" is a slip of a word that must not be lost
@@ -274,7 +282,7 @@ def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World
     return Readings(Counter(said for _, said in rows), replies, problem)
 
 
-def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
+def _guessed(domain: Domain, world: World, words: tuple[str, ...], goal: tuple[Literal, ...]) -> list[str]:
     """Notes on objects in a model's goal that no word of the sentence names."""
     names = SentenceVocabulary(domain, world).names()
     said = {names.singular(w) for w in words}
@@ -287,20 +295,7 @@ def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ..
     )
 
 
-def unsaid(words: Words, domain: Domain) -> list[tuple[str, str]]:
-    """Words of a sentence, but verbs of the domain, that no goal can express, with the reason; a model ignores them."""
-    told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
-    for pattern in lexicon(domain).patterns:
-        told.pop(tuple(part for part in pattern.parts if not part.startswith("{")), None)
-    return [
-        (" ".join(said), told[said])
-        for at in range(len(words))
-        if (n := longest(words, at, told))
-        for said in (words[at : at + n],)
-    ]
-
-
-def _instead(domain: Domain, world: World, words: Words) -> str:
+def _instead(domain: Domain, world: World, words: tuple[str, ...]) -> str:
     """Suggested sentences, as the end of a message."""
     if {*words} & {*english()["negations"]}:  # an order among the examples might be what was forbidden
         return "; what must never be done is a rule (planweave rules)"
