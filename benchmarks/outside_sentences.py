@@ -19,7 +19,7 @@ import yaml
 from doubles.named_worlds import table_of, world_of
 
 from benchmarks.figures import Row, figure
-from benchmarks.sentence_set import Read
+from benchmarks.sentence_set import Read, unrelated
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
@@ -33,11 +33,12 @@ _FIRST_ID = 201  # of things added to a home
 def figures(folder: Path, read: Read, console: Any) -> list[Row]:
     """The figures of a folder, as rows; what was not judged by hand is printed."""
     of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
-    found: Counter[str] = Counter()
+    found: Counter[Any] = Counter()
     for entry in of:
         kind, said = _read(folder, entry, read)
         verdict = _verdict(entry, kind, said)
         found[verdict] += 1
+        found["suggests", unrelated(*outside_world(folder, entry["world"]), entry["sentence"], said)] += 1
         if verdict in ("wrong", "not judged"):
             console.print(f"{verdict}: {entry['world']}: {entry['sentence']!r} -> {said}", markup=False)
     wrong = found["wrong"]
@@ -47,7 +48,15 @@ def figures(folder: Path, read: Read, console: Any) -> list[Row]:
         figure("read as nobody has judged yet", f"{found['not judged']} {total}"),
         figure("asked, refused", f"{found['asked']}, {found['refused']} {total}"),
         figure("read wrongly", f"{wrong} {total}", "0", wrong == 0),
+        suggesting(found),
     ]
+
+
+def suggesting(found: Counter[Any]) -> Row:
+    """The row of what refusals suggest, counted as ("suggests", `unrelated`)."""
+    other, alike = found["suggests", True], found["suggests", False]
+    name = "refusals with suggested sentences; with one that has neither a content word nor a thing of what was said"
+    return figure(name, f"{other + alike}; {other}", "0 of the last", other == 0)
 
 
 def _read(folder: Path, entry: dict[str, str], read: Read) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.reading import Reading
+from planweave.goals import SentenceVocabulary, english, without_politeness, words_of
 
 SENTENCES = Path(__file__).resolve().parent / "sentences.yaml"
 _EXCLUSIVE = {"in", "on", "at", "inside", "holding", "handed_over"}
@@ -92,6 +93,25 @@ def _argument(text: str) -> list[tuple[str, ...]]:
         return [tuple(text.split("+"))]
     number, _, names = text.rpartition("*")
     return list(combinations(names.split("/"), int(number or 1)))
+
+
+def unrelated(domain: Domain, world: World, text: str, refusal: str) -> bool | None:
+    """Whether a sentence that a refusal suggests has no content word of what was said, nor a thing that it names; None
+    where it suggests none, or where nothing was said in English.
+    """
+    _, found, rest = refusal.partition("for example: ")
+    suggested = re.findall(r'"([^"]*)"', rest)
+    if not found or not suggested or "only English" in refusal:
+        return None
+    names = SentenceVocabulary(domain, world).names()
+    verbs = {phrase.split()[0] for key in ("move", "push", "take_out") for phrase in english()[key]}
+
+    def content(said: str) -> set[str]:
+        words = {names.singular(w) for w in without_politeness(words_of(said)[0])}
+        named = {noun for heads in names.heads.values() if heads & words for noun in heads}
+        return named | (words - verbs - {*english()["function_words"], ",", "."})
+
+    return None if not content(text) else any(not content(each) & content(text) for each in suggested)
 
 
 def judged(sentence: Sentence, read: Read) -> ReadVerdict:

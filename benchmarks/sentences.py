@@ -19,7 +19,7 @@ from doubles.named_worlds import read, world_of
 
 from benchmarks import outside_sentences
 from benchmarks.figures import Row, figure
-from benchmarks.sentence_set import Sentence, judged, sentences
+from benchmarks.sentence_set import ReadVerdict, Sentence, judged, sentences, unrelated
 from planweave.core.base.errors import GoalError
 
 NONSENSE = 100_000  # sentences
@@ -28,7 +28,7 @@ NONSENSE = 100_000  # sentences
 def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """All figures, as rows."""
     rows: list[Row] = []
-    found: Counter[str] = Counter()
+    found: Counter[Any] = Counter()
     milliseconds = []
     of = sentences()
     for name in dict.fromkeys(s.world for s in of):
@@ -38,11 +38,13 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         verdict = judged(sentence, read)
         milliseconds.append(1000 * (time.process_time() - start))
         found[verdict.verdict] += 1
+        found["suggests", _suggests_other(verdict)] += 1
         if verdict.verdict == "wrong":
             console.print(f"wrong: {sentence.world}: {sentence.text!r} -> {verdict.said}", markup=False)
     rows.append(figure("sentences read right, or refused where nothing can be right", f"{found['right']} of {len(of)}"))
     rows.append(figure("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
     rows.append(figure("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
+    rows.append(outside_sentences.suggesting(found))
     for folder in options.folders:
         rows += outside_sentences.figures(Path(folder), read, console)
     rows += _nonsense(of, options.seed)
@@ -56,6 +58,11 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         )
     )
     return rows
+
+
+def _suggests_other(verdict: ReadVerdict) -> bool | None:
+    domain, world = world_of(verdict.sentence.world)
+    return unrelated(domain, world, verdict.sentence.text, verdict.said)
 
 
 def _nonsense(of: Sequence[Sentence], seed: int) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 
 from planweave.core.base.errors import GoalError
@@ -10,7 +11,7 @@ from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Literal, World
 from planweave.goals.goal_checks import checked_goal, misfit
 from planweave.goals.goal_grammar import read_sentence
-from planweave.goals.lexicon import Lexicon
+from planweave.goals.lexicon import Lexicon, english
 from planweave.goals.noun_phrases import NotCoveredError, NounPhrases
 from planweave.goals.sentence_vocabulary import SentenceVocabulary
 from planweave.goals.sentence_words import Words
@@ -20,15 +21,16 @@ _TRIED = 12  # sentences that are tried for them
 
 
 def nearest(domain: Domain, world: World, words: Words) -> list[str]:
-    """Suggested sentences that the grammar reads here, of what the words name first; few, and none where nothing is
-    left to do.
+    """Suggested sentences that the grammar reads here, of what the words name: few, and of other things only where
+    there are no words.
     """
     vocabulary = SentenceVocabulary(domain, world)
     names = vocabulary.names()
     words = vocabulary.spelled(words)
-    said = {*map(names.singular, words), *words}
+    said = {*map(names.singular, words), *words}.union(*(names.heads[n] for n in _mentioned(names, words)))
     made = dict.fromkeys([domain.example, *_made(domain, world, vocabulary.lexicon, names, words)])
-    order = sorted(filter(None, made), key=lambda text: -_shared(names, text, said))
+    related = [text for text in made if text and (not words or _shared(names, text, said - _of_anything()))]
+    order = sorted(related, key=lambda text: -_shared(names, text, said))
     found: list[str] = []
     for text in order[:_TRIED]:
         if len(found) < _MOST and _is_read(domain, world, text):
@@ -38,6 +40,13 @@ def nearest(domain: Domain, world: World, words: Words) -> list[str]:
 
 def _shared(names: NounPhrases, text: str, said: set[str]) -> int:
     return len({names.singular(word) for word in text.split()} & said)
+
+
+@lru_cache(maxsize=1)
+def _of_anything() -> frozenset[str]:
+    """Words that are said of whatever is here, so that two sentences with one of them need not be of the same."""
+    verbs = {phrase.split()[0] for key in ("move", "push", "take_out") for phrase in english()[key]}
+    return frozenset(verbs | {*english()["function_words"]})
 
 
 def _is_read(domain: Domain, world: World, text: str) -> bool:

@@ -103,8 +103,8 @@ def interpret(
             "it is not clear whether that is a question or a task; leave out the question mark, or ask "
             '"is …?", "where is …?"'
         )
-    instead = cache(partial(_instead, domain, world, plain))  # made where it is needed
     foreign = not_english(plain, SentenceVocabulary(domain, world).nouns)  # before slips are looked for
+    instead = cache(partial(_instead, domain, world, () if foreign else plain))  # made where it is needed
     if foreign and not model_first:
         raise GoalError(foreign + instead())
     by_grammar, problem = (
@@ -300,7 +300,10 @@ def _instead(domain: Domain, world: World, words: tuple[str, ...]) -> str:
     if {*words} & {*english()["negations"]}:  # an order among the examples might be what was forbidden
         return "; what must never be done is a rule (planweave rules)"
     examples = nearest(domain, world, words)
-    return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
+    if not examples:
+        here = SentenceVocabulary(domain, world).names().seen()
+        return f". What can be read is how something is to be in the end, of what is seen: {here}"
+    return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples)
 
 
 def _agreed(
