@@ -248,8 +248,10 @@ class ClauseGoals(ClauseObjects):
             raise GoalError(
                 f"{clause.verb!r} says different things of {', '.join(map(spoken, things))}; name them apart"
             )
+        held: list[Literal] = []
         for thing in things:
-            filled = self._filled(fitting(thing), thing, others)
+            filled = [self._in_a_hand(g, held) for g in self._filled(fitting(thing), thing, others)]
+            held += filled
             if clause.verb in self._notes.get("changes", ()) and all(map(self._world.holds, filled)):
                 said = " and ".join(map(self._domain.phrase, filled))
                 raise GoalError(f"{said} already; {clause.verb!r} could undo that: say how it should be")
@@ -267,6 +269,18 @@ class ClauseGoals(ClauseObjects):
             yield from filled
         if clause.second:
             self._place = [others["{y}"]]
+
+    def _in_a_hand(self, literal: Literal, held: Sequence[Literal]) -> Literal:
+        """That a thing is held, in whichever hand: the one that has it, else the first one that is free; held: what
+        the clause asks for so far.
+        """
+        hands = [replace(literal, predicate=p) for p in self._notes.get("once", ())]
+        if not literal.positive or literal not in hands:
+            return literal
+        asked = {g.predicate: g for g in (*self.goal, *held) if g.positive}
+        now = [h for h in hands if h in asked.values() or self._world.holds(h)]
+        empty = [h for h in hands if not self._world.by_predicate.get(h.predicate)]
+        return next((h for h in (*now, *empty) if asked.get(h.predicate, h) == h), literal)
 
     def _means(self, place: Place) -> Place | None:
         """Where something is done that is done by a machine; None for a switch, which is left to the robot."""

@@ -7,10 +7,12 @@ import pytest
 from doubles.home_script import a_script
 
 from planweave.bodies.home.graph import load_graph
+from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.bodies.home.vocabulary import HomeVocabulary, squeezed
-from planweave.core.base.errors import UnknownNameError
+from planweave.core.base.errors import GoalError, UnknownNameError
+from planweave.core.base.failure import Code
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.pddl.formula import atoms_in
 from planweave.core.planning.relevance import relevant_world
@@ -18,6 +20,7 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import inverse_actions
 from planweave.core.symbolic.world import Action, Literal
+from planweave.goals import checked_goal, read_goal
 
 # Scene-aware planner, Table VI
 TABLE_VI = re.findall(
@@ -338,6 +341,27 @@ def test_the_tasks_of_the_papers_can_be_planned_and_done(scene, text):
     for action in plan:
         assert simulator.execute(action).ok
     assert all(simulator.holds(g) for g in wanted)
+
+
+def test_whatever_is_taken_is_in_a_hand_that_is_free():
+    """One sentence after another, each planned and carried out; what is held already stays in its hand."""
+    body, domain = HomeBody("home_flat"), Domain.load("household")
+    for sentence, wanted in (
+        ("pick up the newspaper and the book", "holds_rh(newspaper_67) & holds_lh(book_68)"),
+        ("put the newspaper on the sofa", "on(newspaper_67, sofa_18)"),
+        ("take the book", "holds_lh(book_68)"),
+        ("take the newspaper", "holds_rh(newspaper_67)"),
+        ("take the book and the newspaper", "holds_lh(book_68) & holds_rh(newspaper_67)"),
+    ):
+        world = body.observe()
+        read = read_goal(domain, world, sentence)
+        assert " & ".join(map(str, read)) == wanted
+        plan = solve(domain, world, read, 30.0)
+        assert validate(domain, world, plan, read).ok and bool(plan) == bool(world.unmet(read))
+        outcomes = [body.execute(action) for action in plan]
+        assert [o.code for o in outcomes] == [Code.SUCCESS] * len(plan) and not body.observe().unmet(read)
+    with pytest.raises(GoalError, match="exclude each other"):
+        checked_goal(domain, world, read_goal(domain, world, "take the book, the newspaper and the mug 52"))
 
 
 def test_causes_of_a_failing_plan():

@@ -427,7 +427,7 @@ def test_what_says_not_is_given_to_no_model():
     [
         ("flat", "take the tv off", "cannot be worn"),
         ("flat", "pour the cereal into the bowl and put it on the kitchen table", "'it' could mean"),
-        ("flat", "hold the newspaper and the book", "exclude each other"),
+        ("flat", "hold the newspaper, the book and the mug 52", "exclude each other"),
         ("blocks", "put the blue cube next to the red cube and the green cube on it", "'it' could mean"),
         ("blocks", "put all but one of the cubes in the left tray", "not understood"),
         ("blocks", "take the red cube out of the left tray", "not known to be in, on or at left tray"),
