@@ -54,6 +54,8 @@ class ClauseObjects:
             return not any(thing == name and self._world.by_name[at].type != "location" for thing, at in facts)
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
+        if self._lexicon.relations.get(word, "-") == self._notes.get("nearer"):
+            raise GoalError(f"{place.word!r} says where to something is moved, and not where it is")
         if any(t.quantity is Quantity.A or {*t.words} <= {"left", "right"} for t in place.things if not t.generic):
             raise GoalError(f"{place.things[0].text!r}: at which is not clear; name it")
         head, self.names.head = self.names.head, self._place_head

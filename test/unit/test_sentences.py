@@ -292,6 +292,8 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
         ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
         ("blocks", "put the red cube a bit to the right", "says no place"),
         ("blocks", "push the red cube all the way to the right", "says no place"),
+        ("blocks", "is the red cube slightly closer to the left tray?", "and not where it is"),
+        ("blocks", "put the cube that is towards the left tray on the blue cube", "and not where it is"),
         ("blocks", "put the purple cylinder upright", "how a thing is turned"),
         ("flat", "use the sofa to heat the salmon", "nothing is heated in or on sofa"),
         ("flat", "use the light switch 17 to turn on the light switch 17", "what is done with"),
