@@ -26,6 +26,9 @@ SCENES = libero_scenes()
 # The goal says another thing than the sentence: the bowl for the book, other mugs than named, and the moka pot that
 # stands on the right for the left one.
 CONTRADICTORY = {"libero_10_object/5", "libero_10_object/6", "libero_10_object/9", "libero_10_task/8"}
+# The same in LIBERO-90, which the recorded scenes are without: the bowl at the back for the one at the front, and twice
+# the table beside a caddy for a compartment of it.
+CONTRADICTORY_90 = {"libero_90/17", "libero_90/84", "libero_90/85"}
 # Refused with the reason: two bowls of which neither is clearly meant, or half a sentence ("… and pudding to right").
 REFUSED = {"libero_spatial_swap/0", "libero_spatial_swap/8", "libero_spatial_task/0", "libero_10_lan/6"}
 
@@ -106,7 +109,7 @@ def test_what_is_not_clear_is_refused_and_not_guessed(task):
 
 def test_the_bake_off_knows_the_tasks_whose_goals_contradict_their_sentences():
     # the stove of libero_goal_task/7 is off already: the sentence agrees, and the goal does not hold all the same
-    assert set(contradictory()) == CONTRADICTORY | {"libero_goal_task/7"}
+    assert set(contradictory()) == CONTRADICTORY | CONTRADICTORY_90 | {"libero_goal_task/7"}
 
 
 def test_all_forty_base_tasks_and_their_variants_are_there():
