@@ -1,5 +1,6 @@
 """Opening, closing and turning: no success without the effect seen, other ways are tried, and then it is said."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +31,8 @@ class Stub:
 
     def articulation(self, name):
         return SimpleNamespace(
+            kind="slide",
+            precision=0.0,
             half_turns=self.half_turns,
             is_flush=self.now < 0.001,
             value=self.now,
@@ -39,10 +42,11 @@ class Stub:
             visible=self._shown > 0,
         )
 
-    def push(self, tried):
+    def push(self, tried, held=""):
         tried.append(object())
         self.now = self._left.pop(0)
         self._shown -= 1
+        return held
 
     def go_aside(self):
         self.observed += 1
@@ -139,3 +143,121 @@ def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
     with pytest.raises(SkillFailureError, match="not seen whether stove is on") as failure:
         articulated.turn_on(body, "stove")
     assert failure.value.action_code is Code.CONTROL_FAILED
+
+
+@pytest.mark.parametrize(
+    ("openness", "words"),
+    [
+        (
+            (1.0, 0.999, 0.998),
+            "it did not move at all, and the arm was held: it is locked or something holds it (stiff)",
+        ),
+        ((0.9, 0.8, 0.7), "it moved 0.300 of 1.000 m and was held (stiff)"),
+    ],
+)
+def test_what_held_the_arm_is_told_with_how_far_the_part_went(openness, words):
+    body = Stub(*openness)
+    with pytest.raises(SkillFailureError) as failure:
+        articulated._until(body, "door", SHUT, lambda tried: body.push(tried, "stiff"))
+    assert failure.value.action_code is Code.CONTROL_FAILED
+    assert failure.value.message == f"after 3 attempts door is not seen to be closed: {words}"
+
+
+def test_where_no_way_is_left_the_failure_before_is_told():
+    body = Stub(1.0)
+
+    def once(tried):
+        if tried:
+            raise SkillFailureError(Code.PLANNING_FAILED, "there is no free way")
+        body.push(tried)
+        raise SkillFailureError(Code.GRASP_LOST, "it slipped")
+
+    with pytest.raises(SkillFailureError, match="it slipped") as failure:
+        articulated._until(body, "door", SHUT, once)
+    assert failure.value.action_code is Code.GRASP_LOST
+
+
+# ---- one pull
+
+
+class Hand:
+    """A mover whose fingers close to a width, and have these widths on the way with a part."""
+
+    def __init__(self, closed, *widths, error=None, begun=True):
+        self.closed, self.widths, self.error, self.begun = closed, widths, error, begun
+        self.motion_seconds, self.done = 0.0, []
+
+    def phase(self, name, progress):
+        """Not of interest."""
+
+    def grip(self, width):
+        self.done.append(f"grip {width:g}")
+        return SimpleNamespace(width=max(width, self.closed))
+
+    def move(self, path, phase, progress, slow=False, touching=(), watch=None):
+        self.done.append(phase)
+        if phase not in ("moving", "pushing"):
+            return
+        self.motion_seconds += 1.0 if self.begun else 0.0
+        for width in self.widths:
+            if watch is not None and (lost := watch(SimpleNamespace(width=width))):
+                raise SkillFailureError(Code.GRASP_LOST, lost)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def pull(monkeypatch):
+    """pull(hand) -> what held the arm while it pulled."""
+    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(None, None, None, 0.06))
+    monkeypatch.setattr(articulated, "_approach", lambda *_: None)
+    monkeypatch.setattr(articulated, "_leave_out", lambda *_: None)
+    monkeypatch.setattr(articulated, "_retreat", lambda context, part, way=None: context.mover.done.append("retreat"))
+
+    def run(hand, push=False):
+        part = SimpleNamespace(
+            thing="cabinet",
+            closed_end=0.0,
+            open_end=0.2,
+            kind="slide",
+            outward=None,
+            pulls=lambda _: (),
+            pushes=lambda _: (),
+        )
+        world = SimpleNamespace(part_moved=lambda name, value: None)
+        context = SimpleNamespace(
+            mover=hand, world=world, articulation=lambda name: part, gripper=SimpleNamespace(opening=0.08)
+        )
+        return articulated._push(context, "drawer", []) if push else articulated._pull(context, "drawer", 0.2, [])
+
+    return run
+
+
+def test_fingers_that_slip_off_a_handle_stop_the_arm_let_go_and_go_back(pull):
+    hand = Hand(0.012, 0.012, 0.011, 0.001)
+    with pytest.raises(
+        SkillFailureError, match="the fingers slipped off the handle of drawer: 1 mm apart, 12"
+    ) as failure:
+        pull(hand)
+    assert failure.value.action_code is Code.GRASP_LOST and not failure.value.permanent
+    assert hand.done == ["approaching", "grip 0", "moving", "grip 0.06", "retreat"]
+
+
+@pytest.mark.parametrize("widths", [(0.012, 0.009, 0.017), (math.nan,)])
+def test_a_bar_that_turns_between_the_fingers_or_is_not_measured_has_not_slipped(pull, widths):
+    assert pull(Hand(0.012, *widths)) == ""
+
+
+@pytest.mark.parametrize("push", [False, True])
+@pytest.mark.parametrize("code", [Code.COLLISION, Code.CONTROL_FAILED])
+def test_what_held_the_arm_on_its_way_is_kept(pull, push, code):
+    hand = Hand(0.012, error=SkillFailureError(code, "something blocks the arm", permanent=True))
+    assert pull(hand, push) == "something blocks the arm" and hand.done[-1] == "retreat"
+
+
+@pytest.mark.parametrize("push", [False, True])
+def test_a_motion_that_did_not_begin_was_not_held(pull, push):
+    hand = Hand(0.012, error=SkillFailureError(Code.COLLISION, "nothing was moved"), begun=False)
+    with pytest.raises(SkillFailureError, match="nothing was moved"):
+        pull(hand, push)
+    assert hand.done[-1] == "retreat"

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import thing_of_solid
@@ -32,6 +33,11 @@ _KNOB = 0.7  # rad by which a knob is turned of which that is not known
 _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
 _CONTACT = (Code.CONTROL_FAILED, Code.COLLISION)  # what moves along, or is pushed shut, ends where it ends
 _EMPTY = 0.004  # the fingers hold nothing below this, m
+_SLIPPED = (
+    0.5  # share of the width on which the fingers closed below which they hold it no more: a bar may turn in them
+)
+_STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
+_AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
 
 @dataclass(frozen=True)
@@ -83,22 +89,25 @@ def _turn_until(context: SkillContext, name: str, effect: Literal, target: float
     values = itertools.cycle(targets)
     tried: dict[float, list[Array]] = {value: [] for value in targets}
 
-    def attempt(every: list[Array]) -> None:
+    def attempt(every: list[Array]) -> str:
         value = next(values)
         try:
-            _turn(context, name, value, tried[value])
+            return _turn(context, name, value, tried[value])
         finally:
             every[:] = [pose for poses in tried.values() for pose in poses]
 
     _until(context, name, effect, attempt)
 
 
-def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[[list[Array]], None]) -> None:
+def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[[list[Array]], str]) -> None:
     """Attempt in different ways until the effect is seen. Raises the last failure, or CONTROL_FAILED. Nothing is
     attempted while the part is not in view: where it is remembered to be it may be no more.
+
+    attempt: given the poses tried, which it adds to; returns what held the arm on its way, empty where nothing did.
     """
     tried: list[Array] = []
     failure: SkillFailureError | None = None
+    held, before = "", None
     for _ in range(_ATTEMPTS):
         count = len(tried)
         if not _is_known(context, name) and not _comes_into_view(context, name):
@@ -108,28 +117,41 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
                 f"{context.settings.verify_seconds:g} s; it is not moved by what is remembered",
             )
             break
+        before = before or context.articulation(name)
         try:
-            attempt(tried)
-            failure = None
+            held, failure = attempt(tried), None
         except SkillFailureError as error:
+            if tried and error.action_code is Code.PLANNING_FAILED:
+                break  # no way is left: what the last one came to says more
             failure = error
-            if (
-                error.permanent
-                or error.action_code not in (Code.NO_GRASP, Code.CONTROL_FAILED, Code.COLLISION)
-                or len(tried) == count
-            ):
+            if error.permanent or error.action_code not in _AGAIN or len(tried) == count:
                 break
         context.mover.phase("verifying", 0.9)
         if _is_seen_so(context, name, effect):
             return
-    if failure is not None and (not tried or failure.action_code is not Code.PLANNING_FAILED):
+    if failure is not None:
         raise failure
+    now = context.articulation(name)
     raise SkillFailureError(
         Code.CONTROL_FAILED,
-        f"after {len(tried)} attempts {name} is not seen to be {effect.predicate.replace('_', ' ')}: it is at "
-        f"{context.articulation(name).value:.3f} of {context.articulation(name).range}",
+        f"after {len(tried)} attempts {name} is not seen to be {effect.predicate.replace('_', ' ')}: "
+        f"{_how_far(before or now, now, effect, held)}",
         (effect,),
     )
+
+
+def _how_far(before: Articulation, now: Articulation, effect: Literal, held: str) -> str:
+    """How far a part has moved towards an effect. held: what held the arm, empty where nothing did."""
+    if not held:
+        return f"it is at {now.value:.3f} of {now.range}"
+    if now.half_turns or not now.visible:
+        return f"the arm was held ({held})"
+    moved = abs(now.value - before.value)
+    if moved <= max(_STILL[now.kind], now.precision):
+        return f"it did not move at all, and the arm was held: it is locked or something holds it ({held})"
+    end = now.closed_end if effect.predicate in ("closed", "turned_off") else now.open_end
+    unit = "m" if now.kind == "slide" else "rad"
+    return f"it moved {moved:.3f} of {abs(end - before.value):.3f} {unit} and was held ({held})"
 
 
 def _is_seen_so(context: SkillContext, name: str, effect: Literal) -> bool:
@@ -165,16 +187,16 @@ def _is_in_view(context: SkillContext, name: str) -> bool:
     return False
 
 
-def _pull(context: SkillContext, name: str, target: float, tried: list[Array]) -> None:
-    _take(context, name, target, context.articulation(name).pulls(context.gripper), tried)
+def _pull(context: SkillContext, name: str, target: float, tried: list[Array]) -> str:
+    return _take(context, name, target, context.articulation(name).pulls(context.gripper), tried)
 
 
-def _turn(context: SkillContext, name: str, target: float, tried: list[Array]) -> None:
+def _turn(context: SkillContext, name: str, target: float, tried: list[Array]) -> str:
     part = context.articulation(name)
-    _take(context, name, part.nearest(target), part.turns(context.gripper), tried)
+    return _take(context, name, part.nearest(target), part.turns(context.gripper), tried)
 
 
-def _push(context: SkillContext, name: str, tried: list[Array]) -> None:
+def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     part = context.articulation(name)
     target = part.closed_end - np.sign(part.open_end) * _SHUT[part.kind]
     ways = ((pose, _carried(part, pose, target, share), 0.0) for pose, share in part.pushes(context.gripper))
@@ -182,19 +204,20 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> None:
     _approach(context, motion)
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    try:
-        mover.move(motion.along, "pushing", 0.5, slow=True, touching=(part.thing,))
-    except SkillFailureError as error:
-        if error.action_code not in _CONTACT:
-            raise  # else it may be shut already: the look tells
+    held, failure = _along(context, motion, "pushing", part)
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
+    if failure is not None:
+        raise failure
+    return held
 
 
 def _take(
     context: SkillContext, name: str, target: float, grasps: Iterable[tuple[Array, float, float]], tried: list[Array]
-) -> None:
-    """Close the fingers on a part by one of its grasps, move with it to a value, let go and retreat."""
+) -> str:
+    """Close the fingers on a part by one of its grasps, move with it to a value, let go and retreat; returns what held
+    the arm on its way.
+    """
     part, most = context.articulation(name), context.gripper.opening
     ways = ((pose, _carried(part, pose, target, share), min(width + _SPREAD, most)) for pose, width, share in grasps)
     motion, mover = _plan(context, name, part, ways, tried), context.mover
@@ -202,19 +225,53 @@ def _take(
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.3, slow=True, touching=(part.thing,))
     mover.phase("closing", 0.4)
-    if mover.grip(0.0).width < _EMPTY:
+    width = mover.grip(0.0).width
+    if width < _EMPTY:
         _retreat(context, part)
         raise SkillFailureError(Code.NO_GRASP, f"the gripper closed on nothing at the handle of {name}")
     try:
-        mover.move(motion.along, "moving", 0.5, slow=True, touching=(part.thing,))
-    except SkillFailureError as error:
-        if error.action_code not in _CONTACT:
-            raise  # else it went as far as it goes: the look tells
+        held, failure = _along(context, motion, "moving", part, _slipping(name, width))
     finally:
         mover.phase("opening", 0.8)
         mover.grip(motion.opening)
     context.world.part_moved(name, target)
     _retreat(context, part)
+    if failure is not None:
+        raise failure
+    return held
+
+
+def _along(
+    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch | None = None
+) -> tuple[str, SkillFailureError | None]:
+    """Move with a part. Returns what held the arm on its way, as the part's end does, and the failure that is to be
+    raised once the hand has retreated.
+    """
+    mover = context.mover
+    begun = mover.motion_seconds
+    try:
+        mover.move(motion.along, phase, 0.5, slow=True, touching=(part.thing,), watch=watch)
+    except SkillFailureError as error:
+        if error.action_code in _CONTACT and mover.motion_seconds > begun:
+            return error.message, None
+        if error.action_code not in _AGAIN:
+            raise
+        return "", error
+    return "", None
+
+
+def _slipping(name: str, width: float) -> Watch:
+    """A watch of the fingers: reports when they are no longer on a handle on which they closed to a width, m."""
+
+    def watch(state: ArmState) -> str:
+        if not state.width < _SLIPPED * width:  # nor where it is not measured
+            return ""
+        return (
+            f"the fingers slipped off the handle of {name}: {state.width * 1000:.0f} mm apart, "
+            f"{width * 1000:.0f} mm when they closed on it"
+        )
+
+    return watch
 
 
 def _approach(context: SkillContext, motion: _Motion) -> None:
