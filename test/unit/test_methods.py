@@ -271,6 +271,25 @@ def test_classical_plans_again_when_the_world_surprises():
         assert body.world.unmet(e.goal) == ()
 
 
+@pytest.mark.parametrize(("changed", "then"), [("at(b, middle)", "a"), ("holding(b)", "b"), ("", "b")])
+def test_what_was_out_of_reach_is_tried_again_once_something_has_changed(changed, then):
+    """Either of two things may go; what the hand holds or reaches is no change around it."""
+    world = tabletop(OBJECTS, FACTS + "; near(a, b); near(b, a)")
+    faults = {
+        f"{name}({thing})": [failure]
+        for name in ("grasp", "push_aside")
+        for thing, failure in (
+            ("a", (Code.PLANNING_FAILED, "no way was found")),
+            ("b", (Code.NO_GRASP, "closed on nothing", lambda w: replace(w, facts=w.facts | set(literals(changed))))),
+        )
+    }
+    body, begun = SymbolicBody(world, faults), []
+    execute = body.execute
+    body.execute = lambda action, **more: (begun.append(action.args[0]), execute(action, **more))[1]
+    Classical(max_replans=2).run(episode(ScriptedPlanner(), body, "not near(a, b)"))
+    assert begun[:3] == ["a", "b", then]
+
+
 def test_classical_gives_up_on_what_always_fails():
     faults = {
         "grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,

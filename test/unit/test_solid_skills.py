@@ -62,6 +62,17 @@ def shelf(height: float, x: float = 0.55, y: float = 0.25) -> Thing:
     return thing_of_solid("shelf", "fixture", "shelf", Solid((board, *legs)))
 
 
+def open_drawer() -> Thing:
+    """A floor with walls around a region, 10 cm high inside."""
+    floor = Part.box(upright(0.55, 0.2, GROUND + 0.005, 0), [0.11, 0.11, 0.005])
+    walls = [
+        Part.box(upright(0.55, 0.2, GROUND + 0.06, turn) @ upright(0.105, 0, 0, 0), [0.005, 0.11, 0.05])
+        for turn in np.arange(4) * math.pi / 2
+    ]
+    region = Region((0.55, 0.2, GROUND + 0.06), (0.2, 0.2, 0.1))
+    return thing_of_solid("drawer", "fixture", "drawer", Solid((floor, *walls)), regions=(region,))
+
+
 @pytest.fixture(scope="module")
 def scene() -> PlanningScene:
     """The Panda over a low ground."""
@@ -218,6 +229,13 @@ def test_what_is_too_large_for_an_opening_has_no_place_in_it() -> None:
     assert not list(solid_placement.in_solid(item, bowl, [bowl], GROUND))
 
 
+@pytest.mark.parametrize(("full", "room"), [(0.0, True), (0.04, True), (0.1, False)])
+def test_a_drawer_that_is_full_to_its_rim_has_no_place(full: float, room: bool) -> None:
+    item, drawer = block("item", 0.3, -0.3, (0.05, 0.05, 0.06)), open_drawer()
+    inside = [block("books", 0.55, 0.2, (0.19, 0.19, full), z=GROUND + 0.01)] if full else []
+    assert any(solid_placement.in_solid(item, drawer, [drawer, *inside], GROUND)) is room
+
+
 def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
     boards = [Part.box(upright(0.55, 0.2, z, 0), [0.12, 0.12, 0.01]) for z in (0.05, 0.3)]
     oven = thing_of_solid(
@@ -313,6 +331,19 @@ def test_what_cannot_be_put_down_says_why(scene, kitchen) -> None:
     bench.run("grasp(slab)")
     with pytest.raises(SkillFailureError, match="no room for slab at cup") as failure:
         bench.run("place_in(slab, cup)")
+    assert failure.value.action_code is Code.PLANNING_FAILED
+    assert bench.world.held is not None
+
+
+def test_what_a_full_drawer_does_not_take_stays_in_the_hand(scene, kitchen) -> None:
+    box, books = (
+        block("box", 0.5, -0.2, (0.04, 0.04, 0.05)),
+        block("books", 0.55, 0.2, (0.19, 0.19, 0.1), GROUND + 0.01),
+    )
+    bench = SolidBench(scene, kitchen, [box, open_drawer(), books])
+    bench.run("grasp(box)")
+    with pytest.raises(SkillFailureError, match="no room for box at drawer") as failure:
+        bench.run("place_in(box, drawer)")
     assert failure.value.action_code is Code.PLANNING_FAILED
     assert bench.world.held is not None
 

@@ -1,0 +1,50 @@
+"""Ways to the handle of a drawer, planned in the simulated kitchen: what leaves none is told."""
+
+from dataclasses import replace
+
+import pytest
+from doubles.kitchen import Kitchen
+
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.scene_object import Thing
+from planweave.core.base.failure import Code
+from planweave.core.base.paths import find_config
+from planweave.core.symbolic.world import Action
+from planweave.simulation.scene import parse_scene
+
+pytestmark = pytest.mark.gl
+
+SCENE = (
+    "objects:\n  - {kind: cube, position: [0.2, -0.4]}\ntable: {size: [1.8, 1.8]}\n"
+    "fixtures:\n  - {kind: cabinet, position: [%g, %g]}\n"
+)
+
+
+class Crowded(Kitchen):
+    """A kitchen with more things than there are in the simulator."""
+
+    def __init__(self, x, y, *things):
+        self.more = things
+        super().__init__(parse_scene(SCENE % (x, y), find_config("scenes", "blocks").with_name("test.yaml")))
+        self.world.wait_for_detections(0.0, 0.0)
+
+    def look(self, world):
+        seen = super().look(world)
+        return replace(seen, things=(*seen.things, *self.more))
+
+
+DRAWER = "cabinet_top_drawer"
+CRATE = Thing("crate", "item", "box", (0.52, 0.0, 0.15), (0.04, 0.4, 0.30))
+
+
+@pytest.mark.parametrize(
+    ("kitchen", "reason"), [((0.7, 0.0, CRATE), "crate"), ((1.1, 0.7), "it is out of reach")], ids=["blocked", "far"]
+)
+def test_where_no_way_to_a_handle_is_free_it_is_told_why(kitchen, reason):
+    kitchen = Crowded(*kitchen)
+    before = len(kitchen.arm.sent)
+    with pytest.raises(
+        SkillFailureError, match=f"there is no free way to move {DRAWER} by its handle: .*{reason}"
+    ) as failure:
+        kitchen.skills.run(Action.parse(f"open({DRAWER})"))
+    assert failure.value.action_code is Code.PLANNING_FAILED and len(kitchen.arm.sent) == before
