@@ -27,6 +27,7 @@ _TALL = 0.025  # least height of a front, m
 _OUT = (BEFORE, 0.065)  # a handle stands out of its front by so much, m
 _HANDLE = (0.03, 0.25)  # its longer side, m
 _INNER = 0.01  # m from the ends of a front within which no handle ends: else it is cut off there
+_LEVEL = 0.01  # handles side by side begin and end at one height within this, m
 _SAME = 0.04  # a part is found again so near to where its joint has it, m
 _NAMED = 0.15  # one of its name is it within so much: of a front that is half hidden the middle is wrong, m
 _FEW = 12  # points of a handle, at least
@@ -189,17 +190,22 @@ def _outermost(out: np.ndarray, column: np.ndarray, columns: int) -> float | Non
 
 
 def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, out: float) -> Iterator[SeenJoint]:
-    """The parts of one front, one for each handle."""
+    """The parts of one front, one for each handle; none for handles side by side, which two drawers have, two doors, or
+    one wide drawer: where one panel ends is not seen.
+    """
     band = seen[(seen[:, 2] > low) & (seen[:, 2] < high) & (np.abs(seen[:, 1]) < body.width)]
     middle, slope = _slant(band[np.abs(band[:, 0] - out) < _APART], out)
     ahead = band[:, 0] - middle - slope * band[:, 1]
     standing = band[(ahead > _OUT[0]) & (ahead < _OUT[1])]
     inner = (h for h in _groups(standing) if np.abs(h[:, 1]).max() < body.width - _INNER)
     handles = sorted(inner, key=lambda h: -float(h[:, 2].mean()))
-    doors = [h for h in handles if _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
-    drawers = [h for h in handles if not any(h is door for door in doors)]
-    edges = [high, *((_middle(a)[2] + _middle(b)[2]) / 2 for a, b in itertools.pairwise(drawers)), low]
-    for handle, top, bottom in zip(drawers, edges, edges[1:]):
+    levels = _levels(handles)
+    doors = [h for (h, *more) in levels if not more and _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
+    drawers = [level for level in levels if not any(level[0] is door for door in doors)]
+    edges = [high, *((_middle(a[0])[2] + _middle(b[0])[2]) / 2 for a, b in itertools.pairwise(drawers)), low]
+    for (handle, *beside), top, bottom in zip(drawers, edges, edges[1:]):
+        if beside:
+            continue
         panel = body.box(np.array((out - _BOARD, -body.width, bottom)), np.array((out, body.width, top)))
         travel = 2 * body.depth - _REAR
         axis = np.array((*body.front, 0.0))
@@ -318,6 +324,20 @@ def _groups(standing: np.ndarray) -> list[np.ndarray]:
     of = labels[cells[:, 0], cells[:, 1]]
     found = (standing[of == k] for k in np.unique(of))
     return [g for g in found if len(g) >= _FEW and _HANDLE[0] <= np.ptp(g[:, 1:], axis=0).max() <= _HANDLE[1]]
+
+
+def _levels(handles: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+    """Handles from the top down, those side by side together."""
+    levels: list[list[np.ndarray]] = []
+    for handle in handles:
+        ends = np.array((handle[:, 2].min(), handle[:, 2].max()))
+        beside = (v for v in levels if np.abs((v[0][:, 2].min(), v[0][:, 2].max()) - ends).max() < _LEVEL)
+        level = next(beside, None)
+        if level is None:
+            levels.append([handle])
+        else:
+            level.append(handle)
+    return levels
 
 
 def _is_upright(handle: np.ndarray) -> bool:

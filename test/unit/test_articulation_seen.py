@@ -109,20 +109,59 @@ def test_behind_an_open_door_is_a_room_where_its_floor_is_seen(door_at):
     assert again.room is not None, "it stays known while the hand hides it"
 
 
+BODY = carcass.Carcass(np.zeros(2), np.array((1.0, 0.0)), 0.1, 0.15, 0.0, 0.2)
+
+
+def face(out, along, z, count=40_000):
+    """Points of an upright rectangle so far before the furniture of BODY."""
+    rng = np.random.default_rng(0)
+    of = (rng.uniform(*along, count), rng.uniform(*z, count))
+    return np.column_stack((np.full(count, 0.1 + out), *of))
+
+
+BARS = {
+    "high": face(0.05, (-0.05, 0.05), (0.15, 0.162), 1000),
+    "low": face(0.05, (-0.05, 0.05), (0.05, 0.062), 1000),
+    "low left": face(0.05, (-0.11, -0.03), (0.05, 0.062), 1000),
+    "low right": face(0.05, (0.03, 0.11), (0.053, 0.065), 1000),
+    "upright left": face(0.05, (-0.03, -0.018), (0.05, 0.15), 1000),
+    "upright right": face(0.05, (0.05, 0.062), (0.05, 0.15), 1000),
+}
+
+
+@pytest.mark.parametrize(
+    ("handles", "found"),
+    [
+        (["high", "low"], ["top_drawer", "bottom_drawer"]),
+        (["low left", "low right"], []),
+        (["high", "low left", "low right"], ["top_drawer"]),
+        (["upright left", "upright right"], []),
+        ([], []),
+    ],
+)
+def test_handles_side_by_side_are_of_no_drawers_one_above_the_other(handles, found):
+    points = np.concatenate((face(0.012, (-0.15, 0.15), (0.0, 0.2)), *(BARS[handle] for handle in handles)))
+    seen = {joint.name: joint for joint in articulation.joints_of(BODY, points)}
+    assert list(seen) == found
+    if found == ["top_drawer"]:
+        assert 2 * seen["top_drawer"].panel.half[2] == pytest.approx(0.1, abs=0.02), "not down to the handles below"
+
+
+def test_a_groove_instead_of_a_handle_shows_no_part():
+    front = face(0.012, (-0.15, 0.15), (0.0, 0.2))
+    groove = (np.abs(front[:, 1]) < 0.05) & (np.abs(front[:, 2] - 0.17) < 0.01)
+    front[groove, 0] -= 0.015
+    assert articulation.joints_of(BODY, front) == []
+
+
 @pytest.mark.parametrize("window", [False, True])
 def test_a_closed_door_with_a_window_is_one_front(window):
-    rng, body = np.random.default_rng(0), carcass.Carcass(np.zeros(2), np.array((1.0, 0.0)), 0.1, 0.15, 0.0, 0.2)
-
-    def face(out, along, z, count=40_000):
-        of = (rng.uniform(*along, count), rng.uniform(*z, count))
-        return np.column_stack((np.full(count, 0.1 + out), *of))
-
     front = face(0.012, (-0.15, 0.15), (0.0, 0.2))
     if window:
         glass = (np.abs(front[:, 1]) < 0.11) & (np.abs(front[:, 2] - 0.1) < 0.05)
         front[glass, 0] -= 0.015
     handle = face(0.05, (0.12, 0.13), (0.05, 0.15), 1000)
-    (joint,) = articulation.joints_of(body, np.concatenate((front, handle)))
+    (joint,) = articulation.joints_of(BODY, np.concatenate((front, handle)))
     assert (joint.name, joint.value) == ("door", pytest.approx(0.0, abs=0.01))
     assert joint.panel.half[2] > 0.09
 
