@@ -107,7 +107,7 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
     """
     tried: list[Array] = []
     failure: SkillFailureError | None = None
-    held, before = "", None
+    held, before = "", context.articulation(name)
     for _ in range(_ATTEMPTS):
         count = len(tried)
         if not _is_known(context, name) and not _comes_into_view(context, name):
@@ -117,7 +117,6 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
                 f"{context.settings.verify_seconds:g} s; it is not moved by what is remembered",
             )
             break
-        before = before or context.articulation(name)
         try:
             held, failure = attempt(tried), None
         except SkillFailureError as error:
@@ -131,11 +130,10 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
             return
     if failure is not None:
         raise failure
-    now = context.articulation(name)
     raise SkillFailureError(
         Code.CONTROL_FAILED,
         f"after {len(tried)} attempts {name} is not seen to be {effect.predicate.replace('_', ' ')}: "
-        f"{_how_far(before or now, now, effect, held)}",
+        f"{_how_far(before, context.articulation(name), effect, held)}",
         (effect,),
     )
 
