@@ -51,7 +51,7 @@ class CameraView:
     ) -> None:
         self._simulator, self._domain, self._namer, self._cameras = simulator, domain, namer, tuple(cameras)
 
-    def look(self, sentence: str, robot: Mapping[str, Sequence[float]], stamp: float = 0.0) -> Seen:
+    def look(self, sentence: str, robot: Mapping[str, Sequence[float]]) -> Seen:
         """The scene now; raises ModelError.
 
         robot: its `joints` (rad), `gripper` (m, two fingers) and `base` (m; turned as LIBERO's frame).
@@ -63,7 +63,7 @@ class CameraView:
         marked = [marked_segment(segment, views) for segment, _ in shown]
         answers = self._namer.names([view.rgb for view in views], marked, sentence, CHANGING)
         things = resting(named_things(segmentation, shown, answers), segmentation.ground)
-        seen = Seen(self._domain, things, segmentation.ground, base, stamp)
+        seen = Seen(self._domain, things, segmentation.ground, base)
         for _ in range(2):  # once is by chance
             seen.furniture.look(views, things)
         seen.find_compartments()
@@ -96,9 +96,8 @@ def _marked(thing: SeenThing, views: Sequence[DepthView]) -> Marked:
     """A known thing as a namer is shown it: its pixels are those of points within its bounds."""
     low, high = thing.bounds
     masks = [view.valid & ((view.points > low - _ROUND) & (view.points < high + _ROUND)).all(axis=2) for view in views]
-    x, y, z = ((low + high) / 2).tolist()
-    dx, dy, dz = (high - low).tolist()
-    return Marked([mask if mask.any() else None for mask in masks], (x, y, z), (dx, dy, dz), thing.colours)
+    box = thing.detection
+    return Marked([mask if mask.any() else None for mask in masks], box.position, box.size, thing.colours)
 
 
 def cut(views: Sequence[DepthView], base: np.ndarray) -> Segmentation:

@@ -19,7 +19,7 @@ from planweave.libero.compartments import Compartment, compartments_of
 from planweave.libero.seen_furniture import SeenFurniture
 from planweave.libero.truth import at_centre, completed, kinds, table_centre
 from planweave.perception.geometry import Pose, hull_of, inward
-from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.known_things import KnownThings
 from planweave.perception.seen_things import SUNK, SeenThing, resting
 
 TURNED = np.diag([-1.0, -1.0, 1.0])
@@ -31,29 +31,22 @@ _CENTRED = 0.03 - _UNSURE  # m between those of an item that was put on another 
 class Seen:
     """What the cameras have shown: things followed from look to look, and the furniture among them.
 
-    ground: height of what carries all; base: place of the robot's base in LIBERO's frame, (3,); stamp: of the first
-    look, s. to_base: from the frame here to that of the robot's base.
+    ground: height of what carries all; base: place of the robot's base in LIBERO's frame, (3,). to_base: from the frame
+    here to that of the robot's base.
     """
 
-    def __init__(
-        self, domain: Domain, things: Sequence[SeenThing], ground: float, base: np.ndarray, stamp: float = 0.0
-    ) -> None:
+    def __init__(self, domain: Domain, things: Sequence[SeenThing], ground: float, base: np.ndarray) -> None:
         self.to_base = Pose(TURNED, -base)
         self.furniture = SeenFurniture(domain, self.to_base, ground)
-        self.memory = SceneMemory(things, ground, self._is_item, self.furniture.shows)
+        self.memory = KnownThings(things, ground, self._is_item, self.furniture.shows, domain)
         self.compartments: list[Compartment] = []
-        self._domain, self._stamp = domain, stamp
+        self._domain = domain
         self._shapes: dict[str, tuple[np.ndarray, float, Thing]] = {}
 
     def settle(self, held: str = "") -> None:
         """Find what stands on what, and what lies in drawers; held: the thing in the robot's hand, on nothing."""
-        self.memory.things = resting(self.memory.things, self.memory.ground, held)
+        self.memory.put(*resting(self.memory.things, self.memory.ground, held))
         self.furniture.find_contents(self.memory.things, held)
-
-    @property
-    def world(self) -> World:
-        """The world at the first look."""
-        return self.world_at(self._stamp)
 
     def world_at(self, stamp: float, held: str = "") -> World:
         """The world as it has settled, at a time; held: as then."""
@@ -140,16 +133,13 @@ def _can(kind: str) -> set[str]:
 
 
 def _object(domain: Domain, thing: SeenThing, stamp: float) -> WorldObject:
-    low, high = thing.bounds
-    x, y, z = ((low + high) / 2).tolist()
-    dx, dy, dz = (high - low).tolist()
-    kind = thing.named.class_name
+    box, kind = thing.detection, thing.named.class_name
     attributes = {"color": thing.named.colour} if thing.named.colour else {}
     of = thing.name, domain.type_of_class(kind), kind, attributes
     if thing.lost:
         return WorldObject(*of, None, None, None, Known.UNKNOWN, thing.stamp)
     known, seen = (Known.SEEN, stamp) if thing.visible else (Known.REMEMBERED, thing.stamp)
-    return WorldObject(*of, (x, y, z), None, (dx, dy, dz), known, seen)
+    return WorldObject(*of, box.position, None, box.size, known, seen)
 
 
 def _states(thing: SeenThing) -> Iterator[Literal]:

@@ -21,6 +21,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.joints import frame
 from planweave.libero import things
 from planweave.libero.arm import LiberoArm
 from planweave.libero.camera_view import CHANGING, CameraView
@@ -65,7 +66,7 @@ class TruthView:
         self._taken: tuple[Thing, Array] | None = None  # what is held, and its pose when it was taken
         self._geometry = Geometry(task)
         self.ground = things.ground(self._geometry)
-        self.places = _places(self._geometry.to_base(_matrix(Pose(TURNED, np.zeros(3)))))
+        self.places = _places(self._geometry.to_base(frame(TURNED, np.zeros(3))))
 
     def observe(
         self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
@@ -111,11 +112,12 @@ class SeenView:
         self._touched = set[str]()  # what may have changed its state since that was looked at
         self._base = np.asarray(base, float)[:3]
         self._carried: Thing | None = None
-        self._scene = cameras.look(sentence, self._robot(), arm.state().stamp)
+        self._scene = cameras.look(sentence, self._robot())
         if self._await_rest():
-            self._scene = cameras.look(sentence, self._robot(), arm.state().stamp)
+            self._scene = cameras.look(sentence, self._robot())
         self._memory = self._scene.memory
-        self._to_base, self._from_base = _matrix(self._scene.to_base), _matrix(self._scene.to_base.inverse())
+        self._to_base = frame(self._scene.to_base.rotation, self._scene.to_base.translation)
+        self._from_base = np.linalg.inv(self._to_base)
         self.ground = self._memory.ground - float(self._base[2])
         self._steps, self._last = arm.steps, self._observation("")
         self.places = _places(self._to_base)
@@ -142,16 +144,14 @@ class SeenView:
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
             return self._last, held
         views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
-        self._memory.things = self._scene.furniture.look(views, self._memory.things)
+        self._memory.put(*self._scene.furniture.look(views, self._memory.things))
         self._look_at_states(views, tcp_to_base)
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
+        let_go = None
         if held is None and self._carried is not None:
-            there = put.get(self._carried.name, self._carried)
-            self._memory.let_go(self._moved(pose_of(there)), views, stamp)
-            self._memory.update(views, stamp, self._carried.name)
+            let_go = self._moved(pose_of(put.get(self._carried.name, self._carried)))
             self._carried = None
-        else:
-            self._memory.update(views, stamp, held.thing.name if held is not None else "")
+        self._memory.update(views, stamp, let_go)
         self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
         return self._last, held
 
@@ -175,10 +175,8 @@ class SeenView:
             with contextlib.suppress(ModelError):  # they are asked for at the next look
                 found |= zip((thing.name for thing in left), self._cameras.states(views, left, self._sentence))
                 self._touched -= {thing.name for thing in left}
-        self._memory.things = tuple(
-            replace(t, named=replace(t.named, state=found[t.name])) if t.name in found else t
-            for t in self._memory.things
-        )
+        things = (thing for thing in self._memory.things if thing.name in found)
+        self._memory.put(*(replace(thing, named=replace(thing.named, state=found[thing.name])) for thing in things))
 
     def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
         """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""
@@ -189,7 +187,7 @@ class SeenView:
         slipped = self._memory.carry(held.thing.name, motion, views, stamp, taken, swings)
         if slipped is None:
             return None
-        in_base = self._to_base @ _matrix(slipped) @ self._from_base
+        in_base = self._to_base @ frame(slipped.rotation, slipped.translation) @ self._from_base
         return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
 
     def _observation(self, held: str) -> Observation:
@@ -219,10 +217,3 @@ def _places(to_base: Array) -> Sequence[Location]:
     x, y, _ = (to_base[:3, :3] @ (centre.position or (0.0, 0.0, 0.0)) + to_base[:3, 3]).tolist()
     width, depth, _ = centre.size or (0.0, 0.0, 0.0)
     return (Location(centre.name, (x, y), (width, depth)),)
-
-
-def _matrix(pose: Pose) -> Array:
-    """As a 4x4 matrix."""
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = pose.rotation, pose.translation
-    return found

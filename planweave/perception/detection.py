@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from planweave.geometry.upright_shape import Upright
 from planweave.perception.geometry import rotated
 from planweave.perception.regions import PixelRegion
+
+if TYPE_CHECKING:
+    from planweave.perception.seen_things import SeenThing
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Detection(Upright):
     image's border or the limits of the searched area, not by what is before it. inferred: not
     observed itself, but required as the support of an observed object. receptacle: whether it is there to put
     others in or on; the pipeline sets it by the domain's classes. parts: low and high corners of boxes that it consists
-    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder.
+    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder. seen: its points, where it
+    is known by them; known: id of the track that was found to be here by its points, 0 where that is still to be told.
     """
 
     class_name: str
@@ -41,6 +45,8 @@ class Detection(Upright):
     inferred: bool = False
     receptacle: bool = False
     parts: tuple[tuple[float, ...], ...] = ()
+    seen: SeenThing | None = None
+    known: int = 0
 
     @property
     def look(self) -> tuple[str, str]:

@@ -32,8 +32,10 @@ def same_place(a: Detection, b: Detection) -> bool:
 
 
 def collide(a: Detection, b: Detection) -> bool:
-    """Whether two objects would interpenetrate; receptacles are tested against receptacles only."""
-    if a.receptacle != b.receptacle:
+    """Whether two objects would interpenetrate; receptacles are tested against receptacles only. What is known by its
+    points may be inside others: these tell whether it is there.
+    """
+    if a.receptacle != b.receptacle or a.seen is not None or b.seen is not None:
         return False
     if not _rigid(a) or not _rigid(b):
         return same_place(a, b)
@@ -91,7 +93,9 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
 
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
-    """Whether a picture shows that an object is gone: its place is in view, and looked through."""
+    """Whether pictures show that an object is gone: its place is in view, and looked through."""
+    if thing.seen is not None:
+        return thing.seen.evidence(views).is_gone
     level = thing.bottom + 0.6 * thing.size[2]
     places = footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))

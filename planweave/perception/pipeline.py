@@ -172,14 +172,7 @@ class Pipeline:
             others = (side.hiding(~seen_in(room, side)) for side in seen)
             found += things_in(room, [view.hiding(~own), *others], remembered)
         return SeenScene(
-            tuple(found),
-            view,
-            int(mask.sum()),
-            plane,
-            tuple(measured),
-            fixtures,
-            tuple(seen),
-            tuple(problems),
+            tuple(found), view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems)
         )
 
     def _checked(

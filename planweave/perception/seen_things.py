@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from planweave.geometry.directions import surrounds
 from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
-from planweave.perception.evidence import LEAST
+from planweave.perception.detection import Detection
+from planweave.perception.evidence import LEAST, Evidence, evidence
 from planweave.perception.geometry import Pose, hull_of, inward, outline
 from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
@@ -24,15 +25,9 @@ SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
 _LEAST_MASK = 30  # pixels of a mark
 _SAME = 0.02  # m between what two cameras show of one thing
+_LOOKED_AT = 800  # points of a thing that are looked at
+_THROUGH, _THIN = 0.6, (0.01, 0.02)  # share of a thing's height behind it that is seen where it is gone, and m
 _SLIVER, _EDGE, _WITHIN = 0.15, 0.006, 0.9  # share of a thing's area, m beyond it, and share of points that are not
-
-
-@dataclass(frozen=True, eq=False)
-class SeenPart:
-    """A named part of a thing. points: (n, 3)."""
-
-    points: np.ndarray
-    named: Named
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +43,6 @@ class SeenThing:
     colours: np.ndarray
     named: Named
     bottom: float
-    parts: tuple[SeenPart, ...] = ()
     below: str = ""
     visible: bool = True
     stamp: float = 0.0
@@ -75,8 +69,22 @@ class SeenThing:
 
     def moved(self, pose: Pose) -> SeenThing:
         """The same thing elsewhere."""
-        parts = tuple(replace(part, points=pose.apply(part.points)) for part in self.parts)
-        return replace(self, points=pose.apply(self.points), parts=parts)
+        return replace(self, points=pose.apply(self.points))
+
+    def evidence(
+        self, views: Iterable[DepthView], points: np.ndarray | None = None, colours: np.ndarray | None = None
+    ) -> Evidence:
+        """What pictures say of its being where it was seen last, or of points of it, by default of a sample."""
+        behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
+        return evidence(_sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
+
+    @property
+    def detection(self) -> Detection:
+        """It where it is, as the tracker asks."""
+        low, high = self.bounds
+        (x, y, z), (dx, dy, dz) = ((low + high) / 2).tolist(), (high - low).tolist()
+        of, rgb = (self.named.class_name, self.named.colour, "irregular"), patch_colour(self.colours)
+        return Detection(*of, 1.0, (x, y, z), 0.0, math.pi, (dx, dy, dz), float(high[2]), rgb, seen=self)
 
 
 # ---- what stands on what ------------------------------------------------------------------------------------------
@@ -189,10 +197,9 @@ def named_things(
         counts[kind] = counts.get(kind, 0) + 1
         mine = [j for j, owner in owners.items() if owner == k]
         points, colours = (np.concatenate([getattr(segments[j], of) for j in mine]) for of in ("points", "colours"))
-        parts = tuple(SeenPart(segments[j].points, answers[j]) for j in mine if j not in wholes)
         colour = answers[k].colour or colour_word(*patch_colour(segments[k].colours))
         named = Named(kind, colour, 0, answers[k].drawers, answers[k].state)
-        found.append(SeenThing(f"{kind}_{counts[kind]}", points, colours, named, segmentation.ground, parts))
+        found.append(SeenThing(f"{kind}_{counts[kind]}", points, colours, named, segmentation.ground))
     return found
 
 

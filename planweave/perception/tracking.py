@@ -7,6 +7,9 @@ greedy assignment equals the optimal one.
 
 Position alone makes no pair: a different colour or shape is a different object. While a place shows something that does
 not look like its object, the object is not visible; after a few such views it is dropped.
+
+Objects that are known by their points, with names from without, come as detections that say which object they are
+(`known_things`). The rules of what is hidden, held, gone and found again are the same for them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +41,9 @@ from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
+
+if TYPE_CHECKING:
+    from planweave.perception.seen_things import SeenThing
 
 _LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
 _OPENING = 0.006  # m: a gripper that opens by this much has let go
@@ -103,7 +110,9 @@ class Track:
     grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
     carried: bool = False  # ever, by the hand
+    lost: bool = False  # nobody knows where it is
     let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
+    taken: SeenThing | None = None  # as it was when a hand took it that tells, from then on, where it is
 
     def __post_init__(self) -> None:
         self.rgb = self.last.rgb
@@ -162,6 +171,22 @@ class Tracker:
         """Named tracks, oldest first."""
         return [t for t in self._tracks if t.name]
 
+    def know(self, thing: Detection, name: str = "") -> Track:
+        """Add an object, by default one that is still to be named."""
+        track = Track(self._next_id, thing, name, named=thing.look if name else ("", ""))
+        track.looks[thing.look] += 1
+        self._next_id += 1
+        self._tracks.append(track)
+        return track
+
+    def lose(self, track: Track) -> None:
+        """Nobody knows any more where an object is."""
+        self._tracks.remove(track)
+        track.held, track.taken, track.matched, track.lost = False, None, False, True
+        track.doubtful.clear()
+        if track.name and not self._was_double(track):
+            self._gone = [*self._gone, track][-20:]
+
     def remembered(self) -> list[Detection]:
         """Objects that may be hidden below others now."""
         return [t.current for t in self.tracks if not t.held and not t.missing]
@@ -192,17 +217,18 @@ class Tracker:
         repeated: the frame is the previous one again, noise included, so that an error in it is no second error.
         """
         for track in self._tracks:
-            track.matched = track.inferred = track.whole = False
+            track.matched, track.inferred, track.whole = track.taken is not None, False, False
         if hand is not None:
             self.follow(hand)
-        free = [d for d in detections if not self._in_hand(d, hand)]
+        by_id = {t.id: t for t in (*self._tracks, *self._gone)}
+        for detection in detections:
+            if detection.known:
+                self._see(self.find(by_id[detection.known]), detection, moved=not detection.inferred)
+        free = [d for d in detections if not d.known and not self._in_hand(d, hand)]
         before = sum(t.missing for t in self._tracks)
         # What is half seen must not take the place of what is seen in full.
         for cut in (False, True):
-            pairs, rest = self._assign([d for d in free if d.cut == cut])
-            for track, detection in pairs:
-                self._see(track, detection)
-            free = [d for d in free if d.cut != cut] + rest
+            free = [d for d in free if d.cut != cut] + self._assign([d for d in free if d.cut == cut])
         if self._everything_changed(scene):
             self.reset()
             free = list(detections)
@@ -217,16 +243,13 @@ class Tracker:
         self._name_anew()
         for detection in free:
             if (detection.beyond or not detection.cut) and not self._is_known(detection):
-                track = Track(self._next_id, detection)
-                track.looks[detection.look] += 1
-                self._next_id += 1
-                self._tracks.append(track)
+                self.know(detection)
         self._name_new()
         self.deciding = doubts != before or any(not t.name or t.glimpsed for t in self._tracks)
         return self.tracks
 
-    def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
-        """Pairs of detections and tracks by position, resting or moved by the hand."""
+    def _assign(self, free: Sequence[Detection]) -> list[Detection]:
+        """Assign detections to tracks by position, resting or moved by the hand; returns the others."""
         tracks = [t for t in self._tracks if not t.matched]
         costs = []
         for i, j in _near(tracks, free, self.rules.near):
@@ -242,15 +265,7 @@ class Tracker:
             ):
                 continue
             costs.append((math.dist(detection.position, track.last.position) + (0.0 if same else _LOOKS), i, j))
-        taken_tracks: set[int] = set()
-        taken: set[int] = set()
-        pairs = []
-        for _, i, j in sorted(costs):
-            if i not in taken_tracks and j not in taken:
-                taken_tracks.add(i)
-                taken.add(j)
-                pairs.append((tracks[i], free[j]))
-        return pairs, [d for j, d in enumerate(free) if j not in taken]
+        return self._pair(tracks, free, costs)
 
     def _moved(self, free: list[Detection], scene: SeenScene) -> list[Detection]:
         """Assign remaining detections to unseen tracks of the same appearance: to the held one, to those that have left
@@ -259,8 +274,8 @@ class Tracker:
         """
         lost = [(t, self._absence(t, free, scene)) for t in self._tracks if not t.matched and t.name]
         lost += [(t, _Absence.DROPPED) for t in self._gone]
-        pairs = sorted(
-            (min(absence, _Absence.DROPPED), math.dist(d.position, t.last.position), i, j)
+        costs = [
+            ((min(absence, _Absence.DROPPED), math.dist(d.position, t.last.position)), i, j)
             for i, (t, absence) in enumerate(lost)
             for j, d in enumerate(free)
             if t.looks_like(d)
@@ -268,20 +283,27 @@ class Tracker:
             and of_one_size(t.last, d)
             and (absence != _Absence.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
             and (absence != _Absence.HELD or not d.inferred)
-        )
-        used_tracks: set[int] = set()
-        used: set[int] = set()
-        for _, _, i, j in pairs:
-            if i in used_tracks or j in used:
-                continue
-            used_tracks.add(i)
-            used.add(j)
-            track, absence = lost[i]
-            if absence == _Absence.DROPPED:
-                self._tracks.append(track)
-            self._see(track, free[j], moved=True)
-        self._gone = [t for t in self._gone if not t.matched]
-        return [d for j, d in enumerate(free) if j not in used]
+        ]
+        return self._pair([t for t, _ in lost], free, costs, moved=True)
+
+    def _pair(
+        self, tracks: Sequence[Track], free: Sequence[Detection], costs: list[tuple[Any, int, int]], moved: bool = False
+    ) -> list[Detection]:
+        """Assign detections to tracks, the cheapest pairs first; returns the others. costs: of all possible pairs."""
+        pairs: dict[int, int] = {}
+        for _, i, j in sorted(costs):
+            if i not in pairs and j not in pairs.values():
+                pairs[i] = j
+                self._see(self.find(tracks[i]), free[j], moved)
+        return [d for j, d in enumerate(free) if j not in pairs.values()]
+
+    def find(self, track: Track) -> Track:
+        """A track, which is there again where it was lost."""
+        if track.lost:
+            track.lost = False
+            self._gone.remove(track)
+            self._tracks.append(track)
+        return track
 
     def _absence(self, track: Track, free: Sequence[Detection], scene: SeenScene) -> _Absence:
         """How an unseen object may have come to another place."""
@@ -323,7 +345,7 @@ class Tracker:
 
     def _merge(self) -> None:
         """Merge two tracks of one object, as may arise at the hand: the older one is kept."""
-        unseen = [t for t in self._tracks if t.name and not t.matched and not t.held]
+        unseen = [t for t in self._tracks if t.name and not t.matched and not t.held and t.last.seen is None]
         for new in [t for t in self._tracks if t.matched and not t.carried] if unseen else []:
             for old in unseen:
                 if old.id < new.id and not old.matched and old.looks_like(new.last) and same_place(old.last, new.last):
@@ -333,9 +355,7 @@ class Tracker:
     def _is(self, old: Track, new: Track) -> None:
         """Merge a newer track into an older one whose object is observed at its place."""
         self._tracks.remove(new)
-        if old not in self._tracks:
-            self._gone.remove(old)
-            self._tracks.append(old)
+        self.find(old)
         old.last, old.rgb, old.grip = new.last, new.rgb, None
         old.missing = old.glimpsed = 0.0
         old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
@@ -396,12 +416,8 @@ class Tracker:
         return sure
 
     def _drop(self) -> None:
-        limit = self.rules.clear_views
-        for track in [t for t in self._tracks if t.missing >= (limit if t.name else 1)]:
-            self._tracks.remove(track)
-            track.doubtful.clear()
-            if track.name and not self._was_double(track):
-                self._gone = [*self._gone, track][-20:]
+        for track in [t for t in self._tracks if t.missing >= (self.rules.clear_views if t.name else 1)]:
+            self.lose(track)
 
     def _was_double(self, gone: Track) -> bool:
         """Whether a track that ends soon after its creation was half of one object seen as two; the other half then
@@ -473,8 +489,8 @@ class Tracker:
         )
 
     def _everything_changed(self, scene: SeenScene) -> bool:
-        """Whether the scene was replaced: the places of most known objects are empty at once."""
-        named = [t for t in self._tracks if t.name and not t.held]
+        """Whether the scene was replaced: the places of most objects that can be named anew are empty at once."""
+        named = [t for t in self._tracks if t.name and not t.held and t.last.seen is None]
         empty = sum(not t.matched and place_is_empty(t.last, scene.views) for t in named)
         return empty >= 3 and 2 * empty > len(named)
 

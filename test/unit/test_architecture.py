@@ -82,8 +82,8 @@ LIBERO_SEES = {
     "depth_views",
     "fixtures",
     "geometry",
+    "known_things",
     "robot_filter",
-    "scene_memory",
     "seen_things",
     "segmentation",
     "vision_names",
@@ -273,7 +273,7 @@ def test_imports_keep_the_rules():
         ("planweave/cli/run.py", "from planweave_ros.client import Client", None),
         ("planweave/bench/runner.py", "import benchmarks.system", "bench imports benchmarks"),
         ("planweave/libero/views.py", "import cv2", "libero looks at pictures itself"),
-        ("planweave/libero/views.py", "from planweave.perception.scene_memory import SceneMemory", None),
+        ("planweave/libero/views.py", "from planweave.perception.known_things import KnownThings", None),
         (
             "planweave/libero/views.py",
             "from planweave.perception.tracking import Track",

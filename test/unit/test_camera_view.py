@@ -63,7 +63,7 @@ def segmentation():
 
 @pytest.fixture(scope="module")
 def seen():
-    return CameraView(RecordedSimulator(), KITCHEN, ByPlace()).look("put the bowl on the plate", ROBOT, 1.0)
+    return CameraView(RecordedSimulator(), KITCHEN, ByPlace()).look("put the bowl on the plate", ROBOT)
 
 
 @pytest.mark.parametrize("thing", sorted(THINGS.keys() - {"flat_stove_1"}))  # its knob stands apart, as another segment
@@ -92,7 +92,7 @@ def test_without_a_level_surface_it_says_so():
 
 
 def test_the_world_has_classes_relations_and_drawers(seen):
-    world = seen.world
+    world = seen.world_at(1.0)
     names = {o.class_name for o in world.objects}
     assert {"bowl", "ramekin", "cabinet", "stove", "cookie_box", "plate", "drawer"} <= names
     carried = {f.args[1].rpartition("_")[0] for f in world.facts if f.predicate == "on"}
@@ -103,7 +103,7 @@ def test_the_world_has_classes_relations_and_drawers(seen):
 
 
 def test_states_that_nobody_saw_stay_unknown(seen):
-    assert not {f for f in seen.world.facts if f.predicate in ("turned_on", "turned_off")}
+    assert not {f for f in seen.world_at(1.0).facts if f.predicate in ("turned_on", "turned_off")}
 
 
 def test_things_have_shapes_in_the_robot_s_frame(seen):
@@ -122,7 +122,7 @@ def test_what_has_no_name_is_an_unknown_thing():
         def names(self, pictures, marked, words, changing):
             return [UNKNOWN for _ in marked]
 
-    world = CameraView(RecordedSimulator(), KITCHEN, Silent()).look("", ROBOT).world
+    world = CameraView(RecordedSimulator(), KITCHEN, Silent()).look("", ROBOT).world_at(1.0)
     assert {o.class_name for o in world.objects if o.type != "location"} == {"unknown_thing"}
 
 
@@ -137,7 +137,7 @@ def box(low, high, n=40):
 
 def facts_of(*things):
     """The facts of a world of things, on the ground of LIBERO's frame."""
-    return {str(f) for f in Seen(KITCHEN, things, 0.0, np.zeros(3)).world.facts}
+    return {str(f) for f in Seen(KITCHEN, things, 0.0, np.zeros(3)).world_at(1.0).facts}
 
 
 def put_on(kind, below, at, low=0.02, side=0.04):

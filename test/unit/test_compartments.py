@@ -78,7 +78,7 @@ def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
     ]
     seen = Seen(Domain.load("kitchen"), things, 0.0, np.zeros(3))
     seen.compartments = [left]
-    facts = {str(fact) for fact in seen.world.facts}
+    facts = {str(fact) for fact in seen.world_at(1.0).facts}
     assert (f"in(book_1, {left.room.name})" in facts) == stands
     assert f"part_of({left.room.name}, caddy_1)" in facts
 

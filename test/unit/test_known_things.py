@@ -8,7 +8,7 @@ from doubles.boxes_camera import picture
 
 from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Pose
-from planweave.perception.scene_memory import SceneMemory
+from planweave.perception.known_things import KnownThings
 from planweave.perception.seen_things import SeenThing, resting
 from planweave.perception.vision_names import Named
 
@@ -41,7 +41,11 @@ def memory(*named):
 
 
 def made(things, of_furniture=lambda points: np.zeros(len(points), bool)):
-    return SceneMemory(things, 0.0, lambda thing: True, of_furniture)
+    return KnownThings(things, 0.0, lambda thing: True, of_furniture)
+
+
+def thing(kept, name):
+    return next(each for each in kept.things if each.name == name)
 
 
 def by(x, y, z=0.0):
@@ -50,8 +54,8 @@ def by(x, y, z=0.0):
 
 def let_go(kept, motion, shots):
     """Take the cup and let it go after a motion."""
-    kept.carry("cup", by(0.0, 0.0, 0.2), [], 0.5, taken=True)
-    kept.let_go(motion, shots, 1.0)
+    kept.carry("cup", by(0.0, 0.0, 0.2), [], 0.5, new=True)
+    kept.update(shots, 1.0, let_go=motion)
 
 
 def middle(box):
@@ -74,10 +78,10 @@ def test_what_is_hidden_stays_and_is_not_seen():
 def test_what_is_gone_is_lost_and_found_again_by_its_colours():
     kept = memory(("cup", CUP), ("box", BOX))
     kept.update(views(BOX), 1.0)
-    assert kept.thing("cup").lost and not kept.thing("box").lost
+    assert thing(kept, "cup").lost and not thing(kept, "box").lost
     there = shifted(CUP, -0.2, 0.05)
     kept.update(views(there, BOX), 2.0)
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     assert not cup.lost and cup.stamp == 2.0 and np.abs(cup.middle - middle(there))[:2].max() < 0.03
 
 
@@ -85,7 +89,7 @@ def test_a_thing_of_other_colours_is_not_taken_for_it():
     kept = memory(("cup", CUP), ("box", BOX))
     low, high, _ = shifted(CUP, -0.2, 0.05)
     kept.update(views((low, high, GREEN), BOX), 1.0)
-    assert kept.thing("cup").lost
+    assert thing(kept, "cup").lost
 
 
 @pytest.mark.parametrize(("x", "y", "drop"), [(0.0, 0.0, 0.0), (0.02, -0.015, 0.0), (0.01, 0.0, 0.08)])
@@ -93,7 +97,7 @@ def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     kept = memory(("cup", CUP), ("box", BOX))
     there = shifted(CUP, -0.1, -0.02)
     let_go(kept, by(-0.1 + x, -0.02 + y, drop), views(there, BOX))
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     assert cup.visible and cup.was_put
     assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
 
@@ -109,7 +113,7 @@ def test_what_shows_another_side_where_it_was_let_go_is_it_by_its_place(share, w
         chosen = np.random.default_rng(0).random(len(rows)) < share
         view.rgb[rows[chosen], columns[chosen]] = (150, 150, 20)
     let_go(kept, by(-0.1, -0.02), shots)
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     assert (cup.lost, cup.visible) == (lost, not lost)
     assert lost or np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.02
 
@@ -119,18 +123,18 @@ def test_one_of_two_alike_that_is_put_on_the_other_is_not_taken_for_it():
     kept = made([seen(name, box, views(box)) for name, box in both])
     there = shifted(CUP, -0.1, -0.1, 0.02)  # nested
     let_go(kept, by(-0.1, -0.1, 0.02), views(shifted(CUP, -0.1, -0.1), there))
-    assert kept.thing("cup").low == pytest.approx(0.02, abs=0.008)
+    assert thing(kept, "cup").low == pytest.approx(0.02, abs=0.008)
 
 
 def test_what_stood_with_its_lower_part_hidden_stands_as_high_on_another():
     kept = memory(("cup", CUP), ("box", BOX))
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     high = cup.points[:, 2] > 0.035
     kept.put(replace(cup, points=cup.points[high], colours=cup.colours[high]))
     there = shifted(CUP, -0.08, -0.28, 0.06)  # on the box
     let_go(kept, by(-0.08, -0.28, 0.06), views(BOX, there))
     below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
-    assert kept.thing("cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
+    assert thing(kept, "cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
 
 
 def test_what_stands_on_something_thin_is_not_on_the_ground():
@@ -146,7 +150,7 @@ def test_what_turns_between_the_fingers_is_followed():
     kept, lift, angle = memory(("cup", plate), ("box", BOX)), by(0.0, 0.0, 0.3), 0.6
     pivot, across = np.array((0.01, 0.1, 0.325)), np.array((1.0, 0.0, 0.0))
     swings = [Pose.about(pivot, across, a) for a in (-angle, angle)]
-    shots, there = views(BOX), swings[0].apply(lift.apply(kept.thing("cup").points))
+    shots, there = views(BOX), swings[0].apply(lift.apply(thing(kept, "cup").points))
     for view in shots:  # paint the board where it hangs now
         columns, rows, depth = view.projector.pixels_and_depth(there)
         for u, v, d in zip(np.rint(columns).astype(int), np.rint(rows).astype(int), depth):
@@ -154,27 +158,27 @@ def test_what_turns_between_the_fingers_is_followed():
                 view.depth[max(v - 1, 0) : v + 2, max(u - 1, 0) : u + 2] = d
                 view.rgb[max(v - 1, 0) : v + 2, max(u - 1, 0) : u + 2] = RED
     shots = [replace(view) for view in shots]
-    found = kept.carry("cup", lift, shots, 1.0, taken=True, swings=swings)
+    found = kept.carry("cup", lift, shots, 1.0, new=True, swings=swings)
     assert np.allclose(found.rotation, swings[0].rotation)
-    assert np.abs(kept.thing("cup").middle - there.mean(axis=0)).max() < 0.02
+    assert np.abs(thing(kept, "cup").middle - there.mean(axis=0)).max() < 0.02
 
 
 def test_what_is_carried_is_where_the_hand_is_unless_its_place_there_is_seen_empty():
     kept, lift = memory(("cup", CUP), ("box", BOX)), by(0.0, 0.0, 0.2)
-    assert kept.carry("cup", lift, views(CUP, BOX), 1.0, taken=True) is None, "it stands where it was"
-    slipped = kept.carry("cup", lift, views(shifted(CUP, 0.01, 0.0, 0.19), BOX), 2.0, taken=True)
+    assert kept.carry("cup", lift, views(CUP, BOX), 1.0, new=True) is None, "it stands where it was"
+    slipped = kept.carry("cup", lift, views(shifted(CUP, 0.01, 0.0, 0.19), BOX), 2.0, new=True)
     assert np.abs(slipped.translation - (0.01, 0.0, -0.01)).max() < 0.005
-    assert np.abs(kept.thing("cup").middle - middle(shifted(CUP, 0.01, 0.0, 0.19))).max() < 0.012
-    unseen = kept.carry("cup", lift, views(hidden=np.ones((240, 320), bool)), 3.0, taken=False)
+    assert np.abs(thing(kept, "cup").middle - middle(shifted(CUP, 0.01, 0.0, 0.19))).max() < 0.012
+    unseen = kept.carry("cup", lift, views(hidden=np.ones((240, 320), bool)), 3.0, new=False)
     assert (unseen.translation == 0).all()
-    assert kept.carry("cup", lift, views(BOX), 4.0, taken=False) is None, "its place is empty"
+    assert kept.carry("cup", lift, views(BOX), 4.0, new=False) is None, "its place is empty"
 
 
 def test_what_tipped_over_is_found_by_its_colours():
     kept = memory(("cup", CUP), ("box", BOX))
     lying = ((-0.1, 0.0, 0.0), (-0.02, 0.06, 0.06), RED)
     let_go(kept, by(-0.06, -0.1), views(lying, BOX))
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     assert cup.visible and np.abs(cup.middle[:2] - middle(lying)[:2]).max() < 0.03
 
 
@@ -183,22 +187,22 @@ def test_a_thin_thing_that_was_taken_away_is_not_seen_in_the_table():
     plate = ((-0.07, 0.05, 0.0), (0.07, 0.19, 0.006), (130, 120, 108))
     kept = memory(("plate", plate), ("box", BOX))
     kept.update(views(plate, BOX), 1.0)
-    assert kept.thing("plate").visible
+    assert thing(kept, "plate").visible
     kept.update(views(BOX), 2.0)
-    assert not kept.thing("plate").visible
+    assert not thing(kept, "plate").visible
 
 
 def test_a_larger_thing_of_its_colours_is_not_taken_for_it():
     """A can that missed the basket, whose inside has the can's colours and was not seen before."""
     kept = memory(("cup", CUP), ("box", BOX))
     let_go(kept, by(-0.05, 0.0), views(((-0.1, 0.05, 0.0), (0.03, 0.18, 0.05), RED), BOX))
-    assert kept.thing("cup").lost
+    assert thing(kept, "cup").lost
 
 
 def test_what_was_let_go_and_is_nowhere_is_lost():
     kept = memory(("cup", CUP), ("box", BOX))
     let_go(kept, by(0.0, 0.0), views(BOX))
-    cup = kept.thing("cup")
+    cup = thing(kept, "cup")
     assert cup.lost and not cup.visible
 
 
@@ -206,7 +210,7 @@ def test_a_thing_falls_no_deeper_than_what_is_below_it():
     kept = memory(("cup", CUP), ("tray", TRAY))
     there = shifted(CUP, -0.05, -0.3, 0.02)
     let_go(kept, by(-0.05, -0.3, 0.06), views(there, TRAY))
-    assert abs(kept.thing("cup").points[:, 2].max() - 0.10) < 0.006
+    assert abs(thing(kept, "cup").points[:, 2].max() - 0.10) < 0.006
 
 
 def test_pictures_look_through_where_nothing_is():
@@ -221,5 +225,5 @@ def test_pictures_look_through_where_nothing_is():
 def test_a_tall_thing_that_was_lifted_a_little_still_fills_most_of_its_old_place(rise, is_held):
     bottle = ((-0.02, 0.1, 0.0), (0.02, 0.14, 0.16), RED)
     kept = memory(("bottle", bottle), ("box", BOX))
-    found = kept.carry("bottle", by(0.0, 0.0, 0.04), views(shifted(bottle, 0.0, 0.0, rise), BOX), 1.0, taken=True)
+    found = kept.carry("bottle", by(0.0, 0.0, 0.04), views(shifted(bottle, 0.0, 0.0, rise), BOX), 1.0, new=True)
     assert (found is not None) is is_held

@@ -1,0 +1,288 @@
+"""Things that were seen and named once, found in later pictures without asking anybody again.
+
+A thing stays where pictures show its points, or hide them. One that the hand has carried is looked for where it was let
+go, by its shape and colours, then wherever the pictures show surfaces of its colours that belong to nothing else. The
+tracker remembers them, as all objects: what is not found is hidden, or lost. Metres; z is up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from planweave.core.symbolic.domain import Domain
+from planweave.geometry.columns import groups_from_above
+from planweave.perception.depth_views import DepthView
+from planweave.perception.detection import Detection
+from planweave.perception.evidence import LEAST, Evidence
+from planweave.perception.geometry import Pose
+from planweave.perception.pipeline import SeenScene
+from planweave.perception.seen_things import SeenThing
+from planweave.perception.tracking import Rules, Tracker
+
+_SAMPLE = 400  # points of a thing that are tried at places
+_ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
+_FALL = 0.16  # m that a thing may fall when it is let go
+_SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
+_COARSE, _FINE = 0.01, 0.003  # m between places that are tried
+_NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
+_YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
+_UP = np.array([0.0, 0.0, 1.0])
+_SUNK = 0.006  # m that a thing may seem to be within its support
+_ABOVE = 0.008  # m from which on what a picture shows is not the ground
+_CELL = 0.008  # m: edge of the cells in which points are compared
+_STRIDES = np.array((100_003**2, 100_003, 1))  # between the numbers of neighbouring cells
+_AROUND = 0.2  # m around all known things in which one is looked for
+_ROLLED = 0.15  # m from where a thing was let go within which it is looked for by its colours
+_BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
+_LEAST_ALIKE = 60  # points of a group that may be a thing
+_LARGER = 1.3  # times as long, wide and high as a thing another view may show it
+_BESIDE, _AS_HIGH, _ALIKE = 0.02, 0.6, 0.2  # m around its place; share of a thing's height; of points of its colours
+_UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
+
+
+class KnownThings:
+    """The things of a scene, followed by a `Tracker`. ground: height of what carries them all; moves: whether a thing
+    can be moved at all; of_furniture: which points (n, 3) show furniture as it stands now.
+    """
+
+    def __init__(
+        self,
+        things: Sequence[SeenThing],
+        ground: float,
+        moves: Callable[[SeenThing], bool],
+        of_furniture: Callable[[np.ndarray], np.ndarray],
+        domain: Domain | None = None,
+    ) -> None:
+        self.ground, self._moves, self._of_furniture = ground, moves, of_furniture
+        self._views: Sequence[DepthView] = ()
+        self._tracker = Tracker(Rules(clear_views=1), domain)
+        self._tracks = {thing.name: self._tracker.know(thing.detection, thing.name) for thing in things}
+        for thing, track in zip(things, self._tracks.values()):
+            track.carried = thing.was_put
+            if thing.lost:
+                self._tracker.lose(track)
+
+    @property
+    def things(self) -> tuple[SeenThing, ...]:
+        """All things as they were seen last."""
+        return tuple(
+            replace(t.last.seen, visible=t.visible, lost=t.lost, was_put=t.carried)
+            for t in self._tracks.values()
+            if t.last.seen is not None
+        )
+
+    def put(self, *things: SeenThing) -> None:
+        """Set where things are, and what is said of them."""
+        for thing in things:
+            self._tracks[thing.name].last = thing.detection
+
+    def update(self, views: Sequence[DepthView], stamp: float, let_go: Pose | None = None) -> None:
+        """Look where all things are, but for one in the hand; let_go: of that one, its motion since it was taken, to
+        where the hand has let it go.
+        """
+        self._views, found = views, list[Detection]()
+        for thing in sorted(self.things, key=lambda t: (self._tracks[t.name].taken is None, t.lost)):
+            track = self._tracks[thing.name]
+            if track.taken is None:
+                seen = self._by_colour(thing, None) if thing.lost else self._at_rest(thing)
+            elif let_go is None:
+                continue
+            else:
+                there, track.taken, track.carried = track.taken.moved(let_go), None, True
+                seen = self._near(there, there.low) or self._by_place(there)
+                if seen is None:
+                    self.put(there)
+                    self._tracker.lose(track)
+            if seen is not None:
+                self.put(replace(seen, stamp=stamp))
+                self._tracker.find(track)
+            if seen is not None or not self._moves(thing):
+                found.append(replace(track.last, known=track.id, inferred=seen is None))
+        self._tracker.update(found, SeenScene(tuple(found), views[0], 0, None, sides=tuple(views[1:])))
+
+    def carry(
+        self, name: str, motion: Pose, views: Sequence[DepthView], stamp: float, new: bool, swings: Sequence[Pose] = ()
+    ) -> Pose | None:
+        """Follow a thing in the hand; how it has moved in it, None where it is not in it.
+
+        motion: of the hand since it took the thing; new: just now, so that it must not be seen where it was; swings:
+        how it may have turned between the fingers.
+        """
+        self._views, track = views, self._tracks[name]
+        if new:
+            for other in self._tracks.values():
+                other.taken, other.held = None, False
+            thing = next(t for t in self.things if t.name == name)
+            track.taken = replace(thing, unseen=max(0.0, thing.low - thing.bottom))
+        if track.taken is None:
+            return None
+        before, now = track.taken.points, track.taken.moved(motion)
+        vacated = before[_apart(before, now.points, before.min(axis=0))]
+        if new and now.evidence(views, vacated).is_there:
+            return None
+        found = self._fit(now, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE), swings)
+        if found is None and now.evidence(views).is_gone:
+            return None
+        slipped = found or Pose(np.eye(3), np.zeros(3))
+        self.put(replace(now.moved(slipped), stamp=stamp))
+        track.held = track.carried = track.matched = True
+        return slipped
+
+    # ---- where pictures show a thing ---------------------------------------------------------------------------------
+
+    def _at_rest(self, thing: SeenThing) -> SeenThing | None:
+        """A thing that nothing should have moved."""
+        found = thing.evidence(self._views)
+        if found.is_there:
+            return thing
+        if found.through < LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
+            return thing if found.seen >= max(LEAST, found.unsure) else None
+        return self._near(thing, thing.bottom) or (self._by_colour(thing, None) if found.is_gone else None)
+
+    def _near(self, thing: SeenThing, foot: float) -> SeenThing | None:
+        """A thing moved to where pictures show its points in their colours, or what may be of it, near where it is
+        thought to be, or below. foot: height of its lower side there, m.
+        """
+        lowest = min(self._support(thing) - _SUNK - foot, 0.0)
+        drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
+        found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
+        return self._by_colour(thing, thing.middle) if found is None else thing.moved(found)
+
+    def _fit(
+        self, thing: SeenThing, rises: np.ndarray, turns: Sequence[Pose] = (), lowest: float = -math.inf
+    ) -> Pose | None:
+        """The motion that brings a thing to where pictures show it; None where they do not.
+
+        rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
+        lowest: difference of height, m, below which it would be in its support.
+        """
+        chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE)).astype(int)
+        points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
+
+        def shown(pose: Pose) -> Evidence:
+            return thing.evidence(self._views, pose.apply(points), colours)
+
+        def score(pose: Pose) -> float:
+            by = pose.apply(middle) - middle
+            if by[2] < lowest - _FINE:
+                return -math.inf
+            found, away = shown(pose), float(np.linalg.norm(by))
+            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * away
+
+        def refined(pose: Pose) -> Pose:
+            for step in (_COARSE, _FINE, _FINE):
+                near = (replace(pose, translation=pose.translation + o) for o in product((-step, 0.0, step), repeat=3))
+                pose = max(near, key=score)
+            return pose
+
+        aside = np.arange(-_ASIDE, _ASIDE + 1e-6, 2 * _COARSE)
+        places = [Pose(np.eye(3), np.array(o)) for o in product(aside, aside, rises)]
+        turned = [t.shifted(np.array((0.0, 0.0, rise))) for t in turns for rise in rises]
+        for poses in filter(None, (places, turned)):
+            best = refined(max(poses, key=score))
+            if shown(best).is_there:
+                return best
+        return None
+
+    def _support(self, thing: SeenThing) -> float:
+        """The lowest height that a thing can fall to: the ground, or the bottom of what is below it."""
+        low, high = thing.points[:, :2].min(axis=0), thing.points[:, :2].max(axis=0)
+        floor = self.ground
+        for points in self._others(thing):
+            within = ((points[:, :2] > low) & (points[:, :2] < high)).all(axis=1)
+            if within.sum() > LEAST:
+                floor = max(floor, float(np.percentile(points[within, 2], 5)))
+        return floor
+
+    def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:
+        """A thing that has tipped over or rolled: surfaces of its colours that belong to nothing else."""
+        points, colours = self._unexplained(thing)
+        own = _histogram(thing.colours)
+        chosen = own[_bins(colours)] > _COMMON
+        if near is not None:
+            chosen &= np.linalg.norm(points[:, :2] - near[:2], axis=1) < _ROLLED
+        for group, shades in _groups(points[chosen], colours[chosen]):
+            if np.abs(_histogram(shades) - own).sum() < _UNLIKE and _as_large(group, thing.points):
+                return replace(thing, points=group, colours=shades)
+        return None
+
+    def _by_place(self, thing: SeenThing) -> SeenThing | None:
+        """A thing just let go, of which pictures show another side than before: what stands where it should, as high,
+        belongs to nothing else and has some of its colours.
+        """
+        points, colours = self._unexplained(thing)
+        (low, high), own = thing.bounds, _histogram(thing.colours)
+        there = ((points > low - _BESIDE) & (points < high + _BESIDE)).all(axis=1)
+        tall = _AS_HIGH * np.ptp(thing.points[:, 2])
+        for group, shades in _groups(points[there], colours[there]):
+            alike = float((own[_bins(shades)] > _COMMON).mean())
+            if np.ptp(group[:, 2]) > tall and alike > _ALIKE and _as_large(group, thing.points):
+                return replace(thing, points=group, colours=shades)
+        return None
+
+    def _others(self, thing: SeenThing) -> list[np.ndarray]:
+        """The points of all other things that are not lost."""
+        return [other.points for other in self.things if other.name != thing.name and not other.lost]
+
+    def _unexplained(self, thing: SeenThing) -> tuple[np.ndarray, np.ndarray]:
+        """Points, and their colours, above the ground that are not of other known things."""
+        low = np.min([t.points.min(axis=0) for t in self.things], axis=0) - _AROUND
+        high = np.max([t.points.max(axis=0) for t in self.things], axis=0) + _AROUND
+        low[2] = self.ground + _ABOVE
+        inside = [v.valid & ~v.steps & ((v.points > low) & (v.points < high)).all(axis=-1) for v in self._views]
+        points, colours = (
+            np.concatenate([getattr(v, of)[mask] for v, mask in zip(self._views, inside)]) for of in ("points", "rgb")
+        )
+        free = _apart(points, np.concatenate([*self._others(thing), np.zeros((0, 3))]), low)
+        free[free] = ~self._of_furniture(points[free])
+        return points[free], colours[free]
+
+
+def _apart(points: np.ndarray, others: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """Which points have none of the others in their cells, and those around them, (n,) bool."""
+    taken = np.unique(_cells(others, low))
+    around = [taken + _STRIDES @ by for by in product((-1, 0, 1), repeat=3)]
+    return ~np.isin(_cells(points, low), np.unique(np.concatenate(around)))
+
+
+def _cells(points: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """The number of each point's cell."""
+    return np.asarray(np.floor((points - low) / _CELL).astype(np.int64) @ _STRIDES)
+
+
+def _bins(colours: np.ndarray) -> np.ndarray:
+    bins = colours.astype(int) * _BINS // 256
+    return np.asarray((bins[:, 0] * _BINS + bins[:, 1]) * _BINS + bins[:, 2])
+
+
+def _histogram(colours: np.ndarray) -> np.ndarray:
+    """Shares of colours."""
+    return np.bincount(_bins(colours), minlength=_BINS**3) / max(len(colours), 1)
+
+
+def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Connected groups of points, seen from above, that are large enough, largest first."""
+    if len(points) < _LEAST_ALIKE:
+        return
+    of = groups_from_above(points)
+    counts = np.bincount(of)
+    for group in np.argsort(-counts[1:]) + 1:
+        if counts[group] >= _LEAST_ALIKE:
+            yield points[of == group], colours[of == group]
+
+
+def _as_large(points: np.ndarray, others: np.ndarray) -> bool:
+    """Whether points may be of a thing as large as others', however it is turned; they may be of a side of it only."""
+    return bool((_extents(points) < _LARGER * _extents(others) + _CELL).all())
+
+
+def _extents(points: np.ndarray) -> np.ndarray:
+    """Length, width and height of a cloud along its own axes, longest first, m."""
+    centred = points - points.mean(axis=0)
+    axes = np.linalg.svd(centred[:: max(1, len(centred) // _SAMPLE)], full_matrices=False)[2]
+    return np.sort(np.ptp(centred @ axes.T, axis=0))[::-1]
