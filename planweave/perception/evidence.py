@@ -43,8 +43,9 @@ class Evidence:
 
     @property
     def is_gone(self) -> bool:
-        """Whether what is behind it is seen in its place."""
-        return self.through >= max(LEAST, _GONE * (self.known - self.hidden))
+        """Whether what is behind it is seen in its place, or, where its colours were told, something of others."""
+        through = self.through >= max(LEAST, _GONE * (self.known - self.hidden))
+        return through or self.other >= max(LEAST, _GONE * (self.seen + self.other))
 
 
 def evidence(

@@ -137,12 +137,12 @@ class KnownThings:
 
     def _at_rest(self, thing: SeenThing) -> SeenThing | None:
         """A thing that nothing should have moved."""
-        found = thing.evidence(self._views)
-        if found.is_there:
+        found, gone = thing.evidence(self._views), self._moves(thing) and thing.is_gone(self._views)
+        if found.is_there and not gone:
             return thing
-        if found.through < LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
+        if not gone and (found.through < LEAST or not self._moves(thing)):  # hidden; or its drawer is elsewhere now
             return thing if found.seen >= max(LEAST, found.unsure) else None
-        return self._near(thing, thing.bottom) or (self._by_colour(thing, None) if found.is_gone else None)
+        return self._near(thing, thing.bottom) or (self._by_colour(thing, None) if gone else None)
 
     def _near(self, thing: SeenThing, foot: float) -> SeenThing | None:
         """A thing moved to where pictures show its points in their colours, or what may be of it, near where it is
@@ -192,12 +192,8 @@ class KnownThings:
     def _support(self, thing: SeenThing) -> float:
         """The lowest height that a thing can fall to: the ground, or the bottom of what is below it."""
         low, high = thing.points[:, :2].min(axis=0), thing.points[:, :2].max(axis=0)
-        floor = self.ground
-        for points in self._others(thing):
-            within = ((points[:, :2] > low) & (points[:, :2] < high)).all(axis=1)
-            if within.sum() > LEAST:
-                floor = max(floor, float(np.percentile(points[within, 2], 5)))
-        return floor
+        below = (p[((p[:, :2] > low) & (p[:, :2] < high)).all(axis=1), 2] for p in self._others(thing))
+        return max([self.ground, *(float(np.percentile(z, 5)) for z in below if len(z) > LEAST)])
 
     def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:
         """A thing that has tipped over or rolled: surfaces of its colours that belong to nothing else."""

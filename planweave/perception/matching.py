@@ -95,7 +95,7 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
     """Whether pictures show that an object is gone: its place is in view, and looked through."""
     if thing.seen is not None:
-        return thing.seen.evidence(views).is_gone
+        return thing.seen.is_gone(views)
     level = thing.bottom + 0.6 * thing.size[2]
     places = footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))

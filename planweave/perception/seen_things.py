@@ -78,6 +78,10 @@ class SeenThing:
         behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
         return evidence(_sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
 
+    def is_gone(self, views: Iterable[DepthView]) -> bool:
+        """Whether pictures show that it left the place where it was seen last, or was exchanged for another thing."""
+        return self.evidence(views, *(_sample(of, _LOOKED_AT) for of in (self.points, self.colours))).is_gone
+
     @property
     def detection(self) -> Detection:
         """It where it is, as the tracker asks."""

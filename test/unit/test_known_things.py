@@ -92,6 +92,19 @@ def test_a_thing_of_other_colours_is_not_taken_for_it():
     assert thing(kept, "cup").lost
 
 
+def test_what_was_exchanged_for_one_of_its_shape_is_gone_from_there():
+    """And is found again where it is put, also after it was lost; shade alone makes no other thing."""
+    kept = memory(("cup", CUP), ("box", BOX))
+    low, high, _ = CUP
+    kept.update(views((low, high, (150, 30, 30)), BOX), 1.0)
+    assert thing(kept, "cup").visible
+    kept.update(views((low, high, GREEN), BOX), 2.0)
+    assert thing(kept, "cup").lost
+    there = shifted(CUP, -0.2, 0.05)
+    kept.update(views((low, high, GREEN), there, BOX), 3.0)
+    assert not thing(kept, "cup").lost and np.abs(thing(kept, "cup").middle - middle(there))[:2].max() < 0.03
+
+
 @pytest.mark.parametrize(("x", "y", "drop"), [(0.0, 0.0, 0.0), (0.02, -0.015, 0.0), (0.01, 0.0, 0.08)])
 def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     kept = memory(("cup", CUP), ("box", BOX))
