@@ -16,6 +16,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from planweave.perception.depth_smoothing import smoothed
 from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector
 
 DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
@@ -123,7 +124,7 @@ class DepthView:
     @cached_property
     def smooth(self) -> np.ndarray:
         """Depth without isolated pixels and small holes, metres."""
-        return cv2.medianBlur(np.ascontiguousarray(self.depth, dtype=np.float32), 3)
+        return smoothed(self.depth)
 
     @cached_property
     def valid(self) -> np.ndarray:
