@@ -63,6 +63,24 @@ class Named:
 UNKNOWN = Named()
 
 
+def owners(answers: Sequence[Named]) -> list[int | None]:
+    """The index of the thing that each mark belongs to: its own, or that of what it is a part of; None for nothing.
+
+    A part of a part belongs to the whole; one whose whole is no thing, or a part of itself, is a thing of its own.
+    """
+    return [None if named.is_nothing else _whole(k, answers) for k, named in enumerate(answers)]
+
+
+def _whole(k: int, answers: Sequence[Named]) -> int:
+    at, passed = k, {k}
+    while answers[at].part_of:
+        at = answers[at].part_of - 1
+        if at in passed or answers[at].is_nothing:
+            return k
+        passed.add(at)
+    return at
+
+
 @dataclass(frozen=True, eq=False)
 class Marked:
     """A thing to be named. masks: its pixels in each picture, (h, w) bool or None where it is not shown.

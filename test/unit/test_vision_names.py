@@ -19,7 +19,8 @@ from planweave.perception.detectors import vlm
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.vlm import Vlm
 from planweave.perception.perceiver import Perceiver
-from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, read_names, vision_client
+from planweave.perception.regions import PixelRegion
+from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, owners, read_names, vision_client
 from planweave.simulation.scene import load_scene
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
@@ -243,6 +244,82 @@ def test_the_region_head_names_while_the_model_fails(detector_of):
         detector = detector_of(fake)
         assert answered(detector)[0].class_name == "bowl"
         assert answered(detector)[0].class_name == "bowl" and len(fake.requests) == 1  # not asked again at once
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([Named("mug"), Named("handle", part_of=1), Named("nothing")], [0, 0, None]),
+        ([Named("lid", part_of=2), Named("cap", part_of=3), Named("jar")], [2, 2, 2]),
+        ([Named("lid", part_of=2), Named("jar", part_of=1), Named("mug")], [0, 1, 2]),  # each of the other
+        ([Named("handle", part_of=2), Named("nothing"), UNKNOWN], [0, None, 2]),
+    ],
+)
+def test_parts_belong_to_their_wholes(answers, expected):
+    assert owners(answers) == expected
+
+
+def block(first, last, x, height, colour, **more):
+    """A block of 2.4 mm pixels that fills columns of the picture, and its region."""
+    rows, columns = (a.ravel() for a in np.mgrid[10:30, first:last])
+    points = np.column_stack((x + 0.0024 * columns, 0.0024 * rows, np.full(len(rows), height)))
+    region = PixelRegion(rows, columns, points, np.tile(np.uint8([colour]), (len(rows), 1)), np.zeros(len(rows), bool))
+    low, high = points.min(axis=0), points.max(axis=0)
+    at, size = (*((low + high) / 2)[:2], height / 2), (*(high - low)[:2], height)
+    return replace(SEEN, position=at, size=size, floor=height, yaw=0.0, **more), region
+
+
+JAR, LID = block(4, 24, 0.0, 0.08, (200, 20, 20)), block(24, 30, 0.0, 0.10, (20, 200, 20))
+SHADOW = block(44, 60, 0.0, 0.03, (20, 20, 20))
+BELOW = replace(SHADOW[0], inferred=True)
+
+
+def seen_by(detector, *measured):
+    return answered(detector, View(PICTURE, measured, ["jar"], 0.0024))
+
+
+@pytest.fixture
+def scripted():
+    """The detector of an endpoint, with nothing else replaced."""
+
+    def made(fake):
+        detector = Vlm(Options(say=lambda _: None), {})
+        detector._namer = namer(fake)
+        return detector
+
+    return made
+
+
+def test_what_the_model_calls_nothing_is_no_thing(scripted):
+    with replies(answer(row(1, "jar"), row(2, "nothing"))) as fake:
+        found = seen_by(scripted(fake), JAR, SHADOW, (BELOW, None))
+    assert [d.class_name for d in found] == ["jar"] and found[0].parts == JAR[0].parts
+
+
+def test_a_part_is_merged_into_its_whole(scripted):
+    with replies(answer(row(1, "lid", part_of=3), row(2, "mug"), row(3, "jar"))) as fake:
+        found = seen_by(scripted(fake), LID, SHADOW, JAR)
+    assert [d.class_name for d in found] == ["mug", "jar"]
+    mug, jar = found
+    assert mug.parts == () and jar.position[:2] == JAR[0].position[:2] and jar.size[:2] == JAR[0].size[:2]
+    assert jar.top == jar.floor == pytest.approx(0.10) and jar.bottom == pytest.approx(0.0)
+    corners = np.array(jar.parts)
+    assert corners[:, 3].max() > 0.03 > jar.size[0] / 2 and corners[:, 5].max() == pytest.approx(0.10)  # with the lid
+
+
+def test_a_part_of_nothing_stays_a_thing(scripted):
+    with replies(answer(row(1, "handle", part_of=2), row(2, "nothing"))) as fake:
+        assert [d.class_name for d in seen_by(scripted(fake), JAR, SHADOW)] == ["handle"]
+
+
+def test_the_time_limit_is_named_where_the_model_stalls():
+    said = []
+    with FakeOpenAI(lambda fake, body, number: lambda handler: fake.stop.wait(60)) as fake:
+        detector = Vlm(Options(say=said.append), {})
+        detector._head = lambda _: [SEEN]
+        detector._namer = VisionNamer(OpenAIClient(fake.url, "k", "eyes", attempts=1), [], timeout=0.2)
+        seen_by(detector, JAR)
+    assert "naming_timeout" in said[-1] and "region_head" in said[-1]
 
 
 @pytest.mark.gl

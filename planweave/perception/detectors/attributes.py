@@ -163,16 +163,16 @@ def _with_handles(
             continue
         if k in vessels:
             points = np.concatenate([region.points, *(regions[h].points for h, v in owner.items() if v == k)])
-            thing = replace(thing, parts=_parts(points, thing))
+            thing = replace(thing, parts=parts_of(points, thing))
         elif thing.shape == "hollow":
-            thing = replace(thing, parts=_parts(region.points, thing))
+            thing = replace(thing, parts=parts_of(region.points, thing))
         kept.append(region)
         things.append(thing)
     return kept, things
 
 
-def _parts(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], ...]:
-    """See Detection.parts."""
+def parts_of(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], ...]:
+    """Boxes for the points (n, 3) of a thing that stands on the table, m: see Detection.parts."""
     level = rotate_into(points[:, :2], thing.position[:2], thing.yaw)
     boxes = columns(np.column_stack((level, points[:, 2])), 0.0)
     return tuple(tuple(float(v) for v in (*low, *high)) for low, high in boxes)

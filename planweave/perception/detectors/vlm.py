@@ -16,14 +16,16 @@ import numpy as np
 
 from planweave.core.base.errors import ConfigError, ModelError
 from planweave.perception.detection import Detection, View
+from planweave.perception.detectors.attributes import detect_by_attributes, parts_of
 from planweave.perception.detectors.by_head import ByHead
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.renaming import nameable, rename
 from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.regions import PixelRegion
-from planweave.perception.vision_names import Marked, Named, VisionNamer, vision_client
+from planweave.perception.vision_names import Marked, Named, VisionNamer, owners, vision_client
 
 _SURE = 0.9  # confidence in an answer
+_ABOVE = 0.001  # m above the table from which on a thing does not stand on it
 _PAUSE = 20.0  # s after a failure in which the model is not asked again
 
 
@@ -55,16 +57,15 @@ class Vlm:
         """See Detector."""
         if self._namer is None or time.monotonic() < self._not_before:
             return self._head(view)
-        found = [thing for thing, _ in view.measured]
         regions = nameable(view)
         if not regions:
-            return found
-        things = [_marked(view, found[k], region) for k, region in regions.items()]
+            return detect_by_attributes(view)
+        things = [_marked(view, view.measured[k][0], region) for k, region in regions.items()]
         words = ", ".join(view.names)
         answers = self._namer.known(things, words)
         if None in answers:
             self._ask(view.rgb, things, words)
-        return _named(found, dict(zip(regions, answers)))
+        return _named(view, regions, answers)
 
     def _ask(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
         """Have the thread ask for what is not known, in place of what waits."""
@@ -97,19 +98,41 @@ class Vlm:
             self.answered += 1
 
 
-def _named(found: list[Detection], answers: Mapping[int, Named | None]) -> list[Detection]:
-    """The objects with their answers by index; what the model calls no thing, or a part of another, keeps its name."""
-    kept = []
-    for k, thing in enumerate(found):
-        answer = answers.get(k, Named())
+def _named(view: View, regions: Mapping[int, PixelRegion], answers: Sequence[Named | None]) -> list[Detection]:
+    """The objects by the answers for these regions: what the model calls nothing is left out, and what it calls a part
+    is merged into the whole. What it has no name for keeps its own.
+    """
+    marks = list(regions)
+    wholes = dict(zip(marks, owners([answer or Named() for answer in answers])))
+    given = dict(zip(marks, answers))
+    found: list[Detection] = []
+    kept = True
+    for k, (thing, _) in enumerate(view.measured):
+        if not thing.inferred:  # else it belongs below the one before it
+            whole = wholes.get(k, 0)
+            kept = k not in wholes or (whole is not None and marks[whole] == k)
+        if not kept:
+            continue
+        answer = given.get(k, Named())
         if answer is None:
-            kept.append(replace(thing, class_name=UNKNOWN, confidence=UNSURE))
-        elif answer.class_name and not answer.is_nothing and not answer.part_of:
+            thing = replace(thing, class_name=UNKNOWN, confidence=UNSURE)
+        elif answer.class_name:
             phrase = " ".join(filter(None, (answer.colour, answer.class_name.replace("_", " "))))
-            kept.append(rename(thing, phrase, _SURE))
-        else:
-            kept.append(thing)
-    return kept
+            thing = rename(thing, phrase, _SURE)
+        parts = [regions[m] for m, whole in wholes.items() if whole is not None and marks[whole] == k and m != k]
+        found.append(_with_parts(thing, [regions[k], *parts]) if parts else thing)
+    return found
+
+
+def _with_parts(thing: Detection, regions: Sequence[PixelRegion]) -> Detection:
+    """The thing with the shape of all its regions; its outline, by which it is taken, is that of the whole's own."""
+    x, y, _ = thing.position
+    top = max(thing.top, *(region.top for region in regions))
+    size = (*thing.size[:2], top - thing.bottom)
+    points = np.concatenate([region.points for region in regions])
+    floor = top if thing.floor >= thing.top else thing.floor  # of a solid thing, and of a hollow one
+    raised = replace(thing, position=(x, y, (top + thing.bottom) / 2), size=size, floor=floor, parts=())
+    return raised if thing.bottom > _ABOVE else replace(raised, parts=parts_of(points, raised))
 
 
 def _marked(view: View, thing: Detection, region: PixelRegion) -> Marked:
