@@ -11,7 +11,7 @@ from planweave_interfaces.msg import DetectedObject, ObjectJoint, ObjectPart
 
 from planweave.bodies.arm.poses import quaternion
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
-from planweave.perception.geometry import rotation_from_quaternion
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave_ros import conversions as convert
 
 _LARGEST = 100.0  # m or rad; nothing that is seen here is larger

@@ -12,8 +12,9 @@ import numpy as np
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.paths import find_config
 from planweave.core.base.yaml_files import read_yaml
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.decoding import FrameError
-from planweave.perception.geometry import Pose, rotation_from_quaternion
+from planweave.perception.geometry import Pose
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.chain import frame_names, link_frames

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import turn
+from planweave.geometry.rotations import rotation_from_quaternion as rotation_from_quaternion
 from planweave.perception.decoding import FrameError
 
 
@@ -115,21 +116,6 @@ class Projector:
             u, v = np.rint(columns), np.rint(rows)
             inside = np.flatnonzero((u >= 0) & (v >= 0) & (u < self.intrinsics.width) & (v < self.intrinsics.height))
         return u[inside].astype(int), v[inside].astype(int), depth[inside], inside
-
-
-def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
-    """Rotation matrix (3, 3) of a quaternion, which need not be normalised; raises ValueError for zero."""
-    norm = math.sqrt(x * x + y * y + z * z + w * w)
-    if not math.isfinite(norm) or norm < 1e-6:
-        raise ValueError("the quaternion is zero")
-    x, y, z, w = x / norm, y / norm, z / norm, w / norm
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def percentile(values: np.ndarray, share: float) -> float:

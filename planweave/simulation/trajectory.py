@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planweave.core.base.errors import PlanweaveError
+from planweave.geometry.hermite import cubic, quintic, slope, value
 from planweave.robots import RobotDescription, load_robot
 
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
@@ -156,24 +157,9 @@ def _hermite(times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | No
     segment = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
     h = (times[segment + 1] - times[segment])[:, None]
     s = ((at - times[segment]) / h[:, 0])[:, None]
-    q0, q1, v0, v1 = q[segment], q[segment + 1], v[segment] * h, v[segment + 1] * h
-    d = q1 - q0
-    if a is None:
-        c: tuple[np.ndarray, ...] = (v0, 3 * d - 2 * v0 - v1, v0 + v1 - 2 * d)
-    else:
-        a0, a1 = a[segment] * h**2, a[segment + 1] * h**2
-        c = (
-            v0,
-            a0 / 2,
-            10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1,
-            -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1,
-            6 * d - 3 * (v0 + v1) + 0.5 * (a1 - a0),
-        )
-    positions, velocities = q0.copy(), np.zeros_like(q0)
-    for power, coefficient in enumerate(c, start=1):
-        positions += coefficient * s**power
-        velocities += power * coefficient * s ** (power - 1) / h
-    return Reference(positions, velocities)
+    ends = q[segment], q[segment + 1], v[segment] * h, v[segment + 1] * h
+    curve = cubic(*ends) if a is None else quintic(*ends, a[segment] * h**2, a[segment + 1] * h**2)
+    return Reference(value(curve, s), slope(curve, s) / h)
 
 
 def _check_limits(reference: Reference, robot: RobotDescription) -> None:

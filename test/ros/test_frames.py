@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import find_camera, load_extrinsics
-from planweave.perception.geometry import rotation_from_quaternion
 from planweave.robots import load_robot
 from planweave.robots.chain import frame_names, link_frames
 from planweave_ros import conversions as convert

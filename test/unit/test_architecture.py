@@ -63,7 +63,7 @@ LAYERS = {
     "launcher": {"core"},
     "libero": {"core", "geometry", "robots", "bodies", "perception"},
     "page": {"core", "robots"},
-    "simulation": {"core", "robots"},
+    "simulation": {"core", "geometry", "robots"},
     "perception": {"core", "geometry", "robots", "llm"},  # a model that takes pictures gives names
     "bodies": {"core", "geometry", "robots"},
     "methods": {"core", "goals", "llm"},

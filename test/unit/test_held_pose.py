@@ -13,12 +13,13 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import Spot
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.poses import angle_between, pose_of, quaternion, rotation
+from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.geometry.upright_shape import is_upright, quaternion_of, yaw_of
 from planweave.robots import load_robot
 
@@ -39,7 +40,7 @@ def kinematics(scene):
 def about(axis, angle):
     """A 4x4 pose that turns about a unit axis."""
     pose = np.eye(4)
-    pose[:3, :3] = rotation((*(math.sin(angle / 2) * a for a in axis), math.cos(angle / 2)))
+    pose[:3, :3] = rotation_from_quaternion(*(math.sin(angle / 2) * a for a in axis), math.cos(angle / 2))
     return pose
 
 
@@ -53,7 +54,7 @@ def taken(thing):
 @pytest.mark.parametrize("angle", [-2.5, 0.4, 1.2])
 def test_quaternions_and_matrices_say_the_same(axis, angle):
     pose = about(axis, angle)
-    assert rotation(quaternion(pose[:3, :3])) == pytest.approx(pose[:3, :3], abs=1e-9)
+    assert rotation_from_quaternion(*quaternion(pose[:3, :3])) == pytest.approx(pose[:3, :3], abs=1e-9)
     assert angle_between(quaternion(pose[:3, :3]), (0.0, 0.0, 0.0, 1.0)) == pytest.approx(abs(angle))
 
 

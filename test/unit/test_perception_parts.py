@@ -10,6 +10,7 @@ from doubles.recorded_camera import png
 from planweave.core.base.errors import DomainError
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopicsCamera
 from planweave.perception.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
@@ -29,7 +30,6 @@ from planweave.perception.geometry import (
     Pose,
     fit_sphere,
     outline,
-    rotation_from_quaternion,
     share_inside,
     wrap_yaw,
 )

@@ -11,9 +11,10 @@ from doubles.table_view import CAMERA, INTRINSICS
 
 from planweave.cli.main import main
 from planweave.core.base.paths import find_config
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras import recording, steady_frame
-from planweave.perception.geometry import Pose, rotation_from_quaternion
+from planweave.perception.geometry import Pose
 from planweave.perception.table_calibration import CalibrationError, Tag, by_tag, level
 from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state

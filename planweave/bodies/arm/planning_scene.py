@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from planweave.bodies.arm.poses import pose_of, quaternion, rotation, upright
+from planweave.bodies.arm.poses import pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.memory import no_mesh_cache
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import TCP_SITE, finger_joints
@@ -191,7 +192,7 @@ class PlanningScene:
         self.detach()
         model = self.model
         w, x, y, z = model.site_quat[self._tcp]
-        site_to_hand = frame(rotation((x, y, z, w)), model.site_pos[self._tcp])
+        site_to_hand = frame(rotation_from_quaternion(x, y, z, w), model.site_pos[self._tcp])
         to_hand = site_to_hand @ thing_to_tcp @ np.linalg.inv(pose_of(thing))
         whole = solid_of(thing)
         parts = [part for part in parts_of(thing) if thing.solid is not None] or [whole]
@@ -445,7 +446,8 @@ def _tipped(thing_to_tcp: Array) -> Array | None:
         return None
     axis = np.cross(aside, down) / lever
     half = math.sin(_HANGS / 2)
-    turn = rotation((*(half * axis), math.cos(_HANGS / 2)))
+    x, y, z = half * axis
+    turn = rotation_from_quaternion(x, y, z, math.cos(_HANGS / 2))
     return frame(turn, np.zeros(3)) @ thing_to_tcp
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
 from planweave.geometry.arrays import Array
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.geometry.upright_shape import is_upright
 
 Quaternion = tuple[float, float, float, float]
@@ -36,7 +37,7 @@ def pose_of(thing: Thing) -> Array:
     """Pose of an object's centre in the base frame."""
     pose = upright(*thing.position, thing.yaw)
     if thing.orientation is not None:
-        pose[:3, :3] = rotation(thing.orientation)
+        pose[:3, :3] = rotation_from_quaternion(*thing.orientation)
     return pose
 
 
@@ -46,16 +47,6 @@ def placed(thing: Thing, pose: Array) -> Thing:
     turned = quaternion(pose[:3, :3])
     orientation = None if is_upright(turned) else turned
     return replace(thing, position=(x, y, z), yaw=math.atan2(pose[1, 0], pose[0, 0]), orientation=orientation)
-
-
-def rotation(quaternion: Quaternion) -> Array:
-    """Rotation matrix (3, 3) of a unit quaternion."""
-    import mujoco
-
-    x, y, z, w = quaternion
-    found = np.zeros(9)
-    mujoco.mju_quat2Mat(found, np.array([w, x, y, z]))
-    return found.reshape(3, 3)
 
 
 def quaternion(rotation: Array) -> Quaternion:

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from planweave.geometry.arrays import Array
+from planweave.geometry.hermite import cubic, slope, value
 from planweave.robots import RobotDescription, load_robot
 
 PERIOD = 0.02
@@ -73,7 +74,7 @@ class Trajectory:
         k = np.repeat(np.arange(len(counts)), counts)
         first = np.cumsum(counts) - counts
         u = ((np.arange(len(k)) - first[k] + 1) / counts[k])[:, None]
-        return np.vstack([self.positions[:1], _cubic(p0[k], p1[k], m0[k], m1[k], u)])
+        return np.vstack([self.positions[:1], value(cubic(p0[k], p1[k], m0[k], m1[k]), u)])
 
 
 def time_path(path: Array, limits: JointLimits, period: float = PERIOD) -> Trajectory:
@@ -145,17 +146,7 @@ def _sample(
     index = np.clip(np.searchsorted(knots, s, side="right") - 1, 0, len(knots) - 2)
     h = (knots[index + 1] - knots[index])[:, None]
     u = (s[:, None] - knots[index][:, None]) / h
-    p0, p1, m0, m1 = piece[index], piece[index + 1], slopes[index] * h, slopes[index + 1] * h
-    q = _cubic(p0, p1, m0, m1, u)
-    d = ((6 * u**2 - 6 * u) * (p0 - p1) + (3 * u**2 - 4 * u + 1) * m0 + (3 * u**2 - 2 * u) * m1) / h
-    v = d * rate_of_s[:, None]
+    curve = cubic(piece[index], piece[index + 1], slopes[index] * h, slopes[index + 1] * h)
+    q, v = value(curve, u), slope(curve, u) / h * rate_of_s[:, None]
     q[0], q[-1], v[0], v[-1] = piece[0], piece[-1], 0.0, 0.0
     return t, q, v
-
-
-def _cubic(p0: Array, p1: Array, m0: Array, m1: Array, u: Array) -> Array:
-    """Cubic Hermite interpolation from p0 to p1 with end slopes m0 and m1, at u in [0, 1]."""
-    curve: Array = (
-        (2 * u**3 - 3 * u**2 + 1) * p0 + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * p1 + (u**3 - u**2) * m1
-    )
-    return curve
