@@ -372,3 +372,10 @@ def test_only_a_name_that_may_be_meant_is_suggested(name, known, meant):
 
     assert close_names(name, known)[:1] == meant
     assert ("did you mean" in str(UnknownNameError("object", name, known))) is bool(meant)
+
+
+def test_a_class_of_two_words_has_the_type_of_its_last_one():
+    kitchen = Domain.load("kitchen")
+    assert kitchen.type_of_class("wooden_cabinet") == kitchen.type_of_class("cabinet") == "fixture"
+    assert kitchen.is_receptacle_class("wooden_cabinet")
+    assert kitchen.type_of_class("cabinet_handle") == "item" and not kitchen.is_receptacle_class("cabinet_handle")

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from planweave.core.base.paths import find_config
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, turn
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.detection import Detection
 from planweave.perception.drawing import annotate
 from planweave.perception.geometry import Intrinsics, Projector
-from planweave.perception.markers import shapes
+from planweave.perception.markers import as_objects, shapes
 from planweave.perception.perceiver import NamedObject
 
 PROJECTOR = Projector(
@@ -173,3 +174,30 @@ def test_small_and_large_images_can_be_drawn_on(size):
     )
     picture = annotate(np.zeros((*size, 3), np.uint8), [seen("a"), seen("b", 0.5, 0.01, number=2)], projector)
     assert picture.shape == (*size, 3) and picture.any()
+
+
+def furniture(name, visible=True, **joint):
+    """A cabinet with one part that moves, turned by 0.5 rad."""
+    axes = turn(np.array([0.0, 0.0, 1.0]), 0.5)
+
+    def box(x, z, *half):
+        return OrientedBox(np.array([x, 0.1, z]), axes, np.array(half))
+
+    fields = {"kind": "slide", "value": 0.123, "most": 0.2, "visible": visible} | joint
+    panel, handle = box(0.55, 0.2, 0.01, 0.15, 0.05), box(0.53, 0.2, 0.01, 0.05, 0.01)
+    moving = SeenJoint(f"{name}_top_drawer", axis=axes[:, 0], anchor=panel.centre, panel=panel, handle=handle, **fields)
+    return SeenFixture(name, "cabinet", (box(0.7, 0.15, 0.12, 0.15, 0.15),), (moving,), visible)
+
+
+def test_furniture_is_shown_as_boxes_with_what_moves_and_how_far():
+    door = furniture("cabinet_2", visible=False, kind="hinge", value=math.pi / 4)
+    objects = as_objects([furniture("cabinet_1"), door], 1000)
+    names = [o.name for o in objects]
+    assert names == ["cabinet_1", "cabinet_1_top_drawer 0.12 m", "", "cabinet_2", "cabinet_2_top_drawer 45 deg", ""]
+    assert len({o.id for o in objects}) == 6 and min(o.id for o in objects) == 1000
+    assert [o.visible for o in objects] == [True] * 3 + [False] * 3
+    body = objects[0].thing
+    assert body.position == (0.7, 0.1, 0.15) and body.size == (0.24, 0.3, 0.3) and body.yaw == pytest.approx(0.5)
+    assert body.top == pytest.approx(0.3) and objects[0].thing.rgb != objects[1].thing.rgb == objects[2].thing.rgb
+    drawn = shapes(objects)
+    assert [s.kind for s in drawn].count("box") == 6 and len(drawn) == 10  # the handles have no label

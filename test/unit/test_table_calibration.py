@@ -1,5 +1,6 @@
 """The camera's pose from the table it sees, and the verbs `calibrate` and `look`, on rendered images in a folder."""
 
+import io
 import json
 import math
 from dataclasses import replace
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 from doubles.table_view import CAMERA, INTRINSICS
 
+from planweave.cli import calibrate
 from planweave.cli.main import main
 from planweave.core.base.paths import find_config
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras import recording, steady_frame
 from planweave.perception.geometry import Pose
+from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.table_calibration import CalibrationError, Tag, by_tag, level
 from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state
@@ -103,6 +106,65 @@ def test_one_cube_is_enough_where_its_turn_and_the_images_top_are_known(tmp_path
     assert "picture" in capsys.readouterr().out
     metres, turned = differ(load_extrinsics(file).camera_to_base(), OPPOSITE)
     assert metres < 0.03 and turned < 2.5
+
+
+class Terminal(io.StringIO):
+    """What a person types."""
+
+    def isatty(self):
+        return True
+
+
+class Guided:
+    """A node that hears the joints of an arm that a person has guided, or nothing."""
+
+    def __init__(self, joints):
+        self.joints = joints
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def robot(self, description, seconds):
+        return self.joints and RobotState(self.joints, 0.04, 0.0, description)
+
+
+ON_THE_CUBE = (0.15, 0.3, 0.0, -2.0, 0.0, 2.3, 0.785398)  # the hand points down
+
+
+@pytest.fixture
+def guided(monkeypatch):
+    """Has a person press Enter, with an arm at these joints."""
+
+    def start(joints, typed="\n\n"):
+        monkeypatch.setattr(calibrate, "observer", lambda _: Guided(joints))
+        monkeypatch.setattr("sys.stdin", Terminal(typed))
+
+    return start
+
+
+def test_a_cube_is_where_the_hand_is_closed_on_it(tmp_path, capsys, guided):
+    hand = hand_pose(RobotState(ON_THE_CUBE, 0.04, 0.0))
+    assert hand.rotation[2, 2] == pytest.approx(-1.0, abs=1e-3)
+    x, y = hand.position[:2]
+    turn = math.remainder(math.atan2(hand.rotation[1, 1], hand.rotation[0, 1]), math.pi / 2)
+    text = f"objects:\n  - {{kind: cube, colour: red, position: [{x:.4f}, {y:.4f}], yaw: {turn:.4f}}}\n"
+    folder, file = written(tmp_path / "images", text, OPPOSITE), tmp_path / "found.yaml"
+    guided(ON_THE_CUBE)
+    assert main(["calibrate", "table", str(folder), "--cube", "hand", "--up=-x", "--out", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert f"the hand is at x {x:.3f}, y {y:.3f}" in said and said.index("Close the hand") < said.index("Open the hand")
+    metres, turned = differ(load_extrinsics(file).camera_to_base(), OPPOSITE)
+    assert metres < 0.03 and turned < 2.5
+
+
+def test_without_joint_states_no_cube_is_taken_by_hand(tmp_path, capsys, guided):
+    guided(None)
+    file = tmp_path / "found.yaml"
+    assert main(["calibrate", "table", str(tmp_path), "--cube", "hand", "--out", str(file)]) == 2
+    assert "no joint states" in capsys.readouterr().err and not file.exists()
 
 
 def tag_drawn(pose, tag, family=cv2.aruco.DICT_4X4_50, number=7):
