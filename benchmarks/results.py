@@ -67,7 +67,7 @@ def page(folder: Path = FOLDER) -> str:
             rows.append([f'<a id="{_anchor(file["title"])}"></a>**{file["title"]}**', _source(file), ""])
             rows += [[figure["figure"], _value(figure), _goal(figure)] for figure in file["figures"]]
         lines += ["", f"## {chapter}", "", *grid(["figure", "value", "goal"], rows)]
-        lines += ["", *(f"- {file['title']}: {note}" for file in files for note in file.get("notes", ()))]
+        lines += ["", *(f"- {file['title']}: {' '.join(file['notes'])}" for file in files if file.get("notes"))]
         for table in (file["table"] for file in files if "table" in file):
             shown = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
             lines += ["", *(f"| {' | '.join(row)} |" for row in shown)]
