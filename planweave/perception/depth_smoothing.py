@@ -20,7 +20,7 @@ def smoothed(depth: np.ndarray) -> np.ndarray:
     """Depth without isolated pixels and small holes: a 3 x 3 median.
 
     Some drivers and decoders leave every second row or column empty. In their images the median alone would be 0
-    everywhere; so rows and columns between two of one surface are filled first.
+    everywhere; so pixels between two known ones are filled first.
     """
     depth = np.ascontiguousarray(depth, dtype=np.float32)
     if _is_interlaced(depth):
@@ -38,8 +38,12 @@ def _is_interlaced(depth: np.ndarray) -> bool:
 
 
 def _bridge(depth: np.ndarray, before: _Part, middle: _Part, after: _Part) -> None:
-    """Fill pixels of an image that are empty between two of one surface."""
+    """Fill pixels of an image that are empty between two: with the mean of one surface, else with the nearer one.
+
+    At a step a mean would be a point in the air; the nearer depth keeps the walls of boxes, which are two pixels wide.
+    """
     one, other, between = depth[before], depth[after], depth[middle]
     mean = (one + other) * np.float32(0.5)
     alike = np.abs(one - other) < mean * (np.float32(_SLOPE) + np.float32(_NOISE) * mean)
-    np.copyto(between, mean, where=(between <= 0) & (one > 0) & (other > 0) & alike)
+    found = np.where(alike, mean, np.minimum(one, other))
+    np.copyto(between, found, where=(between <= 0) & (one > 0) & (other > 0))
