@@ -13,6 +13,7 @@ from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelRequestError, ModelTimeoutError, ParseError
 from planweave.core.base.paths import find_config
 from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.perception import object_classes
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import vlm
@@ -271,7 +272,6 @@ def block(first, last, x, height, colour, **more):
 
 JAR, LID = block(4, 24, 0.0, 0.08, (200, 20, 20)), block(24, 30, 0.0, 0.10, (20, 200, 20))
 SHADOW = block(44, 60, 0.0, 0.03, (20, 20, 20))
-BELOW = replace(SHADOW[0], inferred=True)
 
 
 def seen_by(detector, *measured):
@@ -290,10 +290,14 @@ def scripted():
     return made
 
 
-def test_what_the_model_calls_nothing_is_no_thing(scripted):
+def test_what_the_model_calls_nothing_stays_in_the_arms_way(scripted):
     with replies(answer(row(1, "jar"), row(2, "nothing"))) as fake:
-        found = seen_by(scripted(fake), JAR, SHADOW, (BELOW, None))
-    assert [d.class_name for d in found] == ["jar"] and found[0].parts == JAR[0].parts
+        found = seen_by(scripted(fake), JAR, SHADOW)
+    assert [(d.class_name, d.confidence == object_classes.UNSURE) for d in found] == [
+        ("jar", False),
+        (object_classes.UNKNOWN, True),
+    ]
+    assert found[0].parts == JAR[0].parts
 
 
 def test_a_part_is_merged_into_its_whole(scripted):
@@ -309,7 +313,7 @@ def test_a_part_is_merged_into_its_whole(scripted):
 
 def test_a_part_of_nothing_stays_a_thing(scripted):
     with replies(answer(row(1, "handle", part_of=2), row(2, "nothing"))) as fake:
-        assert [d.class_name for d in seen_by(scripted(fake), JAR, SHADOW)] == ["handle"]
+        assert [d.class_name for d in seen_by(scripted(fake), JAR, SHADOW)] == ["handle", object_classes.UNKNOWN]
 
 
 def test_the_time_limit_is_named_where_the_model_stalls():

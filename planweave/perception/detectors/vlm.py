@@ -99,8 +99,8 @@ class Vlm:
 
 
 def _named(view: View, regions: Mapping[int, PixelRegion], answers: Sequence[Named | None]) -> list[Detection]:
-    """The objects by the answers for these regions: what the model calls nothing is left out, and what it calls a part
-    is merged into the whole. What it has no name for keeps its own.
+    """The objects by the answers for these regions: what the model calls a part is merged into the whole, and what it
+    calls nothing is an unknown thing, since depth shows that something is there. What it has no name for keeps its own.
     """
     marks = list(regions)
     wholes = dict(zip(marks, owners([answer or Named() for answer in answers])))
@@ -110,11 +110,11 @@ def _named(view: View, regions: Mapping[int, PixelRegion], answers: Sequence[Nam
     for k, (thing, _) in enumerate(view.measured):
         if not thing.inferred:  # else it belongs below the one before it
             whole = wholes.get(k, 0)
-            kept = k not in wholes or (whole is not None and marks[whole] == k)
+            kept = k not in wholes or whole is None or marks[whole] == k
         if not kept:
             continue
         answer = given.get(k, Named())
-        if answer is None:
+        if answer is None or answer.is_nothing:
             thing = replace(thing, class_name=UNKNOWN, confidence=UNSURE)
         elif answer.class_name:
             phrase = " ".join(filter(None, (answer.colour, answer.class_name.replace("_", " "))))
