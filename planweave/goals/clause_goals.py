@@ -274,7 +274,7 @@ class ClauseGoals(ClauseObjects):
         """That a thing is held, in whichever hand: the one that has it, else the first one that is free; held: what
         the clause asks for so far.
         """
-        hands = [replace(literal, predicate=p) for p in self._notes.get("once", ())]
+        hands = [replace(literal, predicate=p) for p in self._notes.get("hands", ())]
         if not literal.positive or literal not in hands:
             return literal
         asked = {g.predicate: g for g in (*self.goal, *held) if g.positive}
