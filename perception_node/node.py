@@ -25,6 +25,7 @@ from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox, turn
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import SOURCES, open_realsense, open_recording
@@ -39,7 +40,7 @@ from planweave.perception.detection import Detection
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
 from planweave.perception.drawing import annotate, box_in_image
-from planweave.perception.geometry import Pose, rotation_from_quaternion
+from planweave.perception.geometry import Pose
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.markers import MarkerShape, as_objects, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.solids import Part, solid_of_geoms
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.libero.client import LiberoTask
 from planweave.libero.truth import Names
-from planweave.perception.geometry import rotation_from_quaternion
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import turn
-from planweave.geometry.rotations import rotation_from_quaternion as rotation_from_quaternion
 from planweave.perception.decoding import FrameError
 
 

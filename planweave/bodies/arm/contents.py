@@ -30,17 +30,19 @@ class Contents:
 
     def __init__(self) -> None:
         self._inside: dict[str, _Inside] = {}
-        self._behind_doors: list[Thing] = []  # rooms behind open doors, as seen last
+        self.behind_doors: list[Thing] = []
+        """Rooms behind open doors, as seen last."""
 
     def copy(self) -> Contents:
         """Contents of their own, the same until now."""
         other = Contents()
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
-        other._behind_doors = self._behind_doors
+        other.behind_doors = self.behind_doors
         return other
 
     def clear(self) -> None:
         self._inside.clear()
+        self.behind_doors = []
 
     def drop(self, name: str) -> None:
         """A thing was taken."""
@@ -50,7 +52,7 @@ class Contents:
         """The hand moves at a point, m, base frame: what is behind a door there may go along with it, and is known to
         be there again only once it is seen. Out of a drawer a hand goes upwards.
         """
-        for room in self._behind_doors:
+        for room in self.behind_doors:
             if room.covers(*point[:2]) and room.bottom < point[2] < room.top:
                 for name in [name for name, inside in self._inside.items() if inside.part == room.name]:
                     self.drop(name)
@@ -79,7 +81,7 @@ class Contents:
         furniture = list(furniture)
         rooms = [room for each in furniture for room in each.rooms()]
         joints = joints_of(furniture)
-        self._behind_doors = [room for room in rooms if joints[room.name].kind != "slide"]
+        self.behind_doors = [room for room in rooms if joints[room.name].kind != "slide"]
         for name, thing in things.items():
             if not thing.visible:
                 continue

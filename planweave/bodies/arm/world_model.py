@@ -228,7 +228,7 @@ class WorldModel:
         at_base = bool((np.abs(positions - np.array(self._kinematics.robot.home)) < relations.AT_BASE).all())
         with self._changed:
             self._joints, self._joint_states_at = positions, time.monotonic()
-            if self._moving:
+            if self._moving and self._contents.behind_doors:
                 self._contents.reached(self._kinematics.forward(positions)[:3, 3])
             if self._no_joint_states:
                 self._no_joint_states = False

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
@@ -224,32 +224,29 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Reading:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
-        domain, ask = self._load_domain(world.domain), partial(self._ask_reader, task_id, canceled)
+        domain, reads = self._load_domain(world.domain), self._reads
+        ask = _misread if reads is False else partial(self._ask_goal, task_id, canceled)
         agreement = self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
-        read = interpret(domain, world, sentence, ask, agreement, shown, clarifications, self._model_first)
+        read = interpret(domain, world, sentence, ask, agreement, shown, clarifications, bool(reads))
         if not self.settings.confirm_reading or not read.goal or clarifications:
             return read  # what a person has made clear is asked no further
         once = partial(self._ask_goal, task_id, canceled, samples=1, temperature=0.0)
         return compared(domain, shown, sentence, read, once)
 
     @property
-    def _model_first(self) -> bool:
-        """Whether the model reads every sentence; the embedded one never does."""
+    def _reads(self) -> bool | None:
+        """Whether the model reads every sentence; None: what the grammar does not cover; False: none, as it was found
+        to read wrongly. The embedded one is asked nothing, whatever this says.
+        """
         if self._embedded or self.settings.reader == "grammar":
-            return False
-        return self.settings.reader == "model" or bool(reads_rightly(self.client.endpoint, self.client.model))
+            return None
+        return self.settings.reader == "model" or reads_rightly(self.client.endpoint, self.client.model)
 
     def readings(self, sentence: str, world: World, task_id: str = "") -> Readings:
         """The model's readings of a sentence, also of one that the grammar would read; raises ModelError."""
         ask = partial(self._ask_goal, task_id, None)
         return readings(self._load_domain(world.domain), world, checked_sentence(sentence), ask)
-
-    def _ask_reader(self, *of: Any) -> ChatReplies:
-        """As `_ask_goal`, unless the model was found to read wrongly; raises NoModelError then."""
-        if self.settings.reader == "auto" and reads_rightly(self.client.endpoint, self.client.model) is False:
-            raise NoModelError(MISREADS)
-        return self._ask_goal(*of)
 
     def _ask_goal(
         self,
@@ -404,6 +401,11 @@ class LanguagePlanner:
 
 
 _Row = TypeVar("_Row")
+
+
+def _misread(*of: Any) -> NoReturn:
+    """Asks nobody: the model was found to read wrongly; raises NoModelError."""
+    raise NoModelError(MISREADS)
 
 
 def _row(kind: str, name: str, table: Mapping[str, _Row]) -> _Row:

@@ -33,9 +33,7 @@ _KNOB = 0.7  # rad by which a knob is turned of which that is not known
 _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
 _CONTACT = (Code.CONTROL_FAILED, Code.COLLISION)  # what moves along, or is pushed shut, ends where it ends
 _EMPTY = 0.004  # the fingers hold nothing below this, m
-_SLIPPED = (
-    0.5  # share of the width on which the fingers closed below which they hold it no more: a bar may turn in them
-)
+_SLIPPED = 0.5  # share of the width at closing below which the fingers hold a handle no more; a bar may turn in them
 _STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
 _AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
