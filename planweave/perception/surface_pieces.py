@@ -11,6 +11,9 @@ from planweave.perception.depth_views import STEP, DepthView
 from planweave.perception.plain_patches import cut_by_colours, part_by_colours
 
 LEAST_AREA = 1e-4  # m^2 that a piece starts from; what is smaller belongs to its neighbours
+_GAP = 3  # pixels: what a narrower gap in a cut connects may be two things
+_LEAST_CORE = 1e-3  # m^2 of each of two things that a gap connects
+_NECK = 12  # pixels that narrow parts of a thing reach out from its core
 _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
@@ -41,14 +44,9 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     ground, between which the sharpest cut decides.
     """
     calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
-    count, found = cv2.connectedComponents(calm, connectivity=4)
-    kept = np.bincount(found.ravel(), view.areas.ravel(), count) >= LEAST_AREA
-    kept[0] = False
-    if not kept.any():
+    seeds = _seeds(calm, view.areas)
+    if not seeds.any():
         return np.zeros(free.shape, np.int32)
-    numbers = np.zeros(count, np.int32)
-    numbers[kept] = np.arange(2, kept.sum() + 2)
-    seeds = numbers[found]
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
@@ -56,6 +54,35 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     pieces = _joined(np.where(free, labels, 0), view)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
     return part_by_colours(view, pieces)
+
+
+def _seeds(calm: np.ndarray, areas: np.ndarray) -> np.ndarray:
+    """Where pieces start, numbered from 2, (h, w) int32, 0 elsewhere: calm pixels that are connected by more than a
+    gap in a cut; areas: of the pixels, m^2.
+    """
+    cores = _large(cv2.erode(calm, np.ones((_GAP, _GAP), np.uint8)), areas, _LEAST_CORE, 2)
+    wholes = _large(calm, areas, LEAST_AREA, int(cores.max()) + 2)
+    of = np.zeros(int(cores.max()) + 1, np.int32)  # the whole of every core
+    of[cores[cores > 0]] = wholes[cores > 0]
+    numbers, counts = np.unique(of[of > 0], return_counts=True)
+    parted = np.isin(wholes, numbers[counts > 1])
+    seeds = np.where(parted, cores, wholes)
+    x, y, w, h = cv2.boundingRect(parted.view(np.uint8))
+    part, inside = seeds[y : y + h, x : x + w], parted[y : y + h, x : x + w]
+    cross = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))  # pixels beside each other are of one whole
+    for _ in range(_NECK if w else 0):  # narrow parts belong to the core that is nearest along the surface
+        part[:] = np.where(inside & (part == 0), cv2.dilate(part.astype(np.float32), cross), part)
+    return seeds
+
+
+def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.ndarray:
+    """Numbers of the connected parts of a mask that are large enough, from `first`."""
+    count, found = cv2.connectedComponents(mask, connectivity=4)
+    kept = np.bincount(found.ravel(), areas.ravel(), count) > least
+    kept[0] = False
+    numbers = np.zeros(count, np.int32)
+    numbers[kept] = np.arange(first, kept.sum() + first)
+    return numbers[found]
 
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:

@@ -8,6 +8,7 @@ from doubles.boxes_camera import looking, picture
 
 from planweave.perception.geometry import LEVEL, Intrinsics
 from planweave.perception.segmentation import find_segments
+from planweave.perception.surface_pieces import _seeds
 
 LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
 RED, BLUE, GREY, WHITE = (200, 30, 30), (30, 40, 200), (90, 90, 90), (230, 230, 230)
@@ -208,3 +209,16 @@ def test_a_slanted_ground_is_the_ground():
 def test_without_a_level_surface_it_says_so():
     with pytest.raises(ValueError, match="no level surface"):
         find_segments([picture([])], (5, 5, 5), (6, 6, 6))
+
+
+def test_a_gap_of_a_pixel_in_the_cut_between_two_things_does_not_join_them():
+    """A bowl stands on a cabinet; its rim meets the far edge of the top, where the cut between them has a gap."""
+    calm = np.ones((60, 80), np.uint8)
+    calm[:, 40] = 0
+    calm[30, 40] = 1
+    seeds = _seeds(calm, np.full(calm.shape, 1e-6))
+    assert len(np.unique(seeds[:, :40])) == len(np.unique(seeds[:, 41:])) == 1 and seeds[0, 0] != seeds[0, 79]
+    small = _seeds(
+        calm, np.full(calm.shape, 1e-7)
+    )  # parts of one thing, as a rim and what it encloses, may be so small
+    assert len(np.unique(small[calm > 0])) == 1
