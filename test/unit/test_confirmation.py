@@ -84,6 +84,14 @@ def test_not_confirmed(goal, objects, words):
     assert words in check.unconfirmed[0]
 
 
+@pytest.mark.parametrize(("state", "confirmed"), [("closed(box)", True), ("", True), ("opened(box)", False)])
+def test_what_is_not_seen_in_a_container_that_is_seen_open_is_not_confirmed(state, confirmed):
+    there = world(thing("a", HIDDEN, 90.0, "box"), thing("box", SEEN), facts=f"in(a, box); {state}".strip("; "))
+    check = confirm(Look(there), literals("in(a, box)"), began=50.0)
+    assert check.confirmed is confirmed and not check.unmet
+    assert bool(check.unconfirmed) is not confirmed
+
+
 def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_is_silent():
     here = world(thing("a", SEEN), thing("box", SEEN), facts="in(a, box)", silent=True, heard=time.time() - 30.0)
     check = confirm(Look(here, False, "no detections"), literals("in(a, box)"), 50.0)
