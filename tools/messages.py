@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +43,8 @@ unseen. What to do on a Franka: [franka.md](franka.md#messages).
 """
 _LONGEST = 160
 _FEW = 3  # words that a part has at most that is left out
+_SAID = ("planweave/bodies/arm", "planweave/core/workflow", "planweave/tasks", "planweave_ros", "executor_node")
+"""Where all that functions of texts say may be part of a message."""
 _WHY = ("problem", "fault", "why", "whereabouts", "conflict", "refus", "no_detections", "no_fresh_look")
 
 
@@ -61,12 +64,22 @@ def messages() -> list[Message]:
         for path in sorted((ROOT / folder).rglob("*.py"))
     }
     codes = _codes(item for tree in trees.values() for item in tree.body if isinstance(item, ast.ClassDef))
+    named = {
+        target.id: _text(item.value)
+        for tree in trees.values()
+        for item in tree.body
+        if isinstance(item, ast.Assign)
+        for target in item.targets
+        if isinstance(target, ast.Name)
+    }
     found = set()
     for path, tree in trees.items():
         place = path.relative_to(ROOT).with_suffix("").as_posix()
-        found |= {Message(text, "part", f"`{place}` {function}") for function, text in _parts(tree)}
+        found |= {
+            Message(text, "part", f"`{place}` {function}") for function, text in _parts(tree, place.startswith(_SAID))
+        }
         for function, call in _calls(tree, ""):
-            if (made := _message(call, codes)) is not None:
+            if (made := _message(call, codes, named)) is not None:
                 found.add(Message(*made, f"`{place}` {function}".strip()))
     return sorted(found, key=lambda m: (m.text.lstrip("… ").lower(), m))
 
@@ -101,11 +114,12 @@ def _calls(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
         yield from _calls(child, inner)
 
 
-def _parts(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What functions say that tell why something is not so, with their names: parts of messages made elsewhere."""
+def _parts(tree: ast.Module, said: bool) -> Iterator[tuple[str, str]]:
+    """What functions say that tell why something is not so, with their names: parts of messages made elsewhere; said:
+    what all functions do.
+    """
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        tells_why = any(word in function.name for word in _WHY) and "pddl" not in function.name
-        if not tells_why or getattr(function.returns, "id", "") != "str":
+        if getattr(function.returns, "id", "") != "str" or (not said and not any(w in function.name for w in _WHY)):
             continue
         for end in (node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None):
             for text in _texts(end.value):
@@ -122,18 +136,18 @@ def _texts(node: ast.AST | None) -> Iterator[str]:
         yield from _texts(child)
 
 
-def _message(call: ast.Call, codes: dict[str, str]) -> tuple[str, str] | None:
-    """Text and code of a call that makes an error or a failed outcome; None of any other."""
+def _message(call: ast.Call, codes: dict[str, str], named: dict[str, str]) -> tuple[str, str] | None:
+    """Text and code of a call that makes an error or a failed outcome; None of any other. named: texts of constants."""
     name = getattr(call.func, "id", getattr(call.func, "attr", ""))
     if len(call.args) > 1 and (code := _failure(call.args[0])):
-        text = _text(call.args[1])
+        text = _text(call.args[1], named)
     elif call.args and name in codes:
-        code, text = codes[name], _text(call.args[0])
+        code, text = codes[name], _text(call.args[0], named)
         text = f"unknown {text} '…'" if name == "UnknownNameError" else text
-    elif name == "tell" and (told := [k.value for k in call.keywords if k.arg == "message"]):
-        code, text = "message", _text(told[0])
+    elif name == "tell" and (told := [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "message")]):
+        code, text = "message", _text(told[0], named)
     elif name == "end" and len(call.args) > 2:
-        code, text = _end_code(call.args), _text(call.args[2])
+        code, text = _end_code(call.args), _text(call.args[2], named)
     else:
         return None
     return (_shortened(text), code) if any(map(str.isalpha, text)) else None
@@ -158,14 +172,16 @@ def _failure(arg: ast.expr) -> str:
     return ""
 
 
-def _text(arg: ast.expr) -> str:
-    """A literal text with … for what is put into it, and for what is no literal."""
+def _text(arg: ast.expr, named: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A literal text, or that of a constant, with … for what is put into it, and for what is neither."""
+    if isinstance(arg, ast.Name):
+        return named.get(arg.id, "…")
     if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
         return arg.value
     if isinstance(arg, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in arg.values)
     if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Add):
-        return _text(arg.left) + _text(arg.right)
+        return _text(arg.left, named) + _text(arg.right, named)
     return "…"
 
 

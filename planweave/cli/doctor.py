@@ -285,7 +285,10 @@ def check_model() -> list[Finding]:
         told |= {verdict.reason} - {""}
     if reading := found.get("reading"):
         right = sum(row["state"] == "right" for row in reading)
-        who = "it reads every sentence" if right == len(reading) else "it is given only what the grammar does not read"
+        gets_none = (
+            "the planner gives it none, so that only what the grammar reads is done (planner_node's reader: model)"
+        )
+        who = "it reads every sentence" if right == len(reading) else gets_none
         lines.append(f"sentences: {right} of {len(reading)} read rightly; {who}")
     good = all(verdict.state.startswith("works") for verdict in methods.values())
     advice = "" if good or not found["capabilities"]["only_steps"] else SET_ONE
@@ -345,7 +348,8 @@ def _verdict(name: str, found: dict[str, Any]) -> Verdict:
     if wrong := [f"{row['kind']}: {row['text'][:120]}" for row in own if row["state"] == "wrong"]:
         return Verdict("wrong", "answers, but not rightly", f"{'; '.join(wrong)}; take a more capable model")
     without = []
-    if any(row["kind"] == "goal" and row["state"] != "right" for row in found["questions"]):
+    goals = [*found.get("reading", ()), *(row for row in found["questions"] if row["kind"] == "goal")]
+    if any(row["state"] != "right" for row in goals):
         without.append("goals that the grammar cannot read")
     asked = getattr(METHODS[name], "questions", None)
     if asked and "samples" in options_of(name):

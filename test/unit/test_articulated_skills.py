@@ -150,9 +150,9 @@ def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
     [
         (
             (1.0, 0.999, 0.998),
-            "it did not move at all, and the arm was held: it is locked or something holds it (stiff)",
+            "it did not move at all, and the arm was blocked: it is locked or something holds it (stiff)",
         ),
-        ((0.9, 0.8, 0.7), "it moved 0.300 of 1.000 m and was held (stiff)"),
+        ((0.9, 0.8, 0.7), "it moved 0.300 of 1.000 m and was blocked (stiff)"),
     ],
 )
 def test_what_held_the_arm_is_told_with_how_far_the_part_went(openness, words):

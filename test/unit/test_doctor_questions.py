@@ -182,4 +182,7 @@ def test_the_whole_check_over_its_own_process(monkeypatch):
         (finding,) = doctor.check_model()
     assert finding.state == "ok", finding.text
     assert "tree_planner: works" in finding.text and "fake at http" in finding.text
-    assert finding.details["methods"]["brainbody"]["state"] == "works"
+    assert {row["state"] for row in finding.details["reading"]} == {
+        "unread"
+    }  # so of no method it is said that it has a reader:
+    assert finding.details["methods"]["brainbody"]["state"] == "works without"

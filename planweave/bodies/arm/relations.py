@@ -31,8 +31,8 @@ AT_BASE = 0.03
 _BEARING = ("item", "surface", "fixture")
 Reading = Callable[[Sequence[Thing], Sequence[Location]], Iterable[tuple[str, ...]]]
 FURTHER: dict[str, Reading] = {}
-"""Predicates of a domain of one's own: how each is read off what lies on the table (without what is held) and the
-places, as the arguments of all facts that hold. See docs/extending.md.
+"""Further predicates, of domains of one's own and of ours: how each is read off what lies on the table (without what is
+held) and the places, as the arguments of all facts that hold. See docs/extending.md.
 """
 
 

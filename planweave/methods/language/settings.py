@@ -41,8 +41,8 @@ class PlannerSettings:
     reader: str = option(
         "auto",
         "model: a language model reads every sentence, and where the grammar reads it otherwise a person is asked; "
-        "grammar: only what the grammar does not cover is given to one; auto: model where planweave doctor found that "
-        "it reads rightly",
+        "grammar: only what the grammar does not cover is given to one; auto: as model where planweave doctor found "
+        "that it reads rightly, as grammar where doctor never asked it, and none where it read wrongly",
         choices=READERS,
     )
     confirm_reading: bool = option(

@@ -269,8 +269,8 @@ class ControlledArm:
             joint = int(ahead.argmax())
             return MotionResult(
                 Code.COLLISION,
-                f"the arm was held: the controller wants {names[joint]} {ahead[joint]:.3f} rad farther along its path "
-                f"(at most {follower.off:g}), and nothing has moved for {_STUCK:g} s; it was stopped",
+                f"the arm was blocked: the controller wants {names[joint]} {ahead[joint]:.3f} rad farther along its "
+                f"path (at most {follower.off:g}), and nothing has moved for {_STUCK:g} s; it was stopped",
             )
         error = np.abs(state.positions - trajectory.end)
         joint, near = int(error.argmax()), float(error.max()) < _ARRIVED

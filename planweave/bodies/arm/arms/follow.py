@@ -16,7 +16,7 @@ from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd, End
 
-BLOCKED = "the arm was held off its path: something blocks it"
+BLOCKED = "the arm was blocked: something holds it off its path"
 ERRORS: dict[int, tuple[Code, str]] = {
     -1: (Code.SAFETY_STOP, "the controller was deactivated during the motion"),
     -2: (Code.CONTROL_FAILED, "the controller moves other joints than the trajectory names"),

@@ -141,13 +141,13 @@ def _how_far(before: Articulation, now: Articulation, effect: Literal, held: str
     if not held:
         return f"it is at {now.value:.3f} of {now.range}"
     if now.half_turns or not now.visible:
-        return f"the arm was held ({held})"
+        return f"the arm was blocked ({held})"
     moved = abs(now.value - before.value)
     if moved <= max(_STILL[now.kind], now.precision):
-        return f"it did not move at all, and the arm was held: it is locked or something holds it ({held})"
+        return f"it did not move at all, and the arm was blocked: it is locked or something holds it ({held})"
     end = now.closed_end if effect.predicate in ("closed", "turned_off") else now.open_end
     unit = "m" if now.kind == "slide" else "rad"
-    return f"it moved {moved:.3f} of {abs(end - before.value):.3f} {unit} and was held ({held})"
+    return f"it moved {moved:.3f} of {abs(end - before.value):.3f} {unit} and was blocked ({held})"
 
 
 def _is_seen_so(context: SkillContext, name: str, effect: Literal) -> bool:
