@@ -358,7 +358,7 @@ class PerceptionNode(ManagedNode):
                     self._frame_at = time.monotonic()
                 if frame is not None and self.active:
                     self._see(frame)
-            except (FrameError, PlanweaveError) as error:
+            except PlanweaveError as error:
                 self._say(f"frame left out: {error}")
             except Exception as error:  # a frame that breaks the pipeline must not end perception
                 self._say(f"frame left out, please report this: {type(error).__name__}: {error}")

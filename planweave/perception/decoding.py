@@ -7,14 +7,18 @@ import struct
 import cv2
 import numpy as np
 
+from planweave.core.base.errors import PlanweaveError
+
 DEPTH_ENCODINGS = ("32FC1", "16UC1", "mono16")
 COLOUR_ENCODINGS = ("rgb8", "bgr8", "rgba8", "bgra8", "mono8")
 _NEAREST, _FARTHEST = 0.02, 20.0  # m
 _BYTES = {"32FC1": 4, "16UC1": 2, "mono16": 2, "rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
-class FrameError(ValueError):
+class FrameError(PlanweaveError, ValueError):
     """A frame that cannot be used; the message says what is wrong with it and what to do."""
+
+    code = "frame"
 
 
 def _rows(data: bytes | memoryview | np.ndarray, height: int, width: int, step: int, encoding: str) -> np.ndarray:
