@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from codes import raises_code
 from doubles.agent_client import AgentClient
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
 from planweave.cli import main as cli
 from planweave.cli.agent_tools import MAX_STEPS, AgentTools, quoted
-from planweave.core.base.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.base.errors import GoalError
 from planweave.core.base.failure import Code
 from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.reading import Reading
@@ -47,7 +48,7 @@ def test_the_world_is_told_in_words_with_what_plans_and_goals_are_written_with(s
     assert "| a: item" in text and "| at(a, table): the a is at the table" in text
     assert "grasp(i: item): pick up the i. Needs: the gripper is empty" in text and "in(i: item, c: container)" in text
     client.silent = True
-    with pytest.raises(SystemDownError, match="planweave up tabletop"):
+    with raises_code("no_system", "planweave up tabletop"):
         tools.observe()
 
 
@@ -66,7 +67,7 @@ def test_a_sentence_is_read_as_literals_and_a_question_is_answered(start):
         raise GoalError("which tray do you mean?")
 
     client.planner.interpret_goal = unclear
-    with pytest.raises(GoalError, match="which tray"):
+    with raises_code("goal"):
         tools.read_goal("put it in the tray")
 
 
@@ -91,25 +92,25 @@ def test_rules_in_force_are_told_and_kept_by_the_check(start):
     refused = tools.check_plan(GOOD, GOAL)
     assert refused.startswith("REFUSED") and "never put anything in the tray" in refused
     client.in_force = ["always blorp the frobs"]
-    with pytest.raises(GoalError, match="a rule in force cannot be read here"):
+    with raises_code("goal", "'blorp'"):
         tools.check_plan(GOOD, GOAL)
 
 
 @pytest.mark.parametrize(
-    ("steps", "goal", "error", "said"),
+    ("steps", "goal", "code", "data"),
     [
-        ([], "", ParseError, "the plan is empty"),
-        (["grasp("], "", ParseError, "step 1: cannot read"),
-        (["grasp(a)", "x" * 400], "", ParseError, "step 2 has more than 300"),
-        (["grasp(a)"] * (MAX_STEPS + 1), "", ParseError, "at most 200"),
-        (GOOD, "in(a", ParseError, "cannot read"),
-        (GOOD, "in(a, pear)", UnknownNameError, "unknown object 'pear'"),
-        (GOOD, "beside(a, b)", UnknownNameError, "unknown predicate"),
+        ([], "", "unreadable_reply", ()),
+        (["grasp("], "", "unreadable_reply", "step 1"),
+        (["grasp(a)", "x" * 400], "", "unreadable_reply", ("step 2", "300")),
+        (["grasp(a)"] * (MAX_STEPS + 1), "", "unreadable_reply", ("201", "200")),
+        (GOOD, "in(a", "unreadable_reply", "'in(a'"),
+        (GOOD, "in(a, pear)", "unknown_name", "'pear'"),
+        (GOOD, "beside(a, b)", "unknown_name", "'beside'"),
     ],
 )
-def test_what_cannot_be_read_is_said(start, steps, goal, error, said):
+def test_what_cannot_be_read_is_said(start, steps, goal, code, data):
     tools, _ = start()
-    with pytest.raises(error, match=re.escape(said)):
+    with raises_code(code, data):
         tools.check_plan(steps, goal)
 
 
@@ -124,9 +125,9 @@ def test_the_planner_plans_and_nothing_moves(start):
     tools, client = start()
     text = tools.plan("put a in the tray", "", "", 60.0)
     assert "A plan of 2 steps" in text and "| 1. pick up the a [grasp(a)]" in text and client.body.done == []
-    with pytest.raises(GoalError, match="give a sentence"):
+    with raises_code("goal"):
         tools.plan(" ", "", "", 1.0)
-    with pytest.raises(UnknownNameError, match="unknown method"):
+    with raises_code("unknown_name", "'magic'"):
         tools.plan("x", "", "magic", 1.0)
 
 
@@ -138,7 +139,7 @@ def test_a_given_plan_is_followed_and_a_wrong_one_moves_nothing(start):
     done = tools.run("", GOAL, GOOD, "", 60.0)
     assert "SUCCEEDED: the goal was observed to hold" in done and client.body.done == GOOD
     assert tools.status("", 0.0) == done
-    with pytest.raises(GoalError, match="not both"):
+    with raises_code("goal"):
         tools.run("x", "", GOOD, "classical", 1.0)
 
 
@@ -152,11 +153,11 @@ def test_states_before_the_goal_and_what_is_kept_are_given_as_literals(start):
     refused = tools.run("", GOAL, **{**more, "keep": "at(pear, table)"})
     assert "FAILED" in refused and "Code: unknown_name." in refused
     assert "Code: goal." in tools.run("", GOAL, **{**more, "before": ["on(a, plate) and not on(a, plate)"]})
-    with pytest.raises(GoalError, match="come with a goal in literals"):
+    with raises_code("goal"):
         tools.run("put a in the tray", **more)
-    with pytest.raises(GoalError, match="a tree is followed as it is"):
+    with raises_code("goal"):
         tools.run("", GOAL, GOOD, before=["on(a, plate)"])
-    with pytest.raises(ParseError, match="cannot read"):
+    with raises_code("unreadable_reply", "'on(a'"):
         tools.plan("", GOAL, before=["on(a"])
 
 
@@ -167,7 +168,7 @@ def test_why_names_the_action_that_failed(start):
     why = tools.why("")
     assert "| ✗ grasp(a): closed on nothing" in why
     assert "| in(a, tray) does not hold, as last seen: the a is not in the tray" in why
-    with pytest.raises(PlanweaveError, match="no task 'task-x'"):
+    with raises_code("failed", "'task-x'"):
         tools.why("task-x")
 
 
@@ -180,9 +181,9 @@ def waiting(tools):
 def test_a_plan_waits_for_approval_and_an_agent_may_only_refuse_it(start):
     tools, client = start(approval_timeout=60.0)
     task_id, plan_hash = waiting(tools)
-    with pytest.raises(GoalError, match="approved by a person"):
+    with raises_code("goal", "planweave approve"):
         tools.answer(task_id, plan_hash, True, "")
-    with pytest.raises(GoalError, match="plan_hash"):
+    with raises_code("goal", "plan_hash"):
         tools.answer(task_id, "", False, "")
     assert client.answers == [] and client.body.done == []
     tools.answer(task_id, plan_hash, False, "the glass is in the way")
@@ -193,7 +194,7 @@ def test_a_plan_waits_for_approval_and_an_agent_may_only_refuse_it(start):
 def test_an_agent_that_may_approve_says_that_it_is_one(start):
     tools, client = start(approval_timeout=60.0, may_approve=True)
     task_id, plan_hash = waiting(tools)
-    with pytest.raises(GoalError, match="the pending plan is"):
+    with raises_code("goal", "planweave approve"):
         tools.answer(task_id, "0123456789ab", True, "")
     tools.answer(task_id, plan_hash, True, "")
     assert "SUCCEEDED" in tools.status(task_id, 60.0) and client.answers[-1] == (True, "", True)
@@ -208,9 +209,9 @@ def test_an_agent_answers_what_a_task_asks_and_says_that_it_is_one(start):
     asked = tools.run("put the a in the tray", "", [], "", 60.0)
     assert "AWAITING AN ANSWER" in asked and "| 2. b" in asked
     task_id, question_id = asked.split()[0], re.search(r"question_id: (\w+)", asked).group(1)
-    with pytest.raises(GoalError, match="question_id"):
+    with raises_code("goal", "question_id"):
         tools.answer_question(task_id, "", 1, "")
-    with pytest.raises(GoalError, match="no choice 3"):
+    with raises_code("goal", "choice 3"):
         tools.answer_question(task_id, question_id, 3, "")
     assert tools.answer_question(task_id, question_id, 1, "") == "a"
     assert "SUCCEEDED" in tools.status(task_id, 60.0)
@@ -221,7 +222,7 @@ def test_tasks_that_go_on_are_cancelled_with_the_server(start):
     task_id, _ = waiting(tools)
     tools.close()
     assert client.ended(task_id) and "CANCELED" in tools.status(task_id, 0.0) and client.body.done == []
-    with pytest.raises(GoalError, match="no task is running"):
+    with raises_code("goal"):
         tools.cancel("")
 
 
@@ -237,9 +238,7 @@ def test_an_agent_resumes_what_it_has_paused_and_leaves_to_people_what_they_have
     task_id, _ = waiting(tools)
     client.pause(task_id, "my hand")
     assert "PAUSED: the robot holds" in tools.status(task_id, 60.0)
-    with pytest.raises(
-        GoalError, match="was paused by me, who may have a hand at the robot: ask for `planweave resume`"
-    ):
+    with raises_code("goal", "planweave resume"):
         tools.resume(task_id)
     assert "goes on" in client.resume(task_id)
     assert "is paused" in tools.pause("", "to look")
@@ -327,8 +326,9 @@ def test_the_session_of_the_documentation_mends_its_plan_by_the_refusal(start, c
     told = capsys.readouterr().out
     assert told.count("REFUSED") == 1 and "SUCCEEDED" in told and "and a picture (image/png)" in told
     assert client.body.done == [script.PLAN[i] for i in (0, 2, 1, 3)]
-    with pytest.raises(SystemExit, match="does not know how to mend"):
+    with pytest.raises(SystemExit) as refused:
         script.mended(script.PLAN, "REFUSED")
+    assert "REFUSED" in str(refused.value)
 
 
 @needs_sdk

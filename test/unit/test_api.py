@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from codes import raises_code
 
 import planweave as pw
 from planweave import api
@@ -71,8 +72,9 @@ def test_every_public_name_is_there():
     for name in pw.__all__:
         assert getattr(pw, name) is not None
         assert re.search(rf"^    from \S+ import .*\b{name}$", (ROOT / "planweave/__init__.py").read_text(), re.M), name
-    with pytest.raises(AttributeError, match="no attribute 'plans'"):
+    with pytest.raises(AttributeError) as missing:
         _ = pw.plans
+    assert missing.value.name == "plans"
 
 
 def test_the_page_runs(monkeypatch, capsys):
@@ -98,25 +100,25 @@ def test_the_page_names_everything():
 
 
 @pytest.mark.parametrize(
-    ("objects", "facts", "error", "words"),
+    ("objects", "facts", "code", "data"),
     [
-        ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
-        ("cup", [], pw.ParseError, "name: type"),
-        ("a cup: item", [], pw.ParseError, "the name 'a cup' is not valid"),
-        (["cup"], [], pw.ParseError, "not a text such as"),
-        ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
-        ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
-        ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
-        ("bottle: item", ["on(botle, table)"], pw.UnknownNameError, "unknown object 'botle'; did you mean 'bottle'"),
-        ("cup: item", ["on(cup, shelf)"], pw.UnknownNameError, "unknown object 'shelf'"),
-        ("cup: item", ["on(cup)"], pw.InvalidActionError, "the form is on(i, t)"),
-        ("cup: item", ["in(cup, table)"], pw.InvalidActionError, "table is a surface"),
-        ("cup: item", ["on(cup, "], pw.ParseError, "cannot read"),
-        ("cup: item", ["clear(cup)", "not clear(cup)"], pw.ParseError, "both"),
+        ("cup: itme", [], "unknown_name", ("'itme'", "'item'")),
+        ("cup", [], "unreadable_reply", "'cup'"),
+        ("a cup: item", [], "unreadable_reply", "'a cup'"),
+        (["cup"], [], "unreadable_reply", "['cup']"),
+        ("cup: item; cup: item", [], "unreadable_reply", "cup"),
+        ("cup, Cup: item", [], "unreadable_reply", ("cup", "Cup")),
+        ("cup: item", ["onn(cup, table)"], "unknown_name", "'on'"),
+        ("bottle: item", ["on(botle, table)"], "unknown_name", ("'botle'", "'bottle'")),
+        ("cup: item", ["on(cup, shelf)"], "unknown_name", "'shelf'"),
+        ("cup: item", ["on(cup)"], "invalid_action", "on(i, t)"),
+        ("cup: item", ["in(cup, table)"], "invalid_action", ("in(cup, table)", "surface", "container")),
+        ("cup: item", ["on(cup, "], "unreadable_reply", "'on(cup,'"),
+        ("cup: item", ["clear(cup)", "not clear(cup)"], "unreadable_reply", ("clear(cup)", "not clear(cup)")),
     ],
 )
-def test_a_world_that_is_none(domain, objects, facts, error, words):
-    with pytest.raises(error, match=re.escape(words)):
+def test_a_world_that_is_none(domain, objects, facts, code, data):
+    with raises_code(code, data):
         domain.world(objects, facts)
 
 
@@ -139,12 +141,12 @@ def test_a_world_has_what_was_said_and_what_the_domain_assumes(domain):
     }
     bare = domain.world("a: item; table: surface", ["on(a, table)"], assume=False)
     assert {str(f) for f in bare.facts} == {"on(a, table)"}
-    with pytest.raises(pw.UnknownNameError, match="'table'"):
+    with raises_code("unknown_name", "'table'"):
         domain.world("a: item", ["on(a, table)"], assume=False)
 
 
 def test_what_is_assumed_is_checked():
-    with pytest.raises(pw.DomainError, match="assumed: unknown predicate 'lot'"):
+    with raises_code("domain", "assumed", "'lot'"):
         pw.Domain.load(LAMPS, "assumed: {facts: [{fact: lot()}]}").world("")
 
 
@@ -173,7 +175,7 @@ def test_a_goal_in_every_form(domain, world):
 
 def test_no_plan_says_which_literal_and_why(domain):
     far = domain.world("cup: item; tray: container", ["on(cup, table)", "not reachable(cup)"])
-    with pytest.raises(pw.NoPlanError, match=r"the cup is in the tray \(the cup is out of reach\)") as caught:
+    with raises_code("no_plan", "(the cup is out of reach)") as caught:
         pw.plan(domain, far, "in(cup, tray)")
     assert caught.value.proved
 
@@ -183,15 +185,15 @@ def test_a_domain_from_a_path_stays_findable_and_none_takes_its_name(tmp_path):
     found = pw.Domain.load(tmp_path / "a.pddl")
     assert pw.Domain.load("lamps") is found and pw.Domain.load(LAMPS).name == "lamps"
     other = LAMPS.replace("(lit)", "(on)")
-    with pytest.raises(pw.ConfigError, match="another domain is called 'lamps'"):
+    with raises_code("configuration", "'lamps'"):
         pw.Domain.load(other)
     assert pw.Domain.load(other, replace=True) is pw.Domain.load("lamps")
     (tmp_path / "b.pddl").write_text(LAMPS.replace("lamps", "tabletop"))
-    with pytest.raises(pw.ConfigError, match=r"another domain is called 'tabletop' already .*config"):
+    with raises_code("configuration", "'tabletop'", "config"):
         pw.Domain.load(tmp_path / "b.pddl")
-    with pytest.raises(pw.DomainError, match="there is no such file"):
+    with raises_code("domain", "c.pddl"):
         pw.Domain.load(tmp_path / "c.pddl")
-    with pytest.raises(pw.UnknownNameError, match="did you mean 'tabletop'"):
+    with raises_code("unknown_name", "'tabletop'"):
         pw.Domain.load("tabeltop")
 
 
@@ -212,15 +214,15 @@ def test_a_task_in_a_domain_of_a_path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "notes", "words"),
+    ("text", "notes", "code", "data"),
     [
-        ("(define (domain x)", "", "PDDL text:1:19: "),
-        (LAMPS, "actions:\n  ligth: {phrase: x}", "notes:2: unknown action 'ligth'; did you mean 'light'"),
-        (LAMPS, "a: [", "notes: line 1: not valid YAML"),
+        ("(define (domain x)", "", "syntax", "PDDL text:1:19"),
+        (LAMPS, "actions:\n  ligth: {phrase: x}", "domain", ("notes:2", "'ligth'", "'light'")),
+        (LAMPS, "a: [", "domain", "notes: line 1"),
     ],
 )
-def test_a_domain_text_with_an_error(text, notes, words):
-    with pytest.raises(pw.DomainError, match=re.escape(words)):
+def test_a_domain_text_with_an_error(text, notes, code, data):
+    with raises_code(code, data):
         pw.Domain.load(text, notes)
 
 
@@ -232,13 +234,13 @@ def test_a_domain_of_an_installed_package(tmp_path, monkeypatch, part):
     given = {"file": tmp_path / "lamps.pddl", "folder": str(tmp_path), "module": module}[part]
     offer(monkeypatch, given)
     assert pw.Domain.load("lamps").actions.keys() == {"light"}
-    with pytest.raises(pw.UnknownNameError, match="lamps"):
+    with raises_code("unknown_name", "'lamps'"):
         pw.Domain.load("lamp_post")
 
 
 def test_a_domain_of_a_package_that_has_none(monkeypatch):
     offer(monkeypatch, 7)
-    with pytest.raises(pw.PlanweaveError, match=r"the domain 'lamps' of the package their-domains cannot be used"):
+    with raises_code("plugin", "'lamps'", "their-domains"):
         pw.Domain.load("lamps")
 
 
@@ -273,15 +275,15 @@ def test_slips_and_failures_of_a_symbolic_body(domain, world):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "code", "data"),
     [
-        ({"slips": 2}, pw.ConfigError, "slips=2 is not a probability"),
-        ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, pw.UnknownNameError, "did you mean 'grasp'"),
-        ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, pw.ConfigError, "other than SUCCESS"),
+        ({"slips": 2}, "configuration", "slips=2"),
+        ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, "unknown_name", "'grasp'"),
+        ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, "configuration", "SUCCESS"),
     ],
 )
-def test_a_symbolic_body_that_cannot_be(domain, world, options, error, words):
-    with pytest.raises(error, match=words):
+def test_a_symbolic_body_that_cannot_be(domain, world, options, code, data):
+    with raises_code(code, data):
         pw.SymbolicBody(domain, world, **options)
 
 
@@ -292,7 +294,7 @@ def test_a_world_of_another_domain(world):
         lambda: pw.plan(other, world, "lit()"),
         lambda: pw.check(other, world, "light()"),
     ):
-        with pytest.raises(pw.ConfigError, match="'tabletop'"):
+        with raises_code("configuration", "'tabletop'"):
             wrong()
 
 
@@ -365,40 +367,40 @@ def test_a_question_is_answered_and_is_no_success(domain, world):
 
 
 @pytest.mark.parametrize(
-    ("usage", "error", "words"),
+    ("usage", "code", "data"),
     [
-        ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
-        ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
+        ({"method": "tree_planer"}, "unknown_name", ("'tree_planer'", "'tree_planner'")),
+        ({"fallback": "clasical"}, "unknown_name", "'classical'"),
         (
             {"options": {"sample": 3}},
-            pw.UnknownNameError,
-            "unknown option of tree_planner 'sample'; did you mean 'samples'",
+            "unknown_name",
+            ("tree_planner", "'sample'", "'samples'"),
         ),
-        ({"options": {"samples": -1}}, pw.ConfigError, "samples=-1 of tree_planner must be from 0 to 1000"),
-        ({"options": {"samples": True}}, pw.ConfigError, "samples=True of tree_planner must be of type int"),
-        ({"options": {"guide": "modle"}}, pw.ConfigError, "expected one of model"),
-        ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
-        ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),
-        ({"goal": ""}, pw.ParseError, "the goal is empty"),
-        ({"body": 3}, pw.ConfigError, "body=3 has no observe, execute, look; give pw.SymbolicBody"),
-        ({"model": 3}, pw.ConfigError, "model=3 has no complete"),
-        ({"sentence": ""}, pw.GoalError, "the sentence is empty"),
-        ({"model": "gpt-4.1-mini"}, pw.ConfigError, "no endpoint is given"),
+        ({"options": {"samples": -1}}, "configuration", ("samples=-1", "tree_planner", "1000")),
+        ({"options": {"samples": True}}, "configuration", ("samples=True", "tree_planner")),
+        ({"options": {"guide": "modle"}}, "configuration", ("'modle'", "model")),
+        ({"timeout": 0}, "configuration", "timeout=0"),
+        ({"goal": "in(cup, tary)"}, "unknown_name", "'tray'"),
+        ({"goal": ""}, "unreadable_reply", ()),
+        ({"body": 3}, "configuration", ("body=3", "pw.SymbolicBody")),
+        ({"model": 3}, "configuration", "model=3"),
+        ({"sentence": ""}, "goal", ()),
+        ({"model": "gpt-4.1-mini"}, "configuration", ("OPENAI_API_KEY", "OPENAI_BASE_URL")),
     ],
 )
-def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, error, words):
+def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, code, data):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PLANWEAVE_MODEL"):
         monkeypatch.delenv(name, raising=False)
     body = pw.SymbolicBody(domain, world)
-    with pytest.raises(error, match=re.escape(words)):
+    with raises_code(code, data):
         pw.run(**{"sentence": "put the cup in the tray", "body": body, "model": "none", **usage})
     assert not body.done
 
 
 def test_a_plan_that_is_none(domain, world):
-    with pytest.raises(pw.ParseError, match="7 is not a plan"):
+    with raises_code("unreadable_reply", "7"):
         pw.check(domain, world, 7)
-    with pytest.raises(pw.PddlError, match="cannot read"):
+    with raises_code("syntax", "plan:1:1", "'grasp(cup'"):
         pw.check(domain, world, "grasp(cup")
     assert "unknown action 'gasp'; did you mean 'grasp'" in str(pw.check(domain, world, "gasp(cup)"))
 
@@ -406,7 +408,7 @@ def test_a_plan_that_is_none(domain, world):
 def test_a_body_that_wants_approval_is_refused(domain, world):
     body = pw.SymbolicBody(domain, world)
     body.require_approval = True
-    with pytest.raises(pw.ConfigError, match="what a person has approved"):
+    with raises_code("configuration", "approve="):
         pw.run("put the cup in the tray", body=body, model="none")
 
 
@@ -474,7 +476,7 @@ def test_a_home():
     more_time = {"plan_timeout": 60.0}  # on a busy machine
     result = pw.run("put the salmon in the fridge", body=home, method="classical", model="none", options=more_time)
     assert result.success, result.message
-    with pytest.raises(pw.UnknownNameError, match="did you mean 'home_flat'"):
+    with raises_code("unknown_name", "'home_flat'"):
         pw.Home("home_flt")
-    with pytest.raises(pw.ConfigError, match="partial, full"):
+    with raises_code("configuration", "'all'", "partial", "full"):
         pw.Home("home_flat", observe="all")

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from codes import raises_code
 from doubles.bakeoff_engines import InlineEngine
 from doubles.libero_body import StepsOnly
 
@@ -21,7 +22,7 @@ from planweave.bench.suites import SUITES
 from planweave.bench.suites.libero import LiberoSuite
 from planweave.bench.task_files import chosen_tasks
 from planweave.cli.main import main as planweave
-from planweave.core.base.errors import NotInstalledError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import NotInstalledError
 from planweave.core.base.failure import Code
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.environment import python
@@ -85,23 +86,23 @@ def test_suites_have_short_names_limits_and_states():
     assert (goal.name, goal.steps, goal.tasks, goal.inits) == ("libero_goal", 300, 10, 50) and swap.steps == 520
     assert [s.name for s in catalogue.suites_named([])] == list(catalogue.BASE)
     assert catalogue.suites()["libero_goal_with_milk"].inits == 10
-    with pytest.raises(UnknownNameError, match="did you mean 'goal_swap'"):
+    with raises_code("unknown_name", "'goal_swap'"):
         catalogue.suites_named(["goal_swop"])
 
 
 @pytest.mark.parametrize(
-    ("task", "words"),
+    ("task", "code", "data"),
     [
-        ("libero_goal/10", "tasks 0 to 9"),
-        ("libero_goal/1/50", "initial states 0 to 49"),
-        ("libero_goal_with_milk/1/10", "initial states 0 to 9"),
-        ("libero_goal/x", "suite/task/initial state"),
-        ("libero_goal", "suite/task/initial state"),
-        ("libero_gaol/1", "did you mean 'libero_goal'"),
+        ("libero_goal/10", "configuration", "0 to 9"),
+        ("libero_goal/1/50", "configuration", "0 to 49"),
+        ("libero_goal_with_milk/1/10", "configuration", "0 to 9"),
+        ("libero_goal/x", "configuration", "libero_goal/3/0"),
+        ("libero_goal", "configuration", "libero_goal/3/0"),
+        ("libero_gaol/1", "unknown_name", "'libero_goal'"),
     ],
 )
-def test_tasks_that_do_not_exist_are_refused_by_name(task, words):
-    with pytest.raises(PlanweaveError, match=words):
+def test_tasks_that_do_not_exist_are_refused_by_name(task, code, data):
+    with raises_code(code, data):
         catalogue.suite_of(task)
     assert task not in LiberoSuite().cases()
 
@@ -121,21 +122,21 @@ def test_tasks_are_chosen_by_suite_or_by_name_with_so_many_initial_states(monkey
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "code", "data"),
     [
-        ({"view": "camera"}, "set PLANWEAVE_VISION_MODEL"),
-        ({"view": "eyes"}, "unknown view 'eyes'"),
-        ({"steps": "300"}, "published or 4000"),
-        ({"inits": 0}, "at least 1"),
-        ({"suites": ["goal"], "tasks": ["libero_goal/1"]}, "not both"),
-        ({"suites": ["libero_gaol"]}, "unknown suite of LIBERO"),
-        ({"tasks": ["libero_goal/12"]}, "tasks 0 to 9"),
+        ({"view": "camera"}, "configuration", "PLANWEAVE_VISION_MODEL"),
+        ({"view": "eyes"}, "unknown_name", "'eyes'"),
+        ({"steps": "300"}, "configuration", ("300", "4000")),
+        ({"inits": 0}, "configuration", "--inits"),
+        ({"suites": ["goal"], "tasks": ["libero_goal/1"]}, "configuration", ("--suites", "--tasks")),
+        ({"suites": ["libero_gaol"]}, "unknown_name", "'libero_gaol'"),
+        ({"tasks": ["libero_goal/12"]}, "configuration", "0 to 9"),
     ],
 )
-def test_what_cannot_be_played_is_said_before_anything_runs(monkeypatch, given, words):
+def test_what_cannot_be_played_is_said_before_anything_runs(monkeypatch, given, code, data):
     monkeypatch.setattr(suite_module, "python", lambda: None)
     monkeypatch.delenv("PLANWEAVE_VISION_MODEL", raising=False)
-    with pytest.raises(PlanweaveError, match=words):
+    with raises_code(code, data):
         LiberoSuite().chosen(options(**given))
 
 

@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.fake_openai import FakeOpenAI, completion
 from doubles.recorded_libero import ROBOT, THINGS, RecordedSimulator
 
 from planweave.bodies.arm.held import Held
-from planweave.core.base.errors import ConfigError, ModelError, NotInstalledError, UnknownNameError
+from planweave.core.base.errors import NotInstalledError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
@@ -84,15 +85,15 @@ def test_what_still_stands_where_it_was_is_not_held():
 
 def test_without_a_model_it_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("PLANWEAVE_VISION_MODEL", raising=False)
-    with pytest.raises(ConfigError, match="PLANWEAVE_VISION_MODEL"):
+    with raises_code("configuration", "PLANWEAVE_VISION_MODEL"):
         check_view("camera")
-    with pytest.raises(UnknownNameError, match="camera, named, truth"):
+    with raises_code("unknown_name", "'touch'", "camera, named, truth"):
         check_view("touch")
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "0", "nan", "1e9"])
 def test_a_time_to_wait_that_is_none_is_refused(text):
-    with pytest.raises(ConfigError, match="PLANWEAVE_VISION_TIMEOUT"):
+    with raises_code("configuration", "PLANWEAVE_VISION_TIMEOUT"):
         vision_timeout({"PLANWEAVE_VISION_TIMEOUT": text})
 
 
@@ -116,7 +117,7 @@ def test_a_model_names_things_with_one_request(monkeypatch):
 def test_an_endpoint_that_takes_no_pictures_is_told_so(monkeypatch):
     with FakeOpenAI(lambda fake, body, number: (400, {"error": {"message": "image_url is not supported"}})) as fake:
         configured(monkeypatch, fake.url)
-        with pytest.raises(ModelError, match="takes no pictures"):
+        with raises_code("model_pictures", "PLANWEAVE_VISION_MODEL"):
             body_on(RecordedSimulator(), "libero_spatial/5/0", "camera")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from codes import raises_code
 from doubles.environment import python_path
 from PIL import Image
 from rich.console import Console
@@ -22,7 +23,6 @@ from planweave.cli.progress import Progress, details, done_lines, summary, tree_
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
 from planweave.cli.transcript import transcript
-from planweave.core.base.errors import ConfigError, GoalError
 from planweave.core.base.paths import config_dir
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
@@ -136,7 +136,7 @@ def test_with_json_a_mistake_is_one_json_object(capsys, monkeypatch):
 def test_without_ros_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("planweave.launcher.environment.ensure", lambda: None)
     monkeypatch.setitem(sys.modules, "planweave_ros.client", None)
-    with pytest.raises(ConfigError, match="make setup"):
+    with raises_code("configuration", "make setup"):
         cli.prepare_ros()
 
 
@@ -264,7 +264,7 @@ def test_goals_are_read(texts, goal):
 
 @pytest.mark.parametrize("text", ["", "in(a", "in(a,,b)", "put it there", "in(a, b) and"])
 def test_goals_that_cannot_be_read_say_how_to_write_them(text):
-    with pytest.raises(GoalError, match="write it like"):
+    with raises_code("goal", "--goal"):
         read_goal([text])
 
 

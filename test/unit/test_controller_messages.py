@@ -5,10 +5,10 @@ import types
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles import ros_messages
 
 from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
-from planweave.core.base.errors import ConfigError
 from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros import controllers
 
@@ -91,7 +91,7 @@ def test_the_errors_of_a_trajectory_are_all_known(messages):
 def test_a_package_that_is_missing_says_how_to_get_it(monkeypatch, package, words):
     monkeypatch.setenv("ROS_DISTRO", "lyrical")
     monkeypatch.setitem(sys.modules, f"{package}.action", None)
-    with pytest.raises(ConfigError, match=f"{package} is not installed.*{words}"):
+    with raises_code("configuration", package, words):
         controllers.interface(package, "action", "Anything")
 
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.boxes_camera import picture
 from doubles.table_view import table_view
 
 from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
-from planweave.perception.decoding import FrameError, clean_depth
+from planweave.perception.decoding import clean_depth
 from planweave.perception.depth_smoothing import smoothed
 from planweave.perception.geometry import LEVEL
 from planweave.perception.pipeline import Pipeline
@@ -95,5 +96,5 @@ def test_no_pixel_is_put_between_two_surfaces():
 
 def test_units_are_told_with_every_second_row_empty():
     millimetres = np.full((480, 640), 900.0, np.float32)
-    with pytest.raises(FrameError, match="units"):
+    with raises_code("frame", "900 m", "depth_scale"):
         clean_depth(emptied(millimetres, EMPTY["even rows"]))

@@ -4,9 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.scripted import literals, tabletop
 
-from planweave.core.base.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.base.errors import ParseError, UnknownNameError
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.planning.kairos_search import SearchResult
 from planweave.core.planning.pddl_writer import domain_pddl, problem_pddl
@@ -51,17 +52,17 @@ def test_unmet(domain, world, action, missing):
 
 
 @pytest.mark.parametrize(
-    "action, error, words",
+    ("action", "code", "data"),
     [
-        ("graps(a)", UnknownNameError, "did you mean 'grasp'"),
-        ("grasp(c)", UnknownNameError, "unknown object 'c'"),
-        ("grasp(tray)", InvalidActionError, "must be: item"),
-        ("grasp(a, b)", InvalidActionError, "takes 1 argument"),
-        ("place_on(a, tray)", InvalidActionError, "must be: item or surface"),
+        ("graps(a)", "unknown_name", "'grasp'"),
+        ("grasp(c)", "unknown_name", "'c'"),
+        ("grasp(tray)", "invalid_action", ("grasp(tray)", "container", "item")),
+        ("grasp(a, b)", "invalid_action", ("grasp(a, b)", "grasp(i)")),
+        ("place_on(a, tray)", "invalid_action", ("place_on(a, tray)", "surface")),
     ],
 )
-def test_not_an_action(domain, world, action, error, words):
-    with pytest.raises(error, match=words):
+def test_not_an_action(domain, world, action, code, data):
+    with raises_code(code, data):
         unmet(domain, world, action)
 
 
@@ -141,7 +142,7 @@ def test_what_the_body_refuses_passes_no_check_and_is_in_no_plan(domain, world):
     unable = replace(world, actions_off=frozenset({"hand_over"}))
     handed = literals("handed_over(a)")
     assert solve(domain, world, handed)
-    with pytest.raises(NoPlanError, match=r"the body refuses hand_over \(actions_off\)"):
+    with raises_code("no_plan", "hand_over (actions_off)"):
         solve(domain, unable, handed)
     assert (
         "handed_over(a) does not hold (the body refuses hand_over (actions_off))"
@@ -175,15 +176,15 @@ def test_determinised_domain_has_the_outcomes(domain):
 
 
 @pytest.mark.parametrize(
-    "goal, unreachable, words",
+    ("goal", "unreachable", "data"),
     [
         ("in(b, tray)", ["tray"], "the tray is out of reach"),
-        ("on(a, a)", [], "no action can reach"),
-        ("in(b, plate)", [], "must be: container"),
+        ("on(a, a)", [], "(on a a)"),
+        ("in(b, plate)", [], ("in(b, plate)", "surface", "container")),
     ],
 )
-def test_solve_says_why_not(domain, goal, unreachable, words):
-    with pytest.raises(NoPlanError, match=words):
+def test_solve_says_why_not(domain, goal, unreachable, data):
+    with raises_code("no_plan", data):
         solve(domain, tabletop(OBJECTS, FACTS, unreachable), literals(goal))
 
 
@@ -196,16 +197,16 @@ def test_the_obstacle_comes_before_the_planner_s_own_words(domain):
 
 def test_a_gripper_that_nobody_knows_to_be_empty_or_full_is_why_there_is_no_plan(domain, world):
     unknown = replace(world, facts=world.facts - {Literal("hand_empty")})
-    with pytest.raises(NoPlanError, match=r"holds something .*, and .*/executor/let_go"):
+    with raises_code("no_plan", "ros2 service call /executor/let_go"):
         solve(domain, unknown, literals("in(b, tray)"))
-    with pytest.raises(NoPlanError, match="ros2 service call /left/executor/let_go"):
+    with raises_code("no_plan", "ros2 service call /left/executor/let_go"):
         solve(domain, unknown, literals("in(b, tray)"), namespace="/left")
     for known in (world, replace(unknown, facts=unknown.facts | {Literal("holding", ("a",))})):
         assert not domain.unaccounted(known)
 
 
 def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_options(domain, world):
-    with pytest.raises(NoPlanError, match=r"was found .*after 0\.0001 s \(\d+ states searched\)") as caught:
+    with raises_code("no_plan", "0.0001 s") as caught:
         solve(domain, world, literals("in(b, tray); on(a, plate)"), timeout=1e-4)
     assert not caught.value.proved
     assert "classical.plan_timeout of feedback_node" in str(caught.value)
@@ -239,34 +240,42 @@ SMALL = "(define (domain x) (:predicates (holding ?i)) (:action a :parameters ()
 
 
 @pytest.mark.parametrize(
-    "pddl, notes, words",
+    ("pddl", "notes", "code", "data"),
     [
-        ("(define (domain x)", "", r"x.pddl:1:19: "),
-        ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))", "", "'q'"),
+        ("(define (domain x)", "", "syntax", "x.pddl:1:19"),
+        (
+            "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))",
+            "",
+            "unknown_name",
+            "'q'",
+        ),
         (
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
             "actions:\n  b: {phrase: do it}\n",
-            r"x.yaml:2: unknown action 'b'",
+            "domain",
+            ("x.yaml:2", "'b'"),
         ),
         (
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
             "actions: [",
-            r"x.yaml: ",
+            "domain",
+            "x.yaml: line 1",
         ),
         (
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
             "actions:\n  a: {phrase: 'do {z}'}\n",
-            "unknown parameter of a 'z'",
+            "domain",
+            ("x.yaml:2", "'z'"),
         ),
-        (SMALL, "extends: no_such_domain\n", r"x.yaml:1: unknown domain 'no_such_domain'"),
-        (SMALL, "extends: kitchen\n", r"x.yaml: kitchen extends another domain"),
-        (SMALL, "extends: tabletop\n", r"x.yaml:1: unknown type 'container'"),
+        (SMALL, "extends: no_such_domain\n", "domain", ("x.yaml:1", "'no_such_domain'")),
+        (SMALL, "extends: kitchen\n", "domain", ("x.yaml", "kitchen")),
+        (SMALL, "extends: tabletop\n", "domain", ("x.yaml:1", "'container'")),
     ],
 )
-def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
+def test_domain_file_with_an_error(tmp_path, pddl, notes, code, data):
     (tmp_path / "x.pddl").write_text(pddl)
     (tmp_path / "x.yaml").write_text(notes)
-    with pytest.raises(DomainError, match=words):
+    with raises_code(code, data):
         Domain.load(tmp_path / "x.pddl")
 
 
@@ -303,7 +312,7 @@ goals:
 )
 def test_what_notes_name_must_be_there_and_is_told_with_its_line(row, verb, line, words):
     notes = NOTES.replace("ROW", row).replace("VERB", verb or "light: lit")
-    with pytest.raises(DomainError, match=re.escape(f"notes:{line}: ")) as wrong:
+    with raises_code("domain", f"notes:{line}: ") as wrong:
         Domain.load(LAMP, notes)
     assert words in str(wrong.value)
 
@@ -311,7 +320,7 @@ def test_what_notes_name_must_be_there_and_is_told_with_its_line(row, verb, line
 @pytest.mark.parametrize("alias", ["light", "ignite"])
 def test_an_alias_means_one_action(alias):
     notes = NOTES.replace("warm_up", alias).replace("ROW", "words: [hot]").replace("VERB", "light: lit")
-    with pytest.raises(DomainError, match=f"notes:5: the alias '{alias}' of heat means light already"):
+    with raises_code("domain", "notes:5: ", f"'{alias}'", "light"):
         Domain.load(LAMP, notes)
 
 
@@ -354,7 +363,7 @@ def test_nothing_is_put_on_what_lies_in_a_shut_drawer(action, state, possible):
 
 
 def test_unknown_domain_lists_those_there_are():
-    with pytest.raises(UnknownNameError, match=r"known: .*tabletop"):
+    with raises_code("unknown_name", "'kitchen_sink'", "tabletop"):
         Domain.load("kitchen_sink")
 
 

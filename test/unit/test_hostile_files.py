@@ -62,8 +62,9 @@ def read(tmp_path, name, text, number=0):
 )
 def test_a_hostile_file_is_refused_soon(tmp_path, name, text):
     begin = time.process_time()
-    with pytest.raises(ConfigError, match=name.split("/")[1].split(".")[0]):
+    with pytest.raises(ConfigError) as refused:
         read(tmp_path, name, text)
+    assert name.split("/")[1].split(".")[0] in str(refused.value)
     assert time.process_time() - begin < 5.0
 
 

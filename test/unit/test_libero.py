@@ -10,9 +10,10 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.named_worlds import libero_scenes
 
-from planweave.core.base.errors import PlanweaveError, SceneError
+from planweave.core.base.errors import PlanweaveError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
@@ -153,7 +154,7 @@ def test_a_push_to_the_front_needs_no_other_action():
 def test_a_category_that_is_not_listed_is_named():
     scene = json.loads(json.dumps(SCENES["libero_goal/0"]))
     scene["things"]["plate_1"]["category"] = "teapot"
-    with pytest.raises(SceneError, match=r"'teapot' is not listed"):
+    with raises_code("scene", "'teapot'"):
         truth(DOMAIN, scene)
 
 

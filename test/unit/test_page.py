@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import viser
+from codes import raises_code
 from doubles.fake_openai import unused_port
 
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.core.base.errors import ConfigError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status
@@ -38,13 +38,13 @@ def test_loopback_needs_no_token(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "robot.lan", ""])
 def test_another_address_needs_one(host):
-    with pytest.raises(ConfigError, match="PLANWEAVE_WEB_TOKEN"):
+    with raises_code("configuration", "PLANWEAVE_WEB_TOKEN"):
         Gate(host)
     assert not Gate(host, TOKEN).is_loopback
 
 
 def test_a_short_token_is_refused():
-    with pytest.raises(ConfigError, match="16 characters"):
+    with raises_code("configuration", "16"):
         Gate("0.0.0.0", "secret")
 
 

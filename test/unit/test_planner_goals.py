@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.planner_worlds import BLOCKS, FRUIT, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,48 +144,51 @@ def test_fruit_and_bottles(sentence, wanted):
 
 
 @pytest.mark.parametrize(
-    ("world", "sentence", "message"),
+    ("world", "sentence", "code", "data"),
     [
-        (BLOCKS, "put the mug in the left tray", r"unknown object 'mug'.* seen: banana, blue_cube"),
-        (FRUIT, "put the red can on the plate", r"unknown object 'red can'"),
-        (FRUIT, "put the red cube in the bowl", r"red_cube or red_cube_2; say which"),
-        (BLOCKS, "put it in the left tray", r"'it' refers to nothing"),
-        (BLOCKS, "put the cube in the left tray on the left side", r"no such thing is known to be there"),
-        (BLOCKS, "put the purple cube in the left tray", r"unknown object 'purple cube'"),
+        (BLOCKS, "put the mug in the left tray", "ambiguous", ("'mug'", "banana, blue_cube")),
+        (FRUIT, "put the red can on the plate", "ambiguous", "'red can'"),
+        (FRUIT, "put the red cube in the bowl", "ambiguous", ("red_cube", "red_cube_2")),
+        (BLOCKS, "put it in the left tray", "goal", "'it'"),
+        (BLOCKS, "put the cube in the left tray on the left side", "ambiguous", "'the cube in the left tray'"),
+        (BLOCKS, "put the purple cube in the left tray", "ambiguous", "'purple cube'"),
         (
             BLOCKS,
             "put the cube in the left tray",
-            r"'the cube' could mean red_cube or blue_cube or green_cube; say which",
+            "ambiguous",
+            ("'the cube'", "red_cube", "blue_cube", "green_cube"),
         ),
-        (BLOCKS, "put the red cube in the tray", r"left_tray or right_tray; say which"),
-        (BLOCKS, "put the cubes in the trays", r"several .*left_tray, right_tray"),
-        (BLOCKS, "put both cubes in the left tray", r"3, not 2"),
-        (BLOCKS, "put the two cubes in the left tray", r"3, not 2"),
+        (BLOCKS, "put the red cube in the tray", "ambiguous", ("left_tray", "right_tray")),
+        (BLOCKS, "put the cubes in the trays", "ambiguous", ("'the trays'", "left_tray, right_tray")),
+        (BLOCKS, "put both cubes in the left tray", "ambiguous", "3, not 2"),
+        (BLOCKS, "put the two cubes in the left tray", "ambiguous", "3, not 2"),
         (
             BLOCKS,
             "put the red cube above the blue cube",
-            r"no goal can say 'above'; .*at, behind, between, front of, in, ",
+            "goal",
+            ("'above'", "at, behind, between, front of, in, "),
         ),
-        (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left side is a location"),
-        (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside, on or in itself"),
-        (BLOCKS, "put the banana between the cubes", r"'between' needs two different things, got red_cube, blue_cube"),
-        (BLOCKS, "clear the plate", r"nothing is known to be in, on or at plate"),
-        (BLOCKS, "put the red cube in the blue cube", r"cannot be put 'in' blue cube.*possible is: on"),
-        (BLOCKS, "put the left tray in the right tray", r"cannot be carried"),
-        (BLOCKS, "put the red cube on the red cube", r"itself"),
-        (BLOCKS, "take the red cube out of the left tray", r"red cube is not known to be in, on or at left tray"),
-        (BLOCKS, "put the cubes in the left tray and put it on the plate", r"'it' could mean"),
-        (BLOCKS, "pick up the left tray", r"left tray is a container"),
-        (FRUIT, "move the banana from the box to the bowl", r"banana is not known to be in, on or at box"),
+        (BLOCKS, "put the red cube left of the left side", "goal", ("'left of'", "left side", "location")),
+        (BLOCKS, "put the red cube to the left of the red cube", "goal", ("red cube", "itself")),
+        (BLOCKS, "put the banana between the cubes", "goal", ("'between'", "red_cube, blue_cube")),
+        (BLOCKS, "clear the plate", "goal", "plate"),
+        (BLOCKS, "put the red cube in the blue cube", "goal", ("'in'", "blue cube", "item")),
+        (BLOCKS, "put the left tray in the right tray", "goal", "'the left tray'"),
+        (BLOCKS, "put the red cube on the red cube", "goal", ("red cube", "itself")),
+        (BLOCKS, "take the red cube out of the left tray", "goal", ("red cube", "left tray")),
+        (BLOCKS, "put the cubes in the left tray and put it on the plate", "ambiguous", "'it'"),
+        (BLOCKS, "pick up the left tray", "goal", ("left tray", "container")),
+        (FRUIT, "move the banana from the box to the bowl", "goal", ("banana", "box")),
         (
             FRUIT,
             "put the red cubes on the plate and the orange ones from the box in the bowl",
-            r"whether that is said of the others",
+            "goal",
+            "'the red cubes on the plate'",
         ),
     ],
 )
-def test_what_is_understood_but_impossible_is_said(world, sentence, message):
-    with pytest.raises(GoalError, match=message):
+def test_what_is_understood_but_impossible_is_said(world, sentence, code, data):
+    with raises_code(code, data):
         read_goal(DOMAIN, world, sentence)
 
 
@@ -241,9 +245,9 @@ def test_a_round_of_sides_is_refused_and_neighbours_are_not():
     def both(name):
         return [Literal(name, pair) for pair in (("red_cube", "blue_cube"), ("blue_cube", "red_cube"))]
 
-    with pytest.raises(GoalError, match="red_cube left_of blue_cube left_of red_cube is a circle"):
+    with raises_code("goal", "red_cube left_of blue_cube left_of red_cube"):
         checked_goal(DOMAIN, BLOCKS, both("left_of"))
-    with pytest.raises(GoalError, match="red_cube behind blue_cube behind red_cube is a circle"):
+    with raises_code("goal", "red_cube behind blue_cube behind red_cube"):
         checked_goal(DOMAIN, BLOCKS, both("behind"))
     assert checked_goal(DOMAIN, BLOCKS, both("near"))
 
@@ -282,7 +286,7 @@ def test_a_goal_that_only_a_refused_action_reaches_is_refused_at_once():
     unable = replace(BLOCKS, actions_off=frozenset({"hand_over"}))
     handed = Literal("handed_over", ("red_cube",))
     assert checked_goal(DOMAIN, BLOCKS, [handed]) == (handed,)
-    with pytest.raises(GoalError, match=r"cannot be reached: the body refuses hand_over \(actions_off\)"):
+    with raises_code("goal", "hand_over (actions_off)"):
         checked_goal(DOMAIN, unable, [handed])
     held = replace(unable, facts=unable.facts | {handed})
     assert checked_goal(DOMAIN, held, [handed]), "it holds already"
@@ -346,30 +350,30 @@ def test_no_sentence_breaks_the_grammar(words):
 
 
 @pytest.mark.parametrize(
-    ("goal", "message"),
+    ("goal", "data"),
     [
-        ("", "empty"),
-        ("in(red_cube, left_tray); in(red_cube, right_tray)", "exclude each other"),
-        ("in(red_cube, left_tray); on(red_cube, plate)", "exclude each other"),
-        ("in(red_cube, left_tray); not in(red_cube, left_tray)", "exclude each other"),
-        ("holding(red_cube); holding(blue_cube)", "exclude each other"),
-        ("holding(red_cube); hand_empty()", "exclude each other"),
-        ("holding(red_cube); on(red_cube, plate)", "exclude each other"),
-        ("on(red_cube, green_cube); on(blue_cube, green_cube)", "green_cube has room for one"),
-        ("at(red_cube, left_spot); at(blue_cube, left_spot)", "left_spot has room for one"),
-        ("at(red_cube, left_side); at(red_cube, right_side)", "exclude each other"),
-        ("on(red_cube, red_cube)", "twice"),
-        ("on(red_cube, blue_cube); on(blue_cube, red_cube)", "circle"),
-        ("on(red_cube, blue_cube); on(blue_cube, green_cube); on(green_cube, red_cube)", "circle"),
-        ("in(red_cube, plate)", "plate is a surface"),
-        ("in(red_cube, mug)", "unknown object 'mug'"),
-        ("under(red_cube, plate)", "unknown predicate 'under'"),
-        ("in(red_cube)", "takes 2 argument"),
-        ("reachable(red_cube)", "cannot be a goal"),
+        ("", ()),
+        ("in(red_cube, left_tray); in(red_cube, right_tray)", ()),
+        ("in(red_cube, left_tray); on(red_cube, plate)", ()),
+        ("in(red_cube, left_tray); not in(red_cube, left_tray)", ()),
+        ("holding(red_cube); holding(blue_cube)", ()),
+        ("holding(red_cube); hand_empty()", ()),
+        ("holding(red_cube); on(red_cube, plate)", ()),
+        ("on(red_cube, green_cube); on(blue_cube, green_cube)", ("on(red_cube, green_cube)", "green_cube has room")),
+        ("at(red_cube, left_spot); at(blue_cube, left_spot)", ("at(red_cube, left_spot)", "left_spot has room")),
+        ("at(red_cube, left_side); at(red_cube, right_side)", ()),
+        ("on(red_cube, red_cube)", "red_cube"),
+        ("on(red_cube, blue_cube); on(blue_cube, red_cube)", "red_cube on blue_cube on"),
+        ("on(red_cube, blue_cube); on(blue_cube, green_cube); on(green_cube, red_cube)", "red_cube on blue_cube on"),
+        ("in(red_cube, plate)", ("in(red_cube, plate)", "surface", "container")),
+        ("in(red_cube, mug)", "'mug'"),
+        ("under(red_cube, plate)", "'under'"),
+        ("in(red_cube)", ("in(red_cube)", "in(i, c)")),
+        ("reachable(red_cube)", "reachable(red_cube)"),
     ],
 )
-def test_goals_that_can_never_hold_are_refused(goal, message):
-    with pytest.raises(GoalError, match=message):
+def test_goals_that_can_never_hold_are_refused(goal, data):
+    with raises_code("goal", data):
         checked_goal(DOMAIN, BLOCKS, [Literal.parse(g) for g in goal.split(";") if g])
 
 
@@ -428,25 +432,26 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
 
 
 @pytest.mark.parametrize(
-    ("replies", "message"),
+    ("replies", "code", "data"),
     [
         (
             [
                 goal_reply("on(banana, plate)"),
                 goal_reply("holding(banana)", words=["serve = holding", "sweet = banana"]),
             ],
-            "disagree on the goal",
+            "ambiguous",
+            ("banana", "plate"),
         ),
-        ([goal_reply("on(banana, plate)", words=())] * 3, "'serve' of the sentence is covered by nothing"),
-        ([goal_reply("on(banana, plate)", words=["serve = in"])] * 3, "'serve' is said to be 'in'"),
-        ([goal_reply()] * 3, "found no goal.*none of the conditions"),
-        (["I cannot"] * 3, "found no goal"),
-        ([goal_reply("in(banana, mug)")] * 3, "unknown object 'mug'"),
-        ([goal_reply("in(red_cube, left_tray)", "in(red_cube, right_tray)")] * 3, "exclude each other"),
+        ([goal_reply("on(banana, plate)", words=())] * 3, "goal", "'serve'"),
+        ([goal_reply("on(banana, plate)", words=["serve = in"])] * 3, "goal", ("'serve'", "'in'")),
+        ([goal_reply()] * 3, "goal", ()),
+        (["I cannot"] * 3, "goal", "'I cannot'"),
+        ([goal_reply("in(banana, mug)")] * 3, "goal", "'mug'"),
+        ([goal_reply("in(red_cube, left_tray)", "in(red_cube, right_tray)")] * 3, "goal", ()),
     ],
 )
-def test_a_model_that_is_unsure_or_wrong_moves_no_robot(replies, message):
-    with pytest.raises(GoalError, match=message):
+def test_a_model_that_is_unsure_or_wrong_moves_no_robot(replies, code, data):
+    with raises_code(code, data):
         interpret(DOMAIN, BLOCKS, "serve me something sweet", asking(*replies)[0])
 
 
@@ -456,17 +461,17 @@ def test_agreement_can_be_asked_of_all_replies():
         *[goal_reply("on(banana, plate)", words=serve[0])] * 4, goal_reply("holding(banana)", words=serve[1])
     )
     assert interpret(DOMAIN, BLOCKS, "serve me", ask).goal
-    with pytest.raises(GoalError, match="disagree"):
+    with raises_code("ambiguous", "banana", "plate"):
         interpret(DOMAIN, BLOCKS, "serve me", ask, 0.99)
 
 
 @pytest.mark.parametrize(
-    ("sentence", "message"),
-    [("", "empty"), (" \n", "empty"), ("put the cube " * 1000, "at most 2000"), ("x" * 10_000, "10000 characters")],
+    ("sentence", "data"),
+    [("", ()), (" \n", ()), ("put the cube " * 1000, ("12999", "2000")), ("x" * 10_000, "10000")],
 )
-def test_sentences_that_are_no_sentences_are_refused_before_any_question(sentence, message):
+def test_sentences_that_are_no_sentences_are_refused_before_any_question(sentence, data):
     ask, questions = asking("x")
-    with pytest.raises(GoalError, match=message):
+    with raises_code("goal", data):
         interpret(DOMAIN, BLOCKS, sentence, ask)
     assert not questions
 
@@ -475,12 +480,12 @@ def test_a_model_that_is_down_is_said_together_with_what_was_not_understood():
     def ask(messages, schema):
         raise ModelUnavailableError("nobody at home")
 
-    with pytest.raises(GoalError, match=r"not understood: the word 'frobnicate'.*for example: .*nobody at home"):
+    with raises_code("goal", "'frobnicate'", "nobody at home"):
         interpret(DOMAIN, BLOCKS, "frobnicate the red cube", ask)
 
 
 def test_nothing_seen_is_said():
-    with pytest.raises(GoalError, match="camera"):
+    with raises_code("goal"):
         interpret(DOMAIN, table().__class__("tabletop"), "put the red cube in the tray", asking("x")[0])
 
 
@@ -517,7 +522,7 @@ def test_sentences_about_a_home(flat, sentence, goal):
 
 def test_what_excludes_each_other_does_so_for_one_thing(flat):
     domain = Domain.load("household")
-    with pytest.raises(GoalError, match="exclude each other"):
+    with raises_code("goal"):
         checked_goal(domain, flat, [Literal.parse("opened(fridge_10)"), Literal.parse("closed(fridge_10)")])
 
 

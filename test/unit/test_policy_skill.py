@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from codes import raises_code
 from doubles import policy_server
 from doubles.policy_server import CHUNK, PolicyServer, ScriptedPolicy, malformed, recorded, same
 from doubles.scripted_arm import FR3, Bench
@@ -17,7 +18,6 @@ from planweave.bodies.arm.policy.openpi import KEY, PolicyError, pack, unpack
 from planweave.bodies.arm.policy.steps import steps_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.door import make_skill
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 
@@ -100,34 +100,32 @@ def with_value(value):
 
 
 FAULTS = {
-    "stalls": (same(STILL), {}, Code.GRASP_LOST, "after trying to"),
+    "stalls": (same(STILL), {}, Code.GRASP_LOST, "red cube"),
     "never ends": (lambda o: STILL + [[*np.full(7, 0.02 * float(o["joints"][0] <= HOME[0])), 0]], {"seconds": 1.0},
-                   Code.GRASP_LOST, "after trying to"),
+                   Code.GRASP_LOST, "red cube"),
     "drifts": (lambda o: np.tile([*(o["joints"] + [0, 0.05, 0, 0, 0, 0, 0]), 0], (CHUNK, 1)), {},
-               Code.COLLISION, "the motion would collide"),
-    "NaN": (same(with_value(np.nan)), {}, Code.CONTROL_FAILED, "no finite numbers"),
-    "infinite": (same(with_value(np.inf)), {}, Code.CONTROL_FAILED, "no finite numbers"),
-    "degrees": (same(np.rad2deg(STILL)), {}, Code.CONTROL_FAILED, "step 1 of the policy is refused"),
-    "a jump": (same(too_far()), {}, Code.CONTROL_FAILED, "step 4 of the policy is refused: .* speed limit"),
-    "fewer steps": (same(STILL[:4]), {}, Code.CONTROL_FAILED, r"\(4, 8\), its contract says \(10, 8\)"),
-    "another arm": (same(np.zeros((CHUNK, 7))), {}, Code.CONTROL_FAILED, r"\(10, 7\), its contract says"),
-    "numbers as a list": (lambda o: pack({"actions": STILL.tolist()}), {}, Code.CONTROL_FAILED, "actions are list"),
-    "garbage": (lambda o: b"\xc1\xff garbage", {}, Code.CONTROL_FAILED, "does not send msgpack"),
-    "malformed": (lambda o: malformed(), {}, Code.CONTROL_FAILED, "malformed array"),
-    "no actions": (lambda o: pack({"server_timing": {}}), {}, Code.CONTROL_FAILED, "no 'actions'"),
+               Code.COLLISION, "red_cube against fr3_link6"),
+    "NaN": (same(with_value(np.nan)), {}, Code.CONTROL_FAILED, "finite"),
+    "infinite": (same(with_value(np.inf)), {}, Code.CONTROL_FAILED, "finite"),
+    "degrees": (same(np.rad2deg(STILL)), {}, Code.CONTROL_FAILED, "step 1 "),
+    "a jump": (same(too_far()), {}, Code.CONTROL_FAILED, "step 4 "),
+    "fewer steps": (same(STILL[:4]), {}, Code.CONTROL_FAILED, "(4, 8)"),
+    "another arm": (same(np.zeros((CHUNK, 7))), {}, Code.CONTROL_FAILED, "(10, 7)"),
+    "numbers as a list": (lambda o: pack({"actions": STILL.tolist()}), {}, Code.CONTROL_FAILED, " list,"),
+    "garbage": (lambda o: b"\xc1\xff garbage", {}, Code.CONTROL_FAILED, "msgpack"),
+    "malformed": (lambda o: malformed(), {}, Code.CONTROL_FAILED, "4 bytes"),
+    "no actions": (lambda o: pack({"server_timing": {}}), {}, Code.CONTROL_FAILED, "'actions'"),
     "an error": (lambda o: "Traceback ...\nKeyError: 'state'", {}, Code.CONTROL_FAILED, "KeyError: 'state'"),
-    "dies": (lambda o: 1 / 0, {}, Code.CONTROL_FAILED, "closed the connection"),
+    "dies": (lambda o: 1 / 0, {}, Code.CONTROL_FAILED, "1011"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_ends_it_at_rest_and_is_no_success(table, fault, caplog):
-    answer, contract, code, words = FAULTS[fault]
+    answer, contract, code, datum = FAULTS[fault]
     bench = table(PolicyServer(answer), **contract)
     outcome = bench.body.execute(GRASP)
-    assert outcome.code is code
-    with pytest.raises(AssertionError, match=words):
-        raise AssertionError(outcome.message)
+    assert outcome.code is code and datum in outcome.message
     assert bench.world.held is None and bench.arm.state().still
 
 
@@ -253,36 +251,36 @@ def test_the_key_is_sent_as_openpi_wants_it(table, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "data"),
     [
-        ("execute: 11", "of a chunk of 10 cannot be made"),
-        ("kind: joint_velocity", "unknown kind 'joint_velocity'"),
-        ("kind: tool_deltas\nchunk: 0", "chunk must be a whole number from 1 to 500, not 0"),
-        ("gripper: {open: 1, closed: 1}", "must differ"),
-        ("server: http://localhost", "server must be an address such as ws://.*, not http://localhost"),
-        ("rate: fast", "rate must be a number from 1 to 200, not fast"),
-        ("state: {joints: angles}", "unknown part 'angles'"),
-        ("pictures: {image: {camera: top}}", "pictures.image lacks 'size'"),
-        ("steps: 8", "unknown key 'steps'"),
+        ("execute: 11", ("execute: 11", "10")),
+        ("kind: joint_velocity", "'joint_velocity'"),
+        ("kind: tool_deltas\nchunk: 0", ("chunk", "1 to 500")),
+        ("gripper: {open: 1, closed: 1}", ("gripper", "open", "closed")),
+        ("server: http://localhost", ("server", "ws://", "http://localhost")),
+        ("rate: fast", ("rate", "1 to 200", "fast")),
+        ("state: {joints: angles}", "'angles'"),
+        ("pictures: {image: {camera: top}}", ("pictures.image", "'size'")),
+        ("steps: 8", "'steps'"),
     ],
 )
-def test_a_wrong_contract_is_told_with_its_key(tmp_path, line, words):
+def test_a_wrong_contract_is_told_with_its_key(tmp_path, line, data):
     values = {"kind": "joint_positions", "rate": 15, "chunk": 10, "execute": 8, "reply": 1, "seconds": 9}
     text = policy_server.CONTRACT.format(port=1, camera="top", **values)
     path = tmp_path / "wrong.yaml"
     path.write_text(yaml.safe_dump({**yaml.safe_load(text), **yaml.safe_load(line)}))
-    with pytest.raises(ConfigError, match=words):
+    with raises_code("configuration", data):
         make_skill(f"policy:{path}")
 
 
 def test_a_policy_names_its_contract_and_fits_the_robot(table):
-    with pytest.raises(ConfigError, match="name its contract"):
+    with raises_code("configuration", "policy:droid"):
         make_skill("policy")
     assert load_contract("droid").width == 8
     bench = table(PolicyServer(same(STILL)))
     skill = next(iter(bench.skills._lists["grasp"].values()))
     skill.contract = replace(skill.contract, joints=6)
-    with pytest.raises(SkillFailureError, match="is for 6 joints, fr3 has 7"):
+    with raises_code("invalid_action", "6 joints", "fr3 has 7"):
         bench.skills.able(GRASP)
 
 

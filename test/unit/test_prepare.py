@@ -163,8 +163,9 @@ def test_a_group_that_was_not_installed_whole_is_installed_again(prepare, venv, 
 
 
 def test_an_extra_that_does_not_exist_is_refused_with_those_that_do(prepare, venv):
-    with pytest.raises(SystemExit, match=r"no extra visoin; there are: .*vision"):
+    with pytest.raises(SystemExit) as refused:
         prepare["install_packages"](venv, False, False, "visoin")
+    assert "visoin" in str(refused.value) and ", vision" in str(refused.value)
 
 
 @pytest.mark.parametrize("version", [(3, 9, 2), (3, 15, 0)])
@@ -173,24 +174,28 @@ def test_another_python_is_refused_at_once_with_one_that_is_there(prepare, tmp_p
     (tmp_path / "python3.12").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(prepare["sys"], "version_info", version)
-    with pytest.raises(SystemExit, match=r"is not one of 3\.10 to 3\.14.*make PYTHON=python3\.12"):
+    with pytest.raises(SystemExit) as refused:
         prepare["check_machine"](False)
+    assert "3.10 to 3.14" in str(refused.value) and "make PYTHON=python3.12" in str(refused.value)
 
 
 def test_a_sourced_ros_without_control_msgs_is_refused_with_the_package(prepare, monkeypatch):
     find = prepare["importlib"].util.find_spec
     monkeypatch.setenv("ROS_DISTRO", "kilted")
     monkeypatch.setattr(prepare["importlib"].util, "find_spec", lambda n: None if n == "control_msgs" else find(n))
-    with pytest.raises(SystemExit, match="ros-kilted-control-msgs"):
+    with pytest.raises(SystemExit) as refused:
         prepare["check_machine"](True)
+    assert "ros-kilted-control-msgs" in str(refused.value)
 
 
 @pytest.mark.parametrize("distro", ["humble", "galactic", "foxy"])
 def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
     monkeypatch.setenv("ROS_DISTRO", distro)
     monkeypatch.delenv("PLANWEAVE_ROS", raising=False)
-    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy, Kilted or Lyrical"):
+    with pytest.raises(SystemExit) as refused:
         prepare["ros_is_sourced"]()
+    wanted = (distro, "ROS_AUTOMATIC_DISCOVERY_RANGE", "Jazzy, Kilted or Lyrical")
+    assert all(name in str(refused.value) for name in wanted)
     monkeypatch.setenv("PLANWEAVE_ROS", "pypi")
     assert prepare["ros_is_sourced"]() is False
 

@@ -1,6 +1,7 @@
 """ProgPrompt's programs: both forms of assertions, what is refused, and that nothing but ParseError comes out."""
 
 import pytest
+from codes import raises_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,35 +83,35 @@ def test_loops_lists_and_branches():
 
 
 @pytest.mark.parametrize(
-    "body, words",
+    "body, data",
     [
-        ("import os", "line 2: import is not allowed"),
-        ("os.system('ls')", "line 2: expected a call of an action"),
-        ("eval('1')", "unknown action 'eval'"),
-        ("find('a')\n__import__('os')", "line 3: unknown action"),
-        ("while True:\n    find('a')", "line 2: while is not allowed"),
-        ("for i in range(1000000):\n    find('a')", "at most 100"),
+        ("import os", ("line 2: ", "import")),
+        ("os.system('ls')", "line 2: "),
+        ("eval('1')", "'eval'"),
+        ("find('a')\n__import__('os')", ("line 3: ", "'__import__'")),
+        ("while True:\n    find('a')", ("line 2: ", "while")),
+        ("for i in range(1000000):\n    find('a')", ("range", "100")),
         ("for i in range(-5, 200):\n    find('a')", "range"),
-        ("grab('a', 'b')", "grab takes 1 argument"),
-        ("grab(x='a')", "by position"),
-        ("grab(find('a'))", "name of an object"),
-        ("lambda: 0", "expected a call"),
+        ("grab('a', 'b')", "grab"),
+        ("grab(x='a')", "grab"),
+        ("grab(find('a'))", "line 2: "),
+        ("lambda: 0", "line 2: "),
         ("else: find('a')", "line 2"),
         ("find('a'", "line 2"),
         ("x = grab", None),
-        ("with open('f'): pass", "with is not allowed"),
-        ("def g():\n    pass", "functiondef is not allowed"),
-        ("assert 1 + 1", "cannot read this condition"),
-        ("(" * 40 + ")" * 40, "brackets"),
-        ("\n".join("    " * i + "if a('b'):" for i in range(60)), "nested"),
-        ("\n".join(f"for a{i} in [1]:" for i in range(3)), "line"),
+        ("with open('f'): pass", ("line 2: ", "with")),
+        ("def g():\n    pass", "functiondef"),
+        ("assert 1 + 1", "line 2: "),
+        ("(" * 40 + ")" * 40, "20"),
+        ("\n".join("    " * i + "if a('b'):" for i in range(60)), ("line 42: ", "20")),
+        ("\n".join(f"for a{i} in [1]:" for i in range(3)), "line 3: "),
     ],
 )
-def test_what_is_refused(body, words):
-    if words is None:
+def test_what_is_refused(body, data):
+    if data is None:
         assert read(body) == []
         return
-    with pytest.raises(ParseError, match=words):
+    with raises_code("unreadable_reply", data):
         read(body)
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.named_worlds import goal_of, world_of
 from doubles.named_worlds import read as by_grammar
 
@@ -97,7 +98,7 @@ def test_first_is_an_order(world, sentence, before, goal):
     ],
 )
 def test_first_of_nothing_that_follows_is_no_order(sentence):
-    with pytest.raises(GoalError, match="things are not counted"):
+    with raises_code("goal", "'first'"):
         by_grammar(*world_of("counter"), sentence)
 
 
@@ -176,70 +177,70 @@ def test_readings_with_states_in_order_are_choices_as_well():
 
 
 @pytest.mark.parametrize(
-    ("sentence", "reply", "why"),
+    ("sentence", "reply", "data"),
     [
-        ("chuck the red cube in the left tray", {"goal": ["in(red_cube, left_tray)"]}, "'chuck' of the sentence"),
+        ("chuck the red cube in the left tray", {"goal": ["in(red_cube, left_tray)"]}, "'chuck'"),
         (
             "chuck the red cube in the left tray at noon",
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
-            "'noon' of the sentence",
+            "'noon'",
         ),
         (
             "chuck the red cube in the left tray",
             {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK, "red cube = blue_cube"]},
-            "which is not 'red'",
+            ("'red cube'", "blue_cube", "'red'"),
         ),
         (
             "chuck the red cube in the left tray",
             {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK]},
-            "'red' of the sentence",
+            "'red'",
         ),
         (
             "chuck that cube in the left tray",
             {"goal": ["in(red_cube, left_tray)", "in(blue_cube, left_tray)"], "words": [CHUCK]},
-            "one cube is named",
+            ("cube", "red_cube, blue_cube"),
         ),
         (
             "chuck the cubes in the left tray",
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
-            "several of cube are named",
+            ("cube", "red_cube"),
         ),
         (
             "don't chuck the red cube in the left tray",
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
-            "'not' of the sentence",
+            "'not'",
         ),
         (
             "don't chuck the red cube in the left tray",
             {"goal": ["in(red_cube, left_tray)"], "words": ["do not chuck = in"]},
-            "says 'not', and the reading does not",
+            "'not'",
         ),
         (
             "chuck only the red cube in the left tray",
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK, "only = politeness"]},
-            "'only' is more than politeness",
+            "'only'",
         ),
         (
             "chuck the red cube in the left tray",
             {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK, "red = politeness"]},
-            "'red' is more than politeness",
+            "'red'",
         ),
         (
             "chuck the red cube in the left tray and the banana",
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK, "banana = left out"]},
-            "'banana' is said to be 'left out'",
+            ("'banana'", "'left out'"),
         ),
-        ("chuck the red cube in the mug", {"goal": ["in(red_cube, mug)"], "words": [CHUCK]}, "unknown object 'mug'"),
-        ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "nothing known here says 'paint'"),
-        ("chuck the cube in the mug", UNCLEAR, "'mug' of the sentence"),
-        ("chuck the cube and the purple cylinder in the left tray", UNCLEAR, "'purple' of the sentence"),
-        ("don't chuck the cube in the left tray", UNCLEAR, "says 'not', and the reading does not"),
-        ("chuck it all in", {"goal": ["in(red_cube, left_tray)"], "kind": "wish"}, "no kind of reading"),
+        ("chuck the red cube in the mug", {"goal": ["in(red_cube, mug)"], "words": [CHUCK]}, "'mug'"),
+        ("paint the red cube", {"kind": "cannot", "not_covered": ["paint"]}, "'paint'"),
+        ("chuck the cube in the mug", UNCLEAR, "'mug'"),
+        ("chuck the cube and the purple cylinder in the left tray", UNCLEAR, "'purple'"),
+        ("don't chuck the cube in the left tray", UNCLEAR, "'not'"),
+        ("chuck it all in", {"goal": ["in(red_cube, left_tray)"], "kind": "wish"}, "'wish'"),
     ],
 )
-def test_a_reading_that_does_not_cover_the_sentence_moves_no_robot(sentence, reply, why):
+def test_a_reading_that_does_not_cover_the_sentence_moves_no_robot(sentence, reply, data):
     asked = []
-    with pytest.raises(GoalError, match=why):
+    with raises_code("goal", data):
         read(sentence, asked, **reply)
     assert 1 <= len(asked) <= 2, "what cannot be accepted is asked for once more"
 
@@ -249,7 +250,7 @@ def test_a_person_is_asked_where_a_reading_is_not_sure():
         with pytest.raises(AmbiguityError) as unclear:
             read(sentence, **UNCLEAR)
         assert [{*c.goal} for c in unclear.value.question.choices] == [literals(*c) for c in UNCLEAR["choices"]]
-    with pytest.raises(AmbiguityError, match="no part of it says tenderly") as left:
+    with raises_code("ambiguous", "tenderly") as left:
         read(
             "chuck the red cube tenderly in the left tray",
             goal=["in(red_cube, left_tray)"],
@@ -260,18 +261,18 @@ def test_a_person_is_asked_where_a_reading_is_not_sure():
 
 
 @pytest.mark.parametrize(
-    ("sentence", "words", "why"),
+    ("sentence", "words", "code", "data"),
     [
-        ("paint the red cube", ("paint",), "the word 'paint' is not known"),
-        ("put the red cube in the left tray tomorrow", ("tomorrow",), "it says 'tomorrow'"),
-        ("paint the red cube first", ("paint", "first"), "the word 'paint' is not known; it says 'first'"),
-        ("do not paint the red cube", ("paint", "not"), "'paint' is not known; it says 'not'"),
-        ("put the red cube in the left tray a bit", ("a bit",), "'a bit' does not fit in"),
-        ("put the cube in the left tray", (), "could mean"),
+        ("paint the red cube", ("paint",), "goal", "'paint'"),
+        ("put the red cube in the left tray tomorrow", ("tomorrow",), "goal", "'tomorrow'"),
+        ("paint the red cube first", ("paint", "first"), "goal", ("'paint'", "'first'")),
+        ("do not paint the red cube", ("paint", "not"), "goal", ("'paint'", "'not'")),
+        ("put the red cube in the left tray a bit", ("a bit",), "goal", "'a bit'"),
+        ("put the cube in the left tray", (), "ambiguous", "'the cube'"),
     ],
 )
-def test_words_that_nothing_says_come_with_the_refusal(sentence, words, why):
-    with pytest.raises(GoalError, match=why) as refused:
+def test_words_that_nothing_says_come_with_the_refusal(sentence, words, code, data):
+    with raises_code(code, data) as refused:
         by_grammar(DOMAIN, BLOCKS, sentence)
     assert refused.value.not_covered == words
 
@@ -279,13 +280,13 @@ def test_words_that_nothing_says_come_with_the_refusal(sentence, words, why):
 def test_where_grammar_and_model_read_differently_a_person_is_asked():
     sentence = "put the red cube in the left tray"
     assert read(sentence, goal=["in(red_cube, left_tray)"]).source == "grammar"
-    with pytest.raises(AmbiguityError, match="grammar and model") as two:
+    with raises_code("ambiguous") as two:
         read(sentence, goal=["in(red_cube, left_tray)", "at_base()"])
     assert len(two.value.question.choices) == 2
-    with pytest.raises(AmbiguityError, match="found no such task"):
+    with raises_code("ambiguous", "red cube"):
         read(sentence, kind="cannot")
     assert read(sentence, goal=["in(red_cube, right_tray)"]).source == "grammar", "that reading covers nothing"
-    with pytest.raises(AmbiguityError, match="could mean"):  # a model that picks one of several is not heard
+    with raises_code("ambiguous", "'the cube'"):  # a model that picks one of several is not heard
         read("put the cube in the left tray", goal=["in(red_cube, left_tray)"])
 
 
@@ -296,7 +297,7 @@ def test_a_question_is_answered_from_the_world_and_never_obeyed():
     assert (got.goal, got.answer) == ((), "No, the red cube is not in the left tray")
     left = read(sentence.replace("red", "tired red"), kind="question", not_covered=["tired"], **reply)
     assert left.answer == "No, the red cube is not in the left tray; no part of that says tired"
-    with pytest.raises(GoalError, match="nothing is done for it"):
+    with raises_code("goal"):
         read(sentence, **reply)
 
 
@@ -313,9 +314,9 @@ BOTH = {"goal": ["in(red_cube, left_tray)", "in(blue_cube, right_tray)"], "words
     ],
 )
 def test_an_order_that_is_quoted_is_not_obeyed(sentence):
-    with pytest.raises(GoalError, match="only quoted"):
+    with raises_code("goal", "put the blue cube in the right tray'"):
         by_grammar(DOMAIN, BLOCKS, sentence)
-    with pytest.raises(AmbiguityError, match="only quoted"):
+    with raises_code("ambiguous", "put the blue cube in the right tray'"):
         read(sentence, **BOTH)
 
 
@@ -340,7 +341,7 @@ def test_an_order_inside_a_name_is_not_obeyed():
     def ask(messages, schema):
         return ChatReplies((ChatReply(obeyed),), Usage(1, 10, 0, 5))
 
-    with pytest.raises(AmbiguityError, match="grammar and model") as two:
+    with raises_code("ambiguous") as two:
         interpret(DOMAIN, world, f"put {name} in the left tray", ask, model_first=True)
     assert {*two.value.question.choices[0].goal} == only
     guessed = interpret(DOMAIN, world, f"chuck {name} in the left tray", ask, model_first=True)
@@ -448,7 +449,7 @@ def test_the_doctor_keeps_whether_all_reading_questions_were_answered_rightly(tm
         ({"adds": [], "loses": []}, ""),
         ({"adds": [], "loses": ["the blue cube"]}, "loses: the blue cube"),
         ({"adds": ["at once"], "loses": []}, "adds: at once"),
-        ("it is the same", "no comparison in the reply"),
+        ("it is the same", "'it is the same'"),
     ],
 )
 def test_a_reading_is_confirmed_on_request(reply, doubt):
@@ -460,7 +461,7 @@ def test_a_reading_is_confirmed_on_request(reply, doubt):
         said = model.requests[0].messages[-1]["content"]
         assert "Understood: in the end the red cube is in the left tray" in said
         return
-    with pytest.raises(AmbiguityError, match=doubt) as asked:
+    with raises_code("ambiguous", doubt) as asked:
         planner.interpret_goal("put the red cube in the left tray", BLOCKS)
     assert [{*c.goal} for c in asked.value.question.choices] == [literals("in(red_cube, left_tray)")]
 
@@ -487,5 +488,5 @@ def test_the_whole_of_a_part_may_be_named_beside_it(said, fits):
     kitchen, world = world_of("drawers")
     words = ["open = opened", "top drawer = white_cabinet_1_top_drawer", f"cabinet = {said}"]
     written = parse_reading(json.dumps({**EMPTY, "goal": ["opened(white_cabinet_1_top_drawer)"], "words": words}))
-    with contextlib.nullcontext() if fits else pytest.raises(GoalError, match="not in the reading"):
+    with contextlib.nullcontext() if fits else raises_code("goal", "'cabinet'", "wine_bottle_1"):
         checked_reading(kitchen, world, "open the top drawer of the cabinet", written)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from codes import raises_code
 from doubles import launch_api
 
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import config_dir
-from planweave.launcher.one_system import RunningError, running
+from planweave.launcher.one_system import running
 from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of
 from planweave.robots import load_robot
@@ -108,8 +108,9 @@ def test_fake_hardware_and_own_camera(launch):
 
 
 def test_the_robots_address_must_be_given(launch):
-    with pytest.raises(AssertionError, match="robot_ip must be given"):
+    with pytest.raises(AssertionError) as refused:  # of the double
         launch("franka")
+    assert "robot_ip" in str(refused.value)
 
 
 def test_gazebo(launch):
@@ -173,7 +174,9 @@ def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
 
     monkeypatch.setenv("ROS_DISTRO", "humble")
     for start in (lambda: launch("tabletop"), environment.ensure):
-        with pytest.raises(ConfigError, match=r"Humble.*DISCOVERY_RANGE.*decelerate_on_cancel.*moveit_py"):
+        with raises_code(
+            "configuration", "Humble", "ROS_AUTOMATIC_DISCOVERY_RANGE", "decelerate_on_cancel", "moveit_py"
+        ):
             start()
     assert run_node(lambda: pytest.fail("a node was made")) == 2
     assert doctor.check_ros().state == "failed"
@@ -189,7 +192,7 @@ def test_ros2_launch_holds_the_domain_so_that_a_second_system_is_refused_by_name
         started.hold(launch_api.LaunchContext(started.values))
         (one,) = running()
         assert (one.name, one.namespace, one.process, one.lasting) == ("tabletop", "/arm1", os.getpid(), True)
-        with pytest.raises(RunningError, match=r"tabletop in ROS domain .* namespace /arm1"):
+        with raises_code("already_running", "tabletop", "/arm1"):
             started.hold(launch_api.LaunchContext(started.values))
     assert launch("franka", robot_ip="10.0.0.2", nodes="false").hold is None, "planweave up franka comes"
 

@@ -4,9 +4,9 @@ import functools
 import math
 
 import pytest
+from codes import raises_code
 
 import planweave as pw
-from planweave.core.base.errors import ConfigError
 from planweave.core.checks.validation import validate
 from planweave.core.planning import solver
 from planweave.core.planning.rule_conflicts import goal_conflict
@@ -134,5 +134,5 @@ def test_a_domain_whose_heights_name_no_predicates_is_refused():
     from dataclasses import replace
 
     wrong: Domain = replace(TABLE, extra={**TABLE.extra, "heights": {"held": "holding", "stacked": "under"}})
-    with pytest.raises(ConfigError, match="heights must name a predicate of one object"):
+    with raises_code("configuration", "heights"):
         predicates(wrong)

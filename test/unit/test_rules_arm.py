@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.scripted_arm import Bench
 
 from planweave.bodies.arm import preconditions
@@ -95,6 +96,6 @@ def test_a_neighbour_that_may_not_be_touched_is_not_pushed_aside(bench):
 
 def test_the_arm_refuses_an_action_against_a_rule(bench):
     bench.domain = ruled(bench.domain, [read_rule(bench.domain, "do not touch the blue cube")])
-    with pytest.raises(SkillFailureError, match="against the rule") as failure:
+    with raises_code("invalid_action", '"do not touch the blue cube"', "grasp(blue_cube)") as failure:
         run(bench, "grasp(blue_cube)")
     assert failure.value.action_code is Code.INVALID_ACTION

@@ -7,8 +7,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from codes import raises_code
 
-from planweave.core.base.errors import SceneError, UnknownNameError
 from planweave.core.base.paths import config_dir
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
@@ -66,70 +66,70 @@ def test_defaults_and_all_fields():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "data"),
     [
-        ("", "the file is empty"),
-        ("- 1\n", "kitchen.yaml:1: scene: must be a mapping"),
-        ("description: x\n", "scene: objects is missing"),
-        ("objects: []\n", "kitchen.yaml:1: objects: the list is empty"),
-        ("objects:\n", "objects: must be a list"),
-        ("objects:\n  - {kind: cube\n", "not valid YAML"),
+        ("", "objects"),
+        ("- 1\n", "kitchen.yaml:1"),
+        ("description: x\n", ("kitchen.yaml:1", "objects")),
+        ("objects: []\n", "kitchen.yaml:1: objects"),
+        ("objects:\n", ("kitchen.yaml:1", "objects")),
+        ("objects:\n  - {kind: cube\n", ("kitchen.yaml:3", "YAML")),
         (
             "objects:\n  - {kind: cubee, position: [0.5, 0]}\n",
-            r"kitchen.yaml:2: objects\[0\].kind: unknown kind 'cubee'; did you mean 'cube'\?",
+            ("kitchen.yaml:2: objects[0].kind", "'cubee'", "'cube'"),
         ),
         (
             "objects:\n  - {kind: cube, colour: mauve, position: [0.5, 0]}\n",
-            "unknown colour 'mauve'.*known: aqua, black",
+            ("objects[0].colour", "'mauve'", "aqua, black"),
         ),
-        ("objects:\n  - {kind: cube, positon: [0.5, 0]}\n", "positon: unknown key; did you mean 'position'"),
-        ("objects:\n  - {kind: cube}\n", r"objects\[0\]: position is missing"),
-        ("objects:\n  - {kind: cube, kind: bowl, position: [0.5, 0]}\n", "given twice"),
-        ("objects:\n  - {kind: cube, position: [0.5]}\n", "must be 2 or 3 numbers"),
-        ("objects:\n  - {kind: cube, position: [0.5, high]}\n", "must be 2 or 3 numbers"),
-        ("objects:\n  - {kind: cube, position: [.nan, 0]}\n", "is not between"),
-        ("objects:\n  - {kind: cube, position: [0.5, 0, -0.1]}\n", "below the table"),
+        ("objects:\n  - {kind: cube, positon: [0.5, 0]}\n", ("positon", "'position'")),
+        ("objects:\n  - {kind: cube}\n", ("objects[0]", "position")),
+        ("objects:\n  - {kind: cube, kind: bowl, position: [0.5, 0]}\n", "objects[0].kind"),
+        ("objects:\n  - {kind: cube, position: [0.5]}\n", ("objects[0].position", "[0.5")),
+        ("objects:\n  - {kind: cube, position: [0.5, high]}\n", ("objects[0].position", "[0.5")),
+        ("objects:\n  - {kind: cube, position: [.nan, 0]}\n", ("objects[0].position", "nan")),
+        ("objects:\n  - {kind: cube, position: [0.5, 0, -0.1]}\n", ("objects[0].position", "-0.1 m")),
         (
             "objects:\n\n  - {kind: cube, position: [0.94, 0]}\n",
-            r"kitchen.yaml:3: objects\[0\].position: the cube would hang over the edge.*give it x from -0.225 to 0.925",
+            ("kitchen.yaml:3: objects[0].position", "-0.225 to 0.925"),
         ),
         (
             "objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n",
-            "3 numbers .length and width and height of a tray",
+            ("objects[0].size", "tray"),
         ),
-        ("objects:\n  - {kind: cube, position: [0.5, 0], size: 2}\n", "2 is not between"),
+        ("objects:\n  - {kind: cube, position: [0.5, 0], size: 2}\n", ("objects[0].size", "2")),
         (
             "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: slip, object: 3}]\n",
-            "whole number from 0 to 0",
+            ("faults[0].object", "0 to 0"),
         ),
         (
             "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: fire, object: 0}]\n",
-            "unknown fault 'fire'",
+            "'fire'",
         ),
-        ("objcts: []\n", "objcts: unknown key; did you mean 'objects'"),
-        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: nobdy\n", "unknown person 'nobdy'; did you mean"),
-        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {at: [1, 0]}\n", "person.at: must be 3 numbers"),
-        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {after: -1}\n", "-1 is not between 0 and 3600"),
+        ("objcts: []\n", ("objcts", "'objects'")),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: nobdy\n", ("'nobdy'", "'nobody'")),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {at: [1, 0]}\n", ("person.at", "[1, 0]")),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {after: -1}\n", ("person.after", "-1", "3600")),
     ],
 )
-def test_errors_name_file_line_and_entry(text, said):
-    with pytest.raises(SceneError, match=said) as caught:
+def test_errors_name_file_line_and_entry(text, data):
+    with raises_code("scene", data) as caught:
         parse_scene(text, PATH)
     assert str(PATH) in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("entries", "data"),
     [
         (
             ["{kind: cube, position: [0.5, 0]}", "{kind: bowl, position: [0.52, 0.03]}"],
-            r":3: objects\[1\] .*overlaps objects\[0\] \(line 2\) by 6 mm; move one .*, or give the upper one a height",
+            (":3: objects[1]", "objects[0]", "line 2", "6 mm"),
         ),
-        (["{kind: box, position: [0.05, 0.0]}"], r":2: .*brown box\): overlaps the robot by \d+ mm; .*away from it"),
+        (["{kind: box, position: [0.05, 0.0]}"], (":2:", "brown box", "robot")),
     ],
 )
-def test_overlaps_are_refused_with_both_entries(entries, said):
-    with pytest.raises(SceneError, match=said):
+def test_overlaps_are_refused_with_both_entries(entries, data):
+    with raises_code("scene", data):
         build_model(scene_of(*entries), load_camera())
 
 
@@ -144,13 +144,13 @@ def test_things_may_stand_on_and_in_each_other():
 
 
 def test_unknown_names_list_what_there_is(tmp_path):
-    with pytest.raises(UnknownNameError, match="did you mean 'blocks'"):
+    with raises_code("unknown_name", "'blocks'"):
         load_scene("block")
-    with pytest.raises(SceneError, match="no scene file"):
+    with raises_code("scene", "none.yaml"):
         load_scene(str(tmp_path / "none.yaml"))
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SceneError, match=r"binary.yaml:1:1: .*not UTF-8"):
+    with raises_code("scene", "binary.yaml:1:1", "0xff"):
         load_scene(str(binary))
 
 
@@ -194,18 +194,18 @@ def test_colours_differ():
 
 
 @pytest.mark.parametrize(
-    ("tail", "said"),
+    ("tail", "data"),
     [
-        ("faults: [{kind: vanish, object: 0, times: 2}]\n", "times: means nothing for a fault of kind vanish"),
-        ("faults: [{kind: slip, object: 0, to: [0.5, 0.1]}]\n", "to: means nothing for a fault of kind slip"),
-        ("faults: [{kind: vanish, object: 0, to: [0.94, 0]}]\n", "too near to the edge.*give x from -0.225 to 0.925"),
-        ("faults: [{kind: slip, object: 0}, {kind: slip, object: 0}]\n", "has such a fault already"),
-        ("jitter: {position: 1}\n", "1 is not between 0 and 0.3"),
-        ("noise: {mas: 0.1}\n", "unknown key; did you mean 'mass'"),
+        ("faults: [{kind: vanish, object: 0, times: 2}]\n", ("faults[0].times", "vanish")),
+        ("faults: [{kind: slip, object: 0, to: [0.5, 0.1]}]\n", ("faults[0].to", "slip")),
+        ("faults: [{kind: vanish, object: 0, to: [0.94, 0]}]\n", ("faults[0].to", "-0.225 to 0.925")),
+        ("faults: [{kind: slip, object: 0}, {kind: slip, object: 0}]\n", ("faults[1]", "objects[0]")),
+        ("jitter: {position: 1}\n", ("jitter.position", "1", "0.3")),
+        ("noise: {mas: 0.1}\n", ("noise.mas", "'mass'")),
     ],
 )
-def test_faults_and_ranges_are_checked(tail, said):
-    with pytest.raises(SceneError, match=said):
+def test_faults_and_ranges_are_checked(tail, data):
+    with raises_code("scene", data):
         scene_of("{kind: cube, position: [0.5, 0]}", tail=tail)
 
 

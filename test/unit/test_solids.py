@@ -150,7 +150,7 @@ def test_geoms_of_a_simulator_become_parts() -> None:
     solid = solid_of_geoms([capsule, ("mesh", [], at(0.5, 0, 0), mesh * 0.1)])
     assert solid.bounds[1] == pytest.approx([0.6, 0.1, 0.16], abs=0.001)
     assert solid.support(0.51, 0.01) == pytest.approx(0.08, abs=0.002)
-    with pytest.raises(ValueError, match="plane"):
+    with pytest.raises(ValueError):
         solid_of_geoms([("plane", [1, 1, 1], np.eye(4), None)])
 
 

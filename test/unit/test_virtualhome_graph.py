@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from codes import raises_code
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
 from planweave.bodies.home.graph import graph_from, load_graph, read_graph
 from planweave.bodies.home.script import read_line, write_line
 from planweave.bodies.home.vocabulary import HomeVocabulary
-from planweave.core.base.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
+from planweave.core.base.errors import PlanweaveError, SceneError
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
 
@@ -60,49 +61,49 @@ def with_edge(edge):
 
 
 @pytest.mark.parametrize(
-    "data, words",
+    ("graph", "data"),
     [
-        ([], 'expected an object with the lists "nodes" and "edges"'),
-        ({"nodes": [], "edges": {}}, 'expected an object with the lists "nodes" and "edges"'),
-        (with_node(id=3, class_name="table"), r"nodes\[4\]: id 3 is used twice, by <fridge> \(3\) and <table> \(3\)"),
-        (with_node(id="7", class_name="table"), r"nodes\[4\]: id must be a whole number, got '7'"),
-        (with_node(id=True, class_name="table"), "id must be a whole number"),
-        (with_node(id=7), "class_name must be a word"),
-        (with_node(id=7, class_name="a>b"), "is not valid in a script"),
-        (with_node(id=7, class_name="table", states="CLEAN"), "states must be a list of words"),
-        (with_node(id=7, class_name="table", properties=[3]), "properties must be a list of words"),
+        ([], ('"nodes"', '"edges"')),
+        ({"nodes": [], "edges": {}}, ('"nodes"', '"edges"')),
+        (with_node(id=3, class_name="table"), ("nodes[4]", "<fridge> (3)", "<table> (3)")),
+        (with_node(id="7", class_name="table"), ("nodes[4]", "'7'")),
+        (with_node(id=True, class_name="table"), ("nodes[4]", "True")),
+        (with_node(id=7), "class_name"),
+        (with_node(id=7, class_name="a>b"), "'a>b'"),
+        (with_node(id=7, class_name="table", states="CLEAN"), ("states", "'CLEAN'")),
+        (with_node(id=7, class_name="table", properties=[3]), ("properties", "[3]")),
         (
             with_node(id=7, class_name="table", bounding_box={"center": [1, 2]}),
-            "bounding_box.center must be three numbers",
+            "bounding_box.center",
         ),
-        (small(nodes=["fridge"]), "expected an object with id and class_name"),
+        (small(nodes=["fridge"]), "class_name"),
         (
             with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
-            r"edges\[3\]: unknown relation 'UNDER'.*BETWEEN",
+            ("edges[3]", "'UNDER'", "BETWEEN"),
         ),
-        (with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), r"edges\[3\]: from_id 9 is the id of no node"),
-        (with_edge({"from_id": 4, "relation_type": "ON", "to_id": [3]}), r"to_id \[3\] is the id of no node"),
-        (with_edge({"from_id": 4, "to_id": 3}), "expected an object with from_id, relation_type and to_id"),
-        (with_edge(7), "expected an object with from_id"),
-        (small(nodes=small()["nodes"][1:], edges=[]), 'no room; rooms are nodes of the category "Rooms"'),
-        (small(nodes=[small()["nodes"][0]], edges=[]), "there is no character"),
+        (with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), "edges[3]: from_id 9"),
+        (with_edge({"from_id": 4, "relation_type": "ON", "to_id": [3]}), "to_id [3]"),
+        (with_edge({"from_id": 4, "to_id": 3}), ("from_id, relation_type", "to_id")),
+        (with_edge(7), "from_id"),
+        (small(nodes=small()["nodes"][1:], edges=[]), '"Rooms"'),
+        (small(nodes=[small()["nodes"][0]], edges=[]), '"character"'),
     ],
 )
-def test_bad_graphs(data, words):
-    with pytest.raises(SceneError, match=words):
-        graph_from(data)
+def test_bad_graphs(graph, data):
+    with raises_code("scene", data):
+        graph_from(graph)
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    ("text", "data"),
     [
-        ('{"nodes": [],\n "edges": ]}', r"home:2:11: not JSON"),
-        ("", "home:1:1: not JSON"),
-        ("[" * 100_000, "nested too deeply|not JSON"),
+        ('{"nodes": [],\n "edges": ]}', ("home:2:11", "JSON")),
+        ("", ("home:1:1", "JSON")),
+        ("[" * 100_000, "home"),
     ],
 )
-def test_bad_json(text, words):
-    with pytest.raises(SceneError, match=words):
+def test_bad_json(text, data):
+    with raises_code("scene", data):
         read_graph(text, "home")
 
 
@@ -159,27 +160,27 @@ def test_where_scenes_come_from(tmp_path):
     path = tmp_path / "own.json"
     path.write_text(json.dumps(small()))
     assert load_graph(str(path)).nodes[3].class_name == "fridge"
-    with pytest.raises(SceneError, match="no such file"):
+    with raises_code("scene"):
         load_graph(str(tmp_path / "other.json"))
-    with pytest.raises(UnknownNameError, match="did you mean 'home_flat'"):
+    with raises_code("unknown_name", "'home_flat'"):
         load_graph("home_flatt")
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(SceneError, match="cannot be read"):
+    with raises_code("scene"):
         load_graph(str(path))
 
 
 @pytest.mark.parametrize(
-    "edges, words",
+    ("edges", "data"),
     [
-        ([], r"<character> \(2\) is in no room"),
+        ([], "<character> (2)"),
         (
             [*small()["edges"], *({"from_id": 2, "relation_type": "HOLDS_RH", "to_id": i} for i in (3, 4))],
-            "in one hand",
+            ("<character> (2)", "HOLDS_RH"),
         ),
     ],
 )
-def test_a_person_that_cannot_be(edges, words):
-    with pytest.raises(SceneError, match=words):
+def test_a_person_that_cannot_be(edges, data):
+    with raises_code("scene", data):
         facts_of_graph(graph_from(small(edges=edges)), HomeVocabulary.load())
 
 
@@ -257,22 +258,22 @@ def test_reading_lines(line, action):
 
 
 @pytest.mark.parametrize(
-    "line, error, words",
+    ("line", "code", "data"),
     [
-        ("walk to the fridge", ParseError, "cannot read the script line"),
-        ("[WALK] fridge (3)", ParseError, "expected <class>"),
-        ("[WALK] <fridge>", ParseError, "expected <class>"),
-        ("[FLY] <fridge> (3)", UnknownNameError, "unknown action 'fly'"),
-        ("[WALK] <frigde> (3)", UnknownNameError, "did you mean 'fridge'"),
-        ("[WALK] <fridge> (4)", InvalidActionError, r"4 is a food_Salmon 2; there is <fridge> \(3\)"),
-        ("[WALK] <fridge> (99)", InvalidActionError, r"<fridge> \(99\) cannot be found; there is <fridge> \(3\)"),
-        ("[WALK]", InvalidActionError, r"\[WALK\] takes 1 object\(s\), got 0"),
-        ("[GRAB] <fridge> (3) <fridge> (3)", InvalidActionError, "takes 1 object"),
-        ("[WALK] <" + "x" * 1_000_000 + "> (3)", ParseError, "cannot read"),
+        ("walk to the fridge", "unreadable_reply", "'walk to the fridge'"),
+        ("[WALK] fridge (3)", "unreadable_reply", "<class>"),
+        ("[WALK] <fridge>", "unreadable_reply", "<class>"),
+        ("[FLY] <fridge> (3)", "unknown_name", "'fly'"),
+        ("[WALK] <frigde> (3)", "unknown_name", "'fridge'"),
+        ("[WALK] <fridge> (4)", "invalid_action", ("food_Salmon 2", "<fridge> (3)")),
+        ("[WALK] <fridge> (99)", "invalid_action", ("<fridge> (99)", "<fridge> (3)")),
+        ("[WALK]", "invalid_action", ("[WALK]", "1 object", "got 0")),
+        ("[GRAB] <fridge> (3) <fridge> (3)", "invalid_action", "1 object"),
+        ("[WALK] <" + "x" * 1_000_000 + "> (3)", "unreadable_reply", "[WALK] <xxxxx"),
     ],
 )
-def test_lines_that_are_wrong(line, error, words):
-    with pytest.raises(error, match=words):
+def test_lines_that_are_wrong(line, code, data):
+    with raises_code(code, data):
         read_line(line, graph_from(small()), HomeVocabulary.load())
 
 

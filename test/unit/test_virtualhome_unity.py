@@ -5,11 +5,11 @@ import socket
 import threading
 
 import pytest
+from codes import raises_code
 from doubles.fake_unity import FakeUnity
 
 from planweave.bodies.home.home import UnityHome
-from planweave.bodies.home.unity import UnityClient, UnityError, UnityReply, failure_of
-from planweave.core.base.errors import ConfigError, SceneError
+from planweave.bodies.home.unity import UnityClient, UnityReply, failure_of
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
@@ -152,26 +152,26 @@ def test_nobody_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(UnityError, match=f"nothing listens at http://127.0.0.1:{port}.*-http-port={port}"):
+    with raises_code("control_failed", f"http://127.0.0.1:{port}", f"-http-port={port}"):
         UnityHome(UnityClient(f"http://127.0.0.1:{port}", 1.0))
 
 
 def test_silence_at_the_health_check(unity):
     unity.moods["idle"] = ["silence"]
-    with pytest.raises(UnityError, match=r"did not answer 'idle' in 0.3 s"):
+    with raises_code("timeout", "'idle'", "0.3 s"):
         UnityClient(unity.url, 1.0).health(timeout=0.3)
     unity.released.set()
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "https://127.0.0.1", "http://"])
 def test_a_wrong_url(url):
-    with pytest.raises(ConfigError, match="expected the form http://"):
+    with raises_code("configuration", "http://"):
         UnityClient(url)
 
 
 def test_scenes_are_numbers(home):
     home.load("4")
-    with pytest.raises(SceneError, match="number of one of its environments"):
+    with raises_code("scene", "'home_flat'"):
         home.load("home_flat")
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.fake_openai import FakeOpenAI, completion
 from doubles.table_view import table_view
 
 from planweave.core.base.budget import Budget
-from planweave.core.base.errors import ConfigError, ModelRequestError, ModelTimeoutError, ParseError
+from planweave.core.base.errors import ModelTimeoutError
 from planweave.core.base.paths import find_config
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception import object_classes
@@ -69,7 +70,7 @@ def test_a_reply_is_held_to_the_marks(reply, known):
 
 @pytest.mark.parametrize("reply", ["", "I see a mug.", "{", '{"marks": 3}', "[1]", '{"names": []}', "{" * 5000 + "}"])
 def test_a_reply_without_answers_is_said(reply):
-    with pytest.raises(ParseError, match="marks"):
+    with raises_code("unreadable_reply"):
         read_names(reply, [1], 1)
 
 
@@ -144,14 +145,14 @@ def test_other_words_are_asked_with_anew():
 
 def test_an_endpoint_without_eyes_is_told_with_the_variable():
     blind = FakeOpenAI(lambda *_: (400, {"error": {"message": "image input is not supported"}}))
-    with blind as fake, pytest.raises(ModelRequestError, match=r"takes no pictures.*PLANWEAVE_VISION_MODEL"):
+    with blind as fake, raises_code("model_pictures", "PLANWEAVE_VISION_MODEL"):
         namer(fake).names([PICTURE], THINGS)
 
 
 def test_the_budget_ends_the_asking():
     with replies(answer(row(1))) as fake:
         eyes = namer(fake, budget=Budget(requests=1))
-        with pytest.raises(ModelRequestError, match=r"budget.*1 requests"):
+        with raises_code("model_request", "1 requests"):
             eyes.names([PICTURE], THINGS)
         assert len(fake.requests) == 1
         assert eyes.known(THINGS)[0] is not None and eyes.known(THINGS)[1:] == [None, None]
@@ -174,9 +175,9 @@ def test_what_a_reply_leaves_out_is_not_asked_for_again():
 
 
 def test_without_a_vision_model_the_variable_is_named():
-    with pytest.raises(ConfigError, match="PLANWEAVE_VISION_MODEL"):
+    with raises_code("configuration", "PLANWEAVE_VISION_MODEL"):
         vision_client({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"})
-    with pytest.raises(ConfigError, match="OPENAI_BASE_URL"):
+    with raises_code("configuration", "OPENAI_BASE_URL"):
         vision_client({"PLANWEAVE_VISION_MODEL": "eyes"})
 
 

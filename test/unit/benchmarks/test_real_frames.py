@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from codes import raises_code
 
 from benchmarks.real_frames import changed, decompressed, read_scene, scores, table_pose
-from planweave.core.base.errors import ConfigError
 
 
 def labels(*spans):
@@ -36,14 +36,14 @@ def test_segments_without_their_like_are_counted():
 
 def test_references_of_lzf_may_run_into_what_they_write():
     assert decompressed(bytes([0, ord("a"), 0b11100000, 1, 0]), 11) == b"a" * 11
-    with pytest.raises(ValueError, match="before the beginning"):
+    with pytest.raises(ValueError):
         decompressed(bytes([0b00100000, 5]), 3)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "learn0.pcd"
     path.write_bytes(b"VERSION 0.7\nFIELDS x y z\nDATA ascii\n")
-    with pytest.raises(ConfigError, match="not a scene of mOSD"):
+    with raises_code("configuration", "learn0.pcd"):
         read_scene(path)
 
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from codes import raises_code
 
 from benchmarks import results
-from planweave.core.base.errors import ConfigError
 
 
 def rows(value, met):
@@ -50,5 +50,5 @@ def test_values_in_other_words_are_listed(folder):
 @pytest.mark.parametrize("text", ["", "[]", '{"figures": []}', '{"title": "x", "figures": 3}'])
 def test_a_file_that_is_none_is_named(folder, text):
     (folder / "broken.json").write_text(text)
-    with pytest.raises(ConfigError, match=r"broken\.json"):
+    with raises_code("configuration", "broken.json"):
         results.page(folder)
