@@ -6,8 +6,8 @@ import threading
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from builtin_interfaces.msg import Time
+from codes import raises_code
 from planweave_interfaces.msg import DetectedObjects
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
@@ -34,10 +34,12 @@ EXPECTED = [
 ]
 
 
-def refuse(kind, parameters, error, match):
-    """Make a node of this kind, whose start must fail with this error. What is left of it goes at once, as else it
-    would take the log of a later node of its name along."""
-    with pytest.raises(error, match=match):
+def refuse(kind, parameters, code, *data):
+    """Make a node of this kind, whose start must fail with an error of this code and data.
+
+    What is left of it goes at once, as else it would take the log of a later node of its name along.
+    """
+    with raises_code(code, *data):
         kind([Parameter(name, value=value) for name, value in parameters.items()])
     gc.collect()
 

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.scripted import SymbolicBody, tabletop
 from ros_fixtures import simulated
 
@@ -61,11 +62,11 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
     ]
     report = client.feedback._tasks_report()
     assert report.level.name == "WARN" and "planweave answer" in report.message
-    with pytest.raises(PlanweaveError, match="read it again"):
+    with raises_code("goal", "planweave answer"):
         client.answer(task_id, "another", 1)
-    with pytest.raises(PlanweaveError, match="no choice 3"):
+    with raises_code("goal", "choice 3"):
         client.answer(task_id, status.question.id, 3)
-    with pytest.raises(PlanweaveError, match="does not choose one of these"):
+    with raises_code("goal", "'hmm'"):
         client.answer(task_id, status.question.id, text="hmm")
     assert client.answer(task_id, status.question.id, text="the left tray") == "understood: left tray"
     spin_until(lambda: (q := client.task(task_id)[0].question) and q.id != status.question.id, 30, "the next one")
@@ -78,7 +79,7 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
     assert end.goal == (Literal.parse("in(red_cube_2, left_tray)"),)
     answers = [e for e in record["events"] if e["event"] == "answered"]
     assert answers[1]["person"].startswith("an agent of") and answers[1]["meant"] == ["red_cube_2"]
-    with pytest.raises(PlanweaveError, match="has ended already"):
+    with raises_code("goal"):
         client.answer(task_id, second.id, 1)
 
 

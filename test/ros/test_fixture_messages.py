@@ -73,5 +73,5 @@ def test_what_cannot_be_is_refused(spoil):
     msg = fixture_to_msg(CABINET, 7)
     msg.parts, msg.joints = list(msg.parts), list(msg.joints)
     spoil(msg)
-    with pytest.raises(ValueError, match=r"part|joint|number"):
+    with pytest.raises(ValueError):
         fixture_from_msg(msg, "cabinet")

@@ -5,6 +5,7 @@ import socket
 import threading
 
 import pytest
+from codes import raises_code
 from doubles.task_server import TaskServer
 from rich.console import Console
 from sensor_msgs.msg import JointState
@@ -12,7 +13,7 @@ from sensor_msgs.msg import JointState
 from planweave.cli import run
 from planweave.core.base.errors import SystemDownError
 from planweave.launcher import domains, running_system
-from planweave.launcher.one_system import RunningError, own_domain
+from planweave.launcher.one_system import own_domain
 from planweave_ros.client import Client
 from planweave_ros.lasting_client import LastingClient
 
@@ -66,7 +67,7 @@ def test_a_system_that_is_discovered_late_is_waited_for(
 
 def test_where_nobody_can_know_nothing_is_started(ros, make_node, unknown_participant, nothing_starts, monkeypatch):
     monkeypatch.setattr(run, "DISCOVERY", 0.5)
-    with pytest.raises(SystemDownError, match="not discovered"), run.system_for(None, None, CONSOLE):
+    with raises_code("no_system", "planweave run --system tabletop"), run.system_for(None, None, CONSOLE):
         pass
 
 
@@ -89,7 +90,7 @@ def test_a_simulation_is_refused_in_a_named_domain_that_has_a_robot(ros, make_no
     else:
         make_node(name)
     up = run.started("tabletop", {}, CONSOLE, lasting=True)
-    with pytest.raises(RunningError, match=rf"{name.strip('/')}.*ROS_DOMAIN_ID=7"), up:
+    with raises_code("already_running", name.strip("/"), "ROS_DOMAIN_ID=7"), up:
         pass
 
 
@@ -106,7 +107,7 @@ def test_what_run_starts_is_in_a_domain_of_its_own(ros, make_node, monkeypatch):
     monkeypatch.setattr(running_system, "RunningSystem", starting)
     make_node("driver").create_publisher(JointState, "/joint_states", 10)
     monkeypatch.setattr(Client, "search", lambda client, patience: False)
-    with pytest.raises(SystemDownError, match="enough"), run.system_for(None, None, CONSOLE):
+    with raises_code("no_system"), run.system_for(None, None, CONSOLE):
         pass
     assert [name for name, _ in started] == ["tabletop"] and started[0][1] not in (here, 0)
     assert domains.domain() == here

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("planweave_interfaces")
 
+from codes import raises_code
 from doubles.scripted import SymbolicBody, tabletop
 from planweave_interfaces.msg import WorldState
 
@@ -94,7 +95,7 @@ def test_a_body_that_serves_is_not_left_to_an_earlier_key(make_node):
     first = make_node("first")
     serve_body(first, SymbolicBody(WORLD))
     assert worlds.key == min(only_one.publishers(newcomer, "/world_state"))
-    with pytest.raises(ConfigError, match="first already publishes /world_state"):
+    with raises_code("configuration", "first", "/world_state"):
         keep_the_only_body(newcomer, worlds, time.monotonic())
 
 

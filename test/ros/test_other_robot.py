@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from codes import raises_code
 from ros_fixtures import arm_goals, simulated
 
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
@@ -71,5 +71,5 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
 def test_limits_of_one_robot_are_not_used_for_another(make_node):
     from executor_node.node import ExecutorNode
 
-    with pytest.raises(ConfigError, match=r"robot is fr3, but robot_type, whose limits.* is ur5e"):
+    with raises_code("configuration", "fr3", "robot_type", "ur5e"):
         make_node(ExecutorNode, simulated("executor_node", robot="fr3", arm="follow", gripper="none", robot_type=FILE))

@@ -11,7 +11,6 @@ from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
 
 from perception_node.node import PerceptionNode
-from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.health import Level
 from planweave.robots import load_robot
 
@@ -236,18 +235,18 @@ def test_a_frame_of_another_camera_is_noticed(start, spin_until):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "code", "datum"),
     [
-        ({"table": [0.5, 0.1, 0.0, 1.0]}, "x_min, x_max"),
-        ({"table": [0.5]}, "x_min, x_max"),
-        ({"detector": "attribute"}, "attributes"),
-        ({"camera": "overhed"}, "overhead"),
-        ({"plane_offset": 5.0}, "plane_offset"),
-        ({"silent_after": "long"}, "silent_after"),
+        ({"table": [0.5, 0.1, 0.0, 1.0]}, "configuration", "x_min, x_max"),
+        ({"table": [0.5]}, "configuration", "x_min, x_max"),
+        ({"detector": "attribute"}, "configuration", "attributes"),
+        ({"camera": "overhed"}, "unknown_name", "'overhead'"),
+        ({"plane_offset": 5.0}, "configuration", "plane_offset"),
+        ({"silent_after": "long"}, "configuration", "silent_after"),
     ],
 )
-def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, words):
-    refuse(PerceptionNode, parameters, PlanweaveError, words)
+def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, code, datum):
+    refuse(PerceptionNode, parameters, code, datum)
 
 
 def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_until, monkeypatch):

@@ -7,7 +7,9 @@ from doubles.planner_worlds import BLOCKS
 
 pytest.importorskip("planweave_interfaces")
 
-from planweave.core.base.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
+from codes import raises_code
+
+from planweave.core.base.errors import GoalError, ModelError, NoModelError, ParseError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal
@@ -141,11 +143,11 @@ def test_an_empty_text_is_the_default_and_a_choice_goes_to_who_makes_it():
     goal = ROWS["choose_action"].interface.Goal
     assert question_for("choose_action", goal()) is ROWS["choose_action"]
     assert question_for("choose_action", goal(method="blocking")) is ROWS["select_action"]
-    with pytest.raises(UnknownNameError, match="unknown method that chooses 'blockng'; did you mean 'blocking'"):
+    with raises_code("unknown_name", "'blockng'", "'blocking'"):
         question_for("choose_action", goal(method="blockng"))
     request = ROWS["write"].request("progprompt", "x", BLOCKS)
     request.options = ["comments=maybe"]
-    with pytest.raises(ConfigError, match="neither name=true, name=false nor name=NUMBER"):
+    with raises_code("configuration", "name=true, name=false", "name=NUMBER"):
         ROWS["write"].arguments(request)
 
 
@@ -161,9 +163,9 @@ def test_a_failure_is_raised_with_its_words_and_its_usage(method, raised, kind):
     row = ROWS[method]
     reply = (row.interface.Result if row.is_action else row.interface.Response)()
     row.fill_error(reply, raised("of no use"))
-    with pytest.raises(kind, match="of no use") as told:
+    with pytest.raises(kind) as told:
         row.answer(reply)
-    assert told.value.usage is None
+    assert (told.value.code, str(told.value), told.value.usage) == (raised.code, "of no use", None)
     error = raised("of no use")
     error.usage = USED
     row.fill_error(reply, error)
@@ -176,7 +178,7 @@ def test_a_failure_is_raised_with_its_words_and_its_usage(method, raised, kind):
 def test_that_no_model_is_set_is_raised_as_that(row):
     reply = (row.interface.Result if row.is_action else row.interface.Response)()
     row.fill_error(reply, NoModelError("set one"))
-    with pytest.raises(NoModelError, match="set one") as told:
+    with raises_code("no_model") as told:
         row.answer(reply)
     assert told.value.usage is None
 
