@@ -206,7 +206,7 @@ def test_stale_joint_states_stop_the_arm():
     bench = Bench(silence=2.0)
     thread, box = following(bench)
     error = ended(thread, box)
-    assert error.action_code is Code.SAFETY_STOP and "no joint states for 2 s" in error.message and bench.port.canceled
+    assert error.action_code is Code.SAFETY_STOP and " 2 s:" in error.message and bench.port.canceled
 
 
 def test_silence_is_waited_for_once_until_the_controller_is_heard_again(bench):
@@ -222,9 +222,7 @@ def test_a_controller_that_dies_silently(bench):
     thread, box = following(bench)
     standing(bench, thread, MOTION.end)
     error = ended(thread, box)
-    assert (
-        error.action_code is Code.CONTROL_FAILED and "did not report the end" in error.message and bench.port.canceled
-    )
+    assert error.action_code is Code.CONTROL_FAILED and " 3 s " in error.message and bench.port.canceled
 
 
 def test_an_object_that_slips_stops_the_arm(bench):
@@ -273,7 +271,7 @@ def test_joint_states_that_jump_stop_a_motion(bench):
     bench.arm.on_state(state(0.3, jumped))
     error = ended(thread, box)
     assert error.action_code is Code.SAFETY_STOP and bench.port.canceled
-    assert "the joint states jump: fr3_joint1 by 0.450 rad in 0.020 s" in error.message
+    assert "fr3_joint1 by 0.450 rad in 0.020 s" in error.message
 
 
 def test_a_stop_that_does_not_work_is_said(bench):
@@ -391,7 +389,7 @@ def test_a_gripper_that_never_answers_is_stopped(bench):
     until(lambda: bench.moves.goals)
     bench.arm.on_state(state(30.0))
     error = ended(thread, box)
-    assert error.action_code is Code.CONTROL_FAILED and "did not report" in error.message and bench.moves.canceled
+    assert error.action_code is Code.CONTROL_FAILED and " 25 s;" in error.message and bench.moves.canceled
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_an_episode_that_cannot_be_set_up_says_why(tmp_path, monkeypatch):
     outcome, engine = run(tmp_path)
     assert outcome.done == 12 and set(engine.tries.values()) == {1, 2}
     for reason in outcome.missing.values():
-        assert "could not be set up: UnknownNameError: unknown scene 'home_flta'" in reason
+        assert "UnknownNameError" in reason and "'home_flta'" in reason
 
 
 def test_a_disk_that_fills_stops_the_run_and_keeps_what_is_there(tmp_path, monkeypatch):

@@ -144,10 +144,8 @@ def test_what_the_body_refuses_passes_no_check_and_is_in_no_plan(domain, world):
     assert solve(domain, world, handed)
     with raises_code("no_plan", "hand_over (actions_off)"):
         solve(domain, unable, handed)
-    assert (
-        "handed_over(a) does not hold (the body refuses hand_over (actions_off))"
-        in validate(domain, unable, [Action.parse("grasp(a)")], handed).message
-    )
+    refused = validate(domain, unable, [Action.parse("grasp(a)")], handed).message
+    assert "handed_over(a)" in refused and "hand_over (actions_off)" in refused
 
 
 def test_achievers(domain):

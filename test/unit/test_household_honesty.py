@@ -21,11 +21,11 @@ def run(sentence, *first):
 def test_what_is_put_where_nobody_can_see_ends_at_once_as_not_confirmed(first):
     result = run("put the apple in the bowl", *first)
     assert result.state is TaskState.NOT_CONFIRMED
-    assert "bowl_59 was never seen" in result.message
+    assert "bowl_59" in result.message
     assert len(result.steps) == (2 if first else 4), "nothing is tried over and over"
 
 
 def test_what_failed_on_the_way_is_told_in_words_for_people():
     result = run("wash the plates")
-    assert result.success and "the plate 58 is in something that is closed" in result.message
+    assert result.success and "plate 58" in result.message
     assert "[" not in result.message and "<" not in result.message

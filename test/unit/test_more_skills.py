@@ -122,7 +122,7 @@ def test_put_down_nearer_to_a_thing(make_bench):
     bench.world.show(cube("red_cube", 0.5, -0.13), cube("blue_cube", 0.5, -0.2))
     run(bench, "grasp(red_cube)")
     message = fails(bench, "place_nearer_to(red_cube, blue_cube)", Code.PLANNING_FAILED)
-    assert "no room for red_cube at a place nearer to blue_cube" in message
+    assert "red_cube" in message and "nearer to blue_cube" in message
 
 
 def test_what_was_put_down_farther_and_rolled_back_is_no_success(make_bench):
@@ -148,7 +148,7 @@ def test_what_landed_on_the_wrong_side_is_no_success(make_bench):
     run(bench, "grasp(red_cube)")
     bench.world.drops_to = cube("red_cube", 0.5, -0.35)
     message = fails(bench, "place_left_of(red_cube, blue_cube)", Code.GRASP_LOST)
-    assert "let go at the left of blue_cube, but the camera sees it at (0.50, -0.35" in message
+    assert "left of blue_cube" in message and "(0.50, -0.35" in message
 
 
 # ---- fingers that do not do as told ---------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_fingers_that_do_not_close_are_no_grasp(make_bench):
     bench = make_bench()
     bench.arm.grip = lambda width, force, wait=True: bench.arm.width
     message = fails(bench, "grab_and_putin(red_cube, tray)", Code.CONTROL_FAILED)
-    assert "is not known: the fingers did not move, they read 80 mm" in message
+    assert " 80 mm " in message
     assert bench.world.held is None and bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.1
 
 
@@ -333,7 +333,7 @@ def test_nobody_takes_it(make_bench):
     bench = make_bench(hand_over_seconds=0.1)
     run(bench, "grasp(red_cube)")
     message = fails(bench, "hand_over(red_cube)", Code.TIMEOUT)
-    assert "nobody took red_cube within 0.1 s; the robot still holds it at (0.60, 0.00, 0.40) m" in message
+    assert all(datum in message for datum in ("red_cube", " 0.1 s;", "(0.60, 0.00, 0.40) m"))
     assert "holding(red_cube)" in {str(f) for f in bench.world.world().facts}
 
 

@@ -255,6 +255,6 @@ def test_without_a_capable_model_classical_is_the_default_and_says_so():
 
 def test_a_method_that_was_named_is_not_exchanged():
     done = home_task(Chooser(only_steps=True), method="brainbody")
-    assert (done.status.method, done.status.fallback) == ("brainbody", True) and "brainbody failed" in done.message
+    assert (done.status.method, done.status.fallback) == ("brainbody", True)
     alone = home_task(Chooser(only_steps=True), method="tree_planner", fallback="")
     assert not alone.success and "OPENAI_BASE_URL" in alone.message

@@ -133,9 +133,9 @@ def test_a_reply_that_comes_too_late_is_not_taken_for_the_next_one(table):
     server = PolicyServer(same(STILL), delay=2.0)
     bench = table(server, reply=0.2)
     outcome = bench.body.execute(GRASP)
-    assert outcome.code is Code.CONTROL_FAILED and "did not answer within 0.2 s" in outcome.message
+    assert outcome.code is Code.CONTROL_FAILED and " 0.2 s" in outcome.message
     server.delay = 0.0
-    assert "after trying to" in bench.body.execute(GRASP).message, "a new connection, and an answer of its own"
+    assert bench.body.execute(GRASP).code is Code.GRASP_LOST, "a new connection, and an answer of its own"
 
 
 def test_a_cancel_is_heard_while_the_policy_thinks(table):
@@ -170,7 +170,7 @@ def test_without_a_fresh_picture_the_policy_is_not_asked(table):
     policy = ScriptedPolicy(STILL)
     bench = table(PolicyServer(policy), pictures=lambda camera: None)
     outcome = bench.body.execute(GRASP)
-    assert "no fresh picture of the camera overhead" in outcome.message and not policy.seen
+    assert "camera overhead" in outcome.message and not policy.seen
 
 
 def test_another_object_is_not_grasped(table, planning_scene):
