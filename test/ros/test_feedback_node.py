@@ -262,7 +262,7 @@ def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
         handle = result_of(client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
         ids.append(result_of(handle.get_result_async()).result.status.task_id)
     gone = result_of(get.call_async(GetTask.Request(task_id=ids[0])))
-    assert not gone.found and "no longer kept" in gone.message and "kept_tasks" in gone.message
+    assert (gone.found, gone.code) == (False, "unknown_name") and "kept_tasks" in gone.message
     assert result_of(get.call_async(GetTask.Request(task_id=ids[1]))).found
 
 
@@ -324,7 +324,7 @@ def test_cancel_service_without_a_task(system):
     from planweave_interfaces.srv import CancelTask
 
     reply = result_of(system.cancel.call_async(CancelTask.Request()))
-    assert not reply.success and "no task is running" in reply.message
+    assert (reply.success, reply.code) == (False, "goal")
 
 
 def test_a_persons_words_reach_the_running_task(system, doubles):
@@ -333,14 +333,14 @@ def test_a_persons_words_reach_the_running_task(system, doubles):
     client = system.client.create_client(SendFeedback, "/send_feedback")
     assert client.wait_for_service(timeout_sec=60.0)
     reply = result_of(client.call_async(SendFeedback.Request(text="hello")))
-    assert not reply.success and "no task is running" in reply.message
+    assert (reply.success, reply.code) == (False, "goal")
     body = doubles[1]
     body.hold.clear()
     handle, _ = run(system, sentence="put a in the tray")
     assert body.began.wait(60.0)
     reply = result_of(client.call_async(SendFeedback.Request(text="mind the glass")))
-    assert reply.success and "has been told" in reply.message
-    assert "empty" in result_of(client.call_async(SendFeedback.Request())).message
+    assert reply.success
+    assert result_of(client.call_async(SendFeedback.Request())).code == "goal"
     body.hold.set()
     events = json.loads(result_of(handle.get_result_async()).result.record)["events"]
     assert [e["text"] for e in events if e["event"] == "said"] == ["mind the glass"]
@@ -395,9 +395,9 @@ def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(sys
     asked = [client.call_async(request) for client, request in requests]
     replies = [answer_to(future, *sent) for future, sent in zip(asked, requests)]
     accepted = [r.task_id for r in replies if r.accepted]
-    refused = [r.message for r in replies if not r.accepted]
+    refused = [r.code for r in replies if not r.accepted]
     assert len(set(accepted)) == len(accepted) and len(accepted) + len(refused) == 60
-    assert accepted and all("queued already" in message for message in refused), refused[:1]
+    assert accepted and set(refused) == {"goal"}
     body.hold.set()
 
     def tasks():
@@ -527,7 +527,7 @@ def test_a_world_that_never_comes_is_said(make_node, doubles, spin_until):
 
     spin_until(lambda: outcome().success, 60, "the body to be known")
     result = outcome(world_revision=99)
-    assert not result.success and "world revision 99" in result.message and "was the body restarted" in result.message
+    assert not result.success and "world revision 99" in result.message
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
     spin_until(lambda: publisher.get_subscription_count() and forger.count_publishers("/world_state") == 2, 10, "it")
     result = client.run(sentence="put a in the tray")
     assert not result.success and body.done == []
-    assert "2 nodes publish /world_state: body_node_double and forger; stop all but one" in result.message
+    assert "/world_state: body_node_double and forger" in result.message
     publisher.destroy()
     spin_until(lambda: forger.count_publishers("/world_state") == 1, 10, "the forged publisher to go")
     # The forged world, the newest there was, is not believed; the true one may come after the second that is waited.
@@ -115,7 +115,7 @@ def test_a_world_of_who_does_not_act_is_not_believed(make_node):
     publisher = forger.create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
     publisher.publish(convert.world_to_msg(SUCCESS))
     result = client.run(sentence="put a in the tray")
-    assert not result.success and "forger publishes /world_state, but does not serve /execute_action" in result.message
+    assert not result.success and all(name in result.message for name in ("forger", "/world_state", "/execute_action"))
 
 
 def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin_until):

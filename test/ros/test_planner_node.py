@@ -1,7 +1,6 @@
 """planner_node over DDS, with a fake endpoint on loopback in place of a model."""
 
 import json
-import re
 import time
 
 import pytest
@@ -154,42 +153,41 @@ def test_a_goal_by_model_says_so(start):
 
 
 @pytest.mark.parametrize(
-    ("behave", "message"),
+    ("behave", "codes"),
     [
-        (fake.fails(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
-        (fake.fails(503, "overloaded", headers={"Retry-After": "0"}), "overloaded"),
-        (fake.says(b"<html>"), "not a chat completion"),
-        (fake.answers("I would rather not."), "holds a plan"),
-        (fake.dies, "no answer from"),
-        (fake.dribbles, "deadline"),
-        (fake.floods, "longer than|deadline"),
+        (fake.fails(401, f"Incorrect API key provided: {KEY}"), {"model_key"}),
+        (fake.fails(503, "overloaded", headers={"Retry-After": "0"}), {"model_unavailable"}),
+        (fake.says(b"<html>"), {"model_answer"}),
+        (fake.answers("I would rather not."), {"unreadable_reply"}),
+        (fake.dies, {"model_unavailable"}),
+        (fake.dribbles, {"model_timeout"}),
+        (fake.floods, {"model_answer", "model_timeout"}),  # a busy machine may not take it all in time
     ],
     ids=["wrong key", "overloaded", "not JSON", "no plan", "dies", "never ends", "floods"],
 )
-def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, message):
+def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, codes):
     broken = [True]
     asker, _ = start(lambda *a: behave(*a) if broken[0] else fake.answers(GOOD)(*a), timeout=1.5)
     got = asker.sample()
-    assert not got.success
-    assert re.search(message, got.message) and KEY not in got.message
+    assert not got.success and got.code in codes and KEY not in got.message
     broken[0] = False
     assert asker.sample().success
 
 
 @pytest.mark.parametrize(
-    ("sentence", "message"),
+    ("sentence", "code", "datum"),
     [
-        ("", "empty"),
-        ("put the cube " * 1000, "characters"),
-        ("put the mug in the left tray", "unknown object 'mug'"),
-        ("put the red cube in the left tray and in(", "not understood"),
-        ("in(red_cube, left_tray) and in(red_cube, right_tray)", "exclude each other"),
+        ("", "goal", ""),
+        ("put the cube " * 1000, "goal", "12999"),
+        ("put the mug in the left tray", "ambiguous", "'mug'"),
+        ("put the red cube in the left tray and in(", "goal", ""),
+        ("in(red_cube, left_tray) and in(red_cube, right_tray)", "goal", "in(red_cube, right_tray)"),
     ],
 )
-def test_bad_sentences_become_a_message(start, sentence, message):
+def test_bad_sentences_become_a_message(start, sentence, code, datum):
     asker, _ = start(fake.fails(401))
     got = asker.interpret(sentence)
-    assert not got.success and message in got.message and not got.goal
+    assert (got.success, got.code) == (False, code) and datum in got.message and not got.goal
 
 
 def test_an_unknown_domain_becomes_a_message(start):
@@ -274,35 +272,38 @@ def test_every_method_is_served(start, spin_until):
 
 def test_what_the_methods_cannot_use_is_said(start):
     asker, _ = start(fake.answers("sorry"))
-    for method, words in (("magic", "unknown method"), ("progprompt", "line 3"), ("brainbody", "no numbered steps")):
+    for method, code in (
+        ("magic", "unknown_name"),
+        ("progprompt", "unreadable_reply"),
+        ("brainbody", "unreadable_reply"),
+    ):
         got = asker.finish(asker.texts, WritePlan.Goal(method=method, sentence=SENTENCE))
-        assert not got.success and words in got.message
+        assert (got.success, got.code) == (False, code)
         asked = {"magic": 0, "progprompt": 2, "brainbody": 2}  # a reply of no use costs as well, and is asked for again
         assert got.usage.requests == asked[method]
     got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=maybe"]))
     assert not got.success and "comments=maybe" in got.message
-    for method, words in (("magic", "unknown method"), ("iterative", "none of 1 replies")):
+    for method, code in (("magic", "unknown_name"), ("iterative", "unreadable_reply")):
         got = asker.finish(asker.steps, ProposeSteps.Goal(method=method, sentence=SENTENCE, samples=1))
-        assert not got.success and words in got.message
+        assert (got.success, got.code) == (False, code)
     got = asker.choose(OPTIONS[:2], method="blocking")
     assert not got.success and got.unreadable == 1 and "$$" in got.message and got.usage.requests == 1
-    assert "unknown method" in asker.choose(method="magic").message
-    assert "unknown method" in asker.sample(method="magic").message
+    assert asker.choose(method="magic").code == asker.sample(method="magic").code == "unknown_name"
     got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
-    assert not got.success and "no command" in got.message
+    assert (got.success, got.code) == (False, "unreadable_reply")
     got = asker.call(asker.conditions, CheckCondition.Request(condition="ready('banana')"))
-    assert not got.success and "neither True nor False" in got.message and got.usage.requests == 2
+    assert (got.success, got.code, got.usage.requests) == (False, "unreadable_reply", 2)
     got = asker.interpret("serve me something sweet")
     assert not got.success and not got.goal and got.usage.requests == 2 and got.usage.prompt_tokens > 0
     got = asker.call(asker.conditions, CheckCondition.Request(condition=""))
-    assert not got.success and "empty" in got.message
+    assert (got.success, got.code) == (False, "unreadable_reply")
 
 
 def test_a_task_has_a_budget(start):
     asker, _ = start(fake.answers(GOOD), budget_requests=1)
     assert asker.sample(task_id="t").success
     got = asker.sample(task_id="t")
-    assert not got.success and "budget_requests" in got.message
+    assert (got.success, got.code) == (False, "model_budget") and "budget_requests" in got.message
     assert asker.sample(task_id="other").success
 
 
@@ -310,7 +311,7 @@ def test_without_a_model_goals_are_still_read(make_node, spin_until):
     make_node(PlannerNode, NoClient("the wheel is missing"))
     asker = make_node(Asker).connect(spin_until)
     assert asker.interpret(SENTENCE).success
-    assert "the wheel is missing" in asker.sample().message
+    assert asker.sample().code == "no_model"
 
 
 @pytest.mark.parametrize(

@@ -162,4 +162,4 @@ def test_states_without_a_goal_are_not_accepted_and_an_id_is_that_of_one_task(bo
 
     first, again, other = reply("in(a, tray)"), reply("in(a, tray)"), reply()
     assert first.accepted and again.task_id == first.task_id
-    assert (other.accepted, other.code) == (False, "goal") and "another task" in other.message
+    assert (other.accepted, other.code) == (False, "goal")
