@@ -1,11 +1,12 @@
 """Edits of plans by people: as functions, as text, and of a plan that waits for approval."""
 
 import pytest
+from codes import raises_code
 from doubles.approving import WORLD, SurprisingBody, ended, watchers
 from doubles.scripted import SymbolicBody, tabletop
 
 from planweave.cli.plan_edit import read_plan, written_plan
-from planweave.core.base.errors import GoalError, ParseError
+from planweave.core.base.errors import ParseError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
@@ -36,9 +37,9 @@ def test_steps_are_dropped_moved_and_added():
 
 @pytest.mark.parametrize("edit", [lambda p: editing.drop(p, 3), lambda p: editing.move(p, 1, 0)])
 def test_there_is_no_such_step(edit):
-    with pytest.raises(GoalError, match="the plan has the steps 1 to 2"):
+    with raises_code("goal", "1 to 2"):
         edit(PLAN)
-    with pytest.raises(GoalError, match="added at 1 to 3"):
+    with raises_code("goal", "1 to 3", "4"):
         editing.insert(PLAN, HOME, 4)
 
 
@@ -52,7 +53,7 @@ def test_what_is_offered_can_be_done_there():
 def test_a_step_is_read_as_an_action_or_in_its_words():
     assert editing.read_step(DOMAIN, WORLD, PLAN, "grasp(a)", 1) == PLAN[0]
     assert editing.read_step(DOMAIN, WORLD, PLAN, " Put the  a in the tray", 2) == PLAN[1]
-    with pytest.raises(GoalError, match="unknown step"):
+    with raises_code("goal", "'sing a song'"):
         editing.read_step(DOMAIN, WORLD, PLAN, "sing a song", 1)
     with pytest.raises(ParseError):
         editing.read_step(DOMAIN, WORLD, PLAN, "grasp(a", 1)
@@ -63,9 +64,9 @@ def test_a_plan_survives_the_editor():
     text = written_plan(status)
     assert read_plan(DOMAIN, WORLD, text) == PLAN
     assert read_plan(DOMAIN, WORLD, text + "return_to_base  # and home\n") == (*PLAN, HOME)
-    with pytest.raises(GoalError, match="line 1: "):
+    with raises_code("goal", "line 1: ", "'dance with me'"):
         read_plan(DOMAIN, WORLD, "dance with me")
-    with pytest.raises(GoalError, match="no step is left"):
+    with raises_code("goal", "planweave approve --no"):
         read_plan(DOMAIN, WORLD, "# nothing\n\n")
 
 
@@ -81,7 +82,7 @@ def test_an_edited_plan_waits_under_a_new_hash_and_is_done_in_place_of_the_metho
     second = watcher.asked(2)
     assert second.plan == wanted and second.plan_hash == edited.hash != first.plan_hash
     assert second.plan_changes == ("+ grasp(b)", "+ place_on(b, plate)") and second.state is TaskState.AWAITING_APPROVAL
-    with pytest.raises(GoalError, match="the pending plan is"):
+    with raises_code("goal", "planweave approve"):
         watcher.manager.approve("", first.plan_hash, True)
     assert watcher.body.done == []
     watcher.manager.approve("", second.plan_hash, True)
@@ -92,20 +93,20 @@ def test_an_edited_plan_waits_under_a_new_hash_and_is_done_in_place_of_the_metho
 
 
 @pytest.mark.parametrize(
-    "plan, why",
+    "plan, data",
     [
-        (["place_in(a, tray)"], r"step 1, place_in\(a, tray\): holding\(a\) does not hold \(achieved by grasp"),
-        (["grasp(a)"], r"the goal is not reached: in\(a, tray\) does not hold"),
-        (["grasp(a)", "grasp(b)"], r"hand_empty\(\) does not hold since step 1, grasp\(a\)"),
-        (["fly(moon)"], "fly"),
-        (["grasp(ghost)"], "ghost"),
+        (["place_in(a, tray)"], ("step 1, place_in(a, tray)", "holding(a)", "grasp")),
+        (["grasp(a)"], "in(a, tray)"),
+        (["grasp(a)", "grasp(b)"], ("step 2, grasp(b)", "hand_empty()", "step 1, grasp(a)")),
+        (["fly(moon)"], "'fly'"),
+        (["grasp(ghost)"], "'ghost'"),
     ],
 )
-def test_an_edit_that_breaks_the_plan_is_refused_with_the_cause_and_the_plan_is_as_it_was(watch, plan, why):
+def test_an_edit_that_breaks_the_plan_is_refused_with_the_cause_and_the_plan_is_as_it_was(watch, plan, data):
     watcher = watch()
     task = watcher.manager.submit("put a in the tray")
     first = watcher.asked(1)
-    with pytest.raises(GoalError, match=f"the plan is as it was: .*{why}"):
+    with raises_code("goal", data):
         watcher.manager.edit("", first.plan_hash, actions(*plan))
     assert task.snapshot().plan_hash == first.plan_hash
     watcher.manager.approve("", first.plan_hash, True)
@@ -114,14 +115,14 @@ def test_an_edit_that_breaks_the_plan_is_refused_with_the_cause_and_the_plan_is_
 
 def test_edits_that_nobody_can_take(watch):
     watcher = watch()
-    with pytest.raises(GoalError, match="no task is running"):
+    with raises_code("goal"):
         watcher.manager.edit("", "abc", PLAN)
     watcher.manager.submit("put a in the tray")
     first = watcher.asked(1)
-    for plan, why in (((), "a step at least"), ((None,), "every step a name"), (PLAN * 51, "102 steps; at most 100")):
-        with pytest.raises(GoalError, match=why):
+    for plan, data in (((), ()), ((None,), ()), (PLAN * 51, ("102", "100"))):
+        with raises_code("goal", data):
             watcher.manager.edit("", first.plan_hash, plan)
-    with pytest.raises(GoalError, match="the pending plan is"):
+    with raises_code("goal", first.plan_hash):
         watcher.manager.edit("", "0" * 12, PLAN)
     watcher.manager.approve("", first.plan_hash, False)
 
