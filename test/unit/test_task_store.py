@@ -6,9 +6,9 @@ import threading
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.base.errors import ConfigError, GoalError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.task_status import TaskState, TaskStatus
@@ -129,7 +129,7 @@ def test_what_was_given_with_a_goal_is_known_to_the_next_process(manage):
         threading.excepthook = hook
     manager = manage(SymbolicBody(WORLD))
     assert manager.submit("", "classical", literals("in(b, tray)"), "two", **given).status.task_id == second
-    with pytest.raises(GoalError, match="another task"):
+    with raises_code("goal", "'two'"):
         manager.submit("", "classical", literals("in(b, tray)"), "two")
     status = ended(manager, second).status
     assert (status.before, status.keep, status.reached) == (given["before"], given["keep"], 1)
@@ -192,9 +192,7 @@ def test_a_full_disk_refuses_the_task_and_keeps_what_was_accepted(manage, tmp_pa
     done = ended(manager, manager.submit("put a in the tray", "classical").status.task_id).status.task_id
     base = manager._store._base
     base.execute(f"PRAGMA max_page_count={base.execute('PRAGMA page_count').fetchone()[0]}")
-    with pytest.raises(
-        StorageError, match=r"cannot be written to .*tasks.sqlite \(database or disk is full\); make room"
-    ):
+    with raises_code("task_storage", "tasks.sqlite (database or disk is full)", "tasks_file"):
         for number in range(1000):
             ended(
                 manager,
@@ -239,7 +237,7 @@ def test_where_the_restart_cannot_be_recorded_no_task_is_taken_up(manage, tmp_pa
     store.add(second, json.dumps({"event": "goal", "goal": [GOAL]}))
     monkeypatch.setattr(TaskStore, "add", full)
     manager = TaskManager(ScriptedPlanner(), later, lambda name: METHODS[name](), store=store)
-    with pytest.raises(StorageError, match="no room"):
+    with raises_code("task_storage", "no room"):
         manager.take_up()
     assert manager.tasks() == [] and later.done == []
     monkeypatch.undo()
@@ -255,7 +253,7 @@ def test_a_file_that_no_room_is_left_for_is_refused(tmp_path, monkeypatch):
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=Full, **more))
-    with pytest.raises(ConfigError, match="disk is full; make room, or name another file"):
+    with raises_code("configuration", "tasks.sqlite: database or disk is full"):
         TaskStore(tmp_path / "tasks.sqlite")
 
 
@@ -266,7 +264,7 @@ def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path):
     base.execute("PRAGMA user_version=7")
     base.close()
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match=r"newer Planweave \(the file has version 7"):
+    with raises_code("configuration", "version 7"):
         TaskStore(path)
     assert path.read_bytes() == before
 
@@ -275,7 +273,7 @@ def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path):
 def test_a_file_of_something_else_is_left_as_it_is(tmp_path, content):
     path = tmp_path / "tasks.sqlite"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="no file of tasks"):
+    with raises_code("configuration", "tasks.sqlite", "file is not a database"):
         TaskStore(path)
     assert path.read_bytes() == content
 
@@ -285,16 +283,16 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
     base = sqlite3.connect(path)
     base.execute("CREATE TABLE birds (name TEXT)")
     base.close()
-    with pytest.raises(ConfigError, match="a database of something else"):
+    with raises_code("configuration", "tasks.sqlite"):
         TaskStore(path)
     assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("birds",)]
 
 
 def test_a_folder_that_is_not_there_and_a_second_process_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="tasks cannot be kept"):
+    with raises_code("configuration", "none/tasks.sqlite"):
         TaskStore(tmp_path / "none" / "tasks.sqlite")
     store = TaskStore(tmp_path / "tasks.sqlite")
-    with pytest.raises(ConfigError, match="another feedback_node uses it"):
+    with raises_code("configuration", "feedback_node"):
         TaskStore(tmp_path / "tasks.sqlite")
     store.close()
 
