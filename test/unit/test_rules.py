@@ -6,10 +6,10 @@ import random
 import re
 
 import pytest
+from codes import raises_code
 
 import planweave as pw
 from planweave.cli import main as cli
-from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import validate
 from planweave.core.planning import solver
@@ -108,30 +108,30 @@ def test_a_height_is_read_in_metres(sentence):
 
 
 @pytest.mark.parametrize(
-    ("domain", "sentence", "why"),
+    ("domain", "sentence", "data"),
     [
-        (TABLE, "", "the rule is empty"),
-        (TABLE, "be nice", "not understood"),
-        (TABLE, "never", "not understood"),
-        (TABLE, "keep it in the box", "depends on what is the case"),
-        (TABLE, "never put the biggest cube in the box", "depends on what is the case"),
-        (TABLE, "keep two cubes in the box", "depends on what is the case"),
-        (TABLE, "never put anything next to the red cube", "cannot be kept"),
-        (TABLE, "nothing above 2 cm", "no height"),
-        (TABLE, "nothing above 9 m", "no height"),
-        (TABLE, "the fridge stays closed", "what can be read"),
-        (HOME, "never drop the mug", "several things at once"),
-        (TABLE, "keep the cube in the box and in the tray", "not understood"),
-        (TABLE, "x" * 400, "400 characters"),
+        (TABLE, "", ()),
+        (TABLE, "be nice", '"be nice"'),
+        (TABLE, "never", '"never"'),
+        (TABLE, "keep it in the box", "'it'"),
+        (TABLE, "never put the biggest cube in the box", "'the biggest cube'"),
+        (TABLE, "keep two cubes in the box", "'two cubes'"),
+        (TABLE, "never put anything next to the red cube", "'near'"),
+        (TABLE, "nothing above 2 cm", ("0.02 m", "0.05 to 3 m")),
+        (TABLE, "nothing above 9 m", ("9 m", "0.05 to 3 m")),
+        (TABLE, "the fridge stays closed", '"the fridge stays closed"'),
+        (HOME, "never drop the mug", '"never drop the mug"'),
+        (TABLE, "keep the cube in the box and in the tray", '"keep the cube in the box and in the tray"'),
+        (TABLE, "x" * 400, ("400", "300")),
     ],
 )
-def test_what_cannot_be_read_is_refused_and_says_why(domain, sentence, why):
-    with pytest.raises(GoalError, match=why):
+def test_what_cannot_be_read_is_refused_and_says_why(domain, sentence, data):
+    with raises_code("goal", data):
         read_rule(domain, sentence)
 
 
 def test_a_word_that_nothing_knows_is_refused_with_those_like_it():
-    with pytest.raises(UnknownNameError, match=r"did you mean 'banana'"):
+    with raises_code("unknown_name", "'banana'"):
         read_rule(TABLE, "never touch the bannana")
 
 
@@ -142,7 +142,7 @@ def test_a_rule_over_a_predicate_that_no_action_changes_is_refused():
         (:action look :parameters (?x - item) :precondition (and (locked ?x)) :effect (seen ?x)))""",
         "predicates: {locked: {phrase: 'the {x} is locked', goal: true}}",
     )
-    with pytest.raises(GoalError, match="no action of gates changes whether the x is locked"):
+    with raises_code("goal", "gates", "locked"):
         read_rule(fixed, "the gate stays locked")
 
 
@@ -219,8 +219,8 @@ def test_objects_that_appear_later_are_covered():
 def test_under_rules_an_action_that_cannot_be_checked_is_refused():
     domain = under(HOME, "the fridge stays closed")
     world = domain.world("fridge_1: item", ["closed(fridge_1)"])
-    for unknown in ("Open(fridge_1)", "open(fridge_2)"):
-        with pytest.raises(PlanweaveError, match="unknown"):
+    for unknown, name in (("Open(fridge_1)", "'Open'"), ("open(fridge_2)", "'fridge_2'")):
+        with raises_code("unknown_name", name):
             rule_problem(domain, world, Action.parse(unknown))
     assert rule_problem(HOME, world, Action.parse("open(fridge_2)")) == ""
 
@@ -369,19 +369,19 @@ def test_a_goal_that_cannot_be_reached_anyway_is_not_blamed_on_the_rules():
 def test_rules_that_contradict_each_other_are_refused(tmp_path, one, other):
     path = tmp_path / "rules.yaml"
     path.write_text(f"tabletop:\n  - {one}\n  - {other}\n")
-    with pytest.raises(ConfigError, match="contradict each other"):
+    with raises_code("configuration", f'"{one}"', f'"{other}"'):
         RuleFile(str(path)).load("tabletop")
 
 
 def test_closed_and_open_at_once_contradict_each_other(tmp_path):
     path = tmp_path / "rules.yaml"
     path.write_text("household: [the fridge stays closed, keep the fridge open]\n")
-    with pytest.raises(ConfigError, match="contradict each other"):
+    with raises_code("configuration", '"the fridge stays closed"', '"keep the fridge open"'):
         RuleFile(str(path)).load("household")
 
 
 def test_a_rule_that_contradicts_itself_is_refused():
-    with pytest.raises(GoalError, match="contradicts itself"):
+    with raises_code("goal", '"keep the red cube on the red cube"'):
         read_rule(TABLE, "keep the red cube on the red cube")
 
 
@@ -395,22 +395,22 @@ def test_several_relations_that_a_word_can_mean_do_not_contradict_each_other(tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "data"),
     [
-        ("tabletop: [", "not valid YAML"),
-        ("- never put anything on the plate", "expected a mapping"),
-        ("tabeltop: [never put anything on the plate]", "unknown domain 'tabeltop'; did you mean 'tabletop'"),
-        ("tabletop: never put anything on the plate", "expected a list of texts"),
-        ("names: [two words]", "not one word"),
-        ("tabletop: [5]", "expected a list of texts"),
-        ("tabletop: [never touch the frobnicator]", "unknown word"),
-        ("tabletop: [" + "do not touch the pear, " * 201 + "]", "at most 200"),
+        ("tabletop: [", ("line 1", "YAML")),
+        ("- never put anything on the plate", "rules.yaml: "),
+        ("tabeltop: [never put anything on the plate]", ("'tabeltop'", "'tabletop'")),
+        ("tabletop: never put anything on the plate", "tabletop"),
+        ("names: [two words]", ("names", "'two words'")),
+        ("tabletop: [5]", "tabletop"),
+        ("tabletop: [never touch the frobnicator]", "'frobnicator'"),
+        ("tabletop: [" + "do not touch the pear, " * 201 + "]", ("201", "200")),
     ],
 )
-def test_a_broken_file_is_refused_and_says_where(tmp_path, text, why):
+def test_a_broken_file_is_refused_and_says_where(tmp_path, text, data):
     path = tmp_path / "rules.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=why) as error:
+    with raises_code("configuration", data) as error:
         RuleFile(str(path)).in_force()
     assert str(path) in str(error.value)
 
@@ -418,7 +418,7 @@ def test_a_broken_file_is_refused_and_says_where(tmp_path, text, why):
 def test_further_names_of_things_stand_in_the_file(tmp_path):
     path = tmp_path / "rules.yaml"
     path.write_text("tabletop: [never touch the screwdriver]\n")
-    with pytest.raises(ConfigError, match="under `names`"):
+    with raises_code("configuration", "'screwdriver'", "`names`"):
         RuleFile(str(path)).in_force()
     path.write_text("tabletop: [never touch the screwdriver]\nnames: [screwdriver]\n")
     (rule,) = RuleFile(str(path)).load("tabletop").rules
@@ -426,7 +426,7 @@ def test_further_names_of_things_stand_in_the_file(tmp_path):
 
 
 def test_a_file_that_is_missing_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="No such file"):
+    with raises_code("configuration", "none.yaml"):
         RuleFile(str(tmp_path / "none.yaml"))
 
 
