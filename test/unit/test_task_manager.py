@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from codes import raises_code
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
 from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
@@ -136,38 +137,38 @@ def test_what_a_person_says_reaches_the_method_and_the_record(start):
     task = manager.submit("put a in the tray", "iterative")
     assert body.began.wait(60.0)
     assert manager.say("", "  mind the glass ") is task  # the running one
-    with pytest.raises(GoalError, match="empty"):
+    with raises_code("goal"):
         manager.say(task.status.task_id, " ")
-    with pytest.raises(GoalError, match="3000 characters"):
+    with raises_code("goal", "3000"):
         manager.say(task.status.task_id, "x" * 3000)
-    with pytest.raises(GoalError, match="control characters"):
+    with raises_code("goal"):
         manager.say(task.status.task_id, "a\x00")
-    with pytest.raises(UnknownNameError, match="task-99"):
+    with raises_code("unknown_name", "'task-99'"):
         manager.say("task-99", "hello")
     body.hold.set()
     assert ended(task).state is TaskState.SUCCEEDED
     assert [row[3] for row in planner.asked if row[0] == "propose"] == [(), ("mind the glass",), ()]
     assert [e["text"] for e in task.journal.events("said")] == ["mind the glass"]
-    with pytest.raises(GoalError, match="has ended already"):
+    with raises_code("goal", task.status.task_id):
         manager.say(task.status.task_id, "too late")
-    with pytest.raises(GoalError, match="no task is running"):
+    with raises_code("goal"):
         manager.say("", "anybody?")
 
 
 @pytest.mark.parametrize(
-    "sentence, words",
-    [("", "empty"), ("   ", "empty"), ("x" * 10_000, "10000 characters"), ("put\x00it", "control characters")],
+    ("sentence", "data"),
+    [("", ()), ("   ", ()), ("x" * 10_000, "10000"), ("put\x00it", ())],
 )
-def test_sentences_that_are_not_accepted(start, sentence, words):
+def test_sentences_that_are_not_accepted(start, sentence, data):
     manager, _, _ = start()
-    with pytest.raises(GoalError, match=words):
+    with raises_code("goal", data):
         manager.submit(sentence)
     assert manager.tasks() == []
 
 
 def test_unknown_method_names_those_there_are(start):
     manager, _, _ = start()
-    with pytest.raises(UnknownNameError, match="did you mean 'tree_planner'"):
+    with raises_code("unknown_name", "'tree_planner'"):
         manager.submit("put a in the tray", "tree_planer")
 
 
@@ -400,7 +401,7 @@ def test_one_task_at_a_time_in_order_and_cancel_of_running_and_queued(start):
     body.hold.set()
     assert ended(first).state is TaskState.CANCELED
     assert ended(third).state is TaskState.SUCCEEDED
-    with pytest.raises(GoalError, match="ended already"):
+    with raises_code("goal", first.status.task_id):
         manager.cancel(first.status.task_id)
     with pytest.raises(UnknownNameError):
         manager.cancel("task-99")
@@ -408,7 +409,7 @@ def test_one_task_at_a_time_in_order_and_cancel_of_running_and_queued(start):
 
 def test_cancel_without_a_running_task(start):
     manager, _, _ = start()
-    with pytest.raises(GoalError, match="no task is running"):
+    with raises_code("goal"):
         manager.cancel()
 
 
@@ -418,7 +419,7 @@ def test_a_queue_that_is_full(start):
     manager.submit("one")
     assert body.began.wait(60.0)
     manager.submit("two")
-    with pytest.raises(GoalError, match="queued already"):
+    with raises_code("goal", "1"):
         manager.submit("three")
     body.hold.set()
 
@@ -481,9 +482,9 @@ def test_a_repeated_request_is_one_task(start):
     first = manager.submit("put a in the tray", request_id="mine")
     assert manager.submit("put a in the tray", request_id="mine") is first
     assert manager.submit("put a in the tray") is not first
-    with pytest.raises(GoalError, match="another task"):
+    with raises_code("goal", "'mine'"):
         manager.submit("put b in the tray", request_id="mine")
-    with pytest.raises(GoalError, match="101 characters"):
+    with raises_code("goal", "101"):
         manager.submit("put b in the tray", request_id="x" * 101)
     assert len(manager.tasks()) == 2
     body.hold.set()
