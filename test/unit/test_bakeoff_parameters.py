@@ -16,7 +16,6 @@ from planweave.bench.results import Results
 from planweave.bench.runner import Config, Run, prepare, read_config
 from planweave.bench.task_files import chosen_tasks
 from planweave.cli.main import main as planweave
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.parameter import option_parameters
 from planweave.core.base.paths import config_dir
 from planweave.methods import METHODS
@@ -180,31 +179,30 @@ def test_tasks_of_ones_own_are_played_recorded_and_replayed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "data"),
     [
-        ("- watch_tv\n- wach_tv\n", "unknown task of the suite home 'wach_tv'; did you mean 'watch_tv'"),
-        ("", "expected ids of tasks"),
-        ("- [1, 2]\n", "expected ids of tasks"),
-        ("a: [\n", "not valid YAML"),
-        ("watch_tv: {sentence: x, scene: home_flat, goal: sitting()}", "has a task of this name"),
-        ("a: {sentence: x, goal: sitting()}", "a: scene must be a text"),
-        ("a: {sentence: x, scene: home_flat, goal: [1]}", "a: goal must be a text"),
-        ("a: {sentence: x, scene: home_flat, gaol: y}", "unknown key 'gaol'; did you mean "),
-        ("a: {sentence: x, scene: home_flta, goal: sitting()}", "unknown scene 'home_flta'; did you mean 'home_flat'"),
-        ("a: {sentence: x, scene: home_flat, goal: 'on(aple_50, sofa_18)'}", "unknown object 'aple_50'; did you mean "),
+        ("- watch_tv\n- wach_tv\n", ("home", "'wach_tv'", "'watch_tv'")),
+        ("", ()),
+        ("- [1, 2]\n", ()),
+        ("a: [\n", "YAML"),
+        ("watch_tv: {sentence: x, scene: home_flat, goal: sitting()}", "watch_tv"),
+        ("a: {sentence: x, goal: sitting()}", "a: scene"),
+        ("a: {sentence: x, scene: home_flat, goal: [1]}", "a: goal"),
+        ("a: {sentence: x, scene: home_flat, gaol: y}", "'gaol'"),
+        ("a: {sentence: x, scene: home_flta, goal: sitting()}", ("'home_flta'", "'home_flat'")),
+        ("a: {sentence: x, scene: home_flat, goal: 'on(aple_50, sofa_18)'}", "'aple_50'"),
         ("a: {sentence: x, scene: home_flat, goal: 'on apple'}", "a: "),
-        ("a: {sentence: x, scene: home_flat, goal: switched_off(tv_65)}", "its goal holds already at the start"),
-        ("a: {sentence: x, scene: home_flat, goal: sitting(), gold: [sit(sofa_18)]}", "its plan fails at sit(sofa_18)"),
-        ("a: {sentence: x, scene: home_flat, goal: sitting(), gold: [walk(sofa_18)]}", "does not reach sitting()"),
-        ("a: {sentence: x, scene: nowhere.json, goal: sitting()}", "nowhere.json: no such file"),
+        ("a: {sentence: x, scene: home_flat, goal: switched_off(tv_65)}", "a: "),
+        ("a: {sentence: x, scene: home_flat, goal: sitting(), gold: [sit(sofa_18)]}", "sit(sofa_18)"),
+        ("a: {sentence: x, scene: home_flat, goal: sitting(), gold: [walk(sofa_18)]}", "sitting()"),
+        ("a: {sentence: x, scene: nowhere.json, goal: sitting()}", "nowhere.json"),
     ],
 )
-def test_a_file_of_tasks_that_cannot_be_used_is_refused_by_name(tmp_path, text, words):
+def test_a_file_of_tasks_that_cannot_be_used_is_refused_by_name(tmp_path, text, data):
     path = tmp_path / "t.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError) as error:
+    with raises_code("configuration", data, path):
         chosen_tasks([str(path)], "home")
-    assert words in str(error.value) and str(path) in str(error.value)
 
 
 def test_a_missing_file_and_a_suite_without_tasks_of_ones_own_are_named(tmp_path, capsys):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.listed import listed
 
 from planweave.bodies.arm import placement_sampling as spots
@@ -11,7 +12,6 @@ from planweave.bodies.arm import relations
 from planweave.bodies.arm.grasps import candidates, grasp_height
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location, load_workspace
-from planweave.core.base.errors import ConfigError
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry import spatial
 from planweave.geometry.upright_shape import quaternion_of, yaw_of
@@ -126,33 +126,32 @@ def test_places():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "data"),
     [
         (
             "spot: {centre: [0.4, 0.4], size: [0.1, 0.1]}\nspot2: {centre: [0.4], size: [0.1, 0.1]}",
-            "places.yaml:2: spot2.centre must be 2 numbers",
+            "places.yaml:2: spot2.centre",
         ),
-        ("spot: {centre: [0.4, 0.4]}", "places.yaml:1: spot lacks 'size'"),
-        ("\nBad Name: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: 'Bad Name' is not a name"),
-        ("a: {centre: [0, 0], size: [1, 1], colour: red}", "unknown key of a 'colour' (known: centre, narrow, size)"),
-        ("a: {centre: [0, 0], size: [1, -1]}", "larger than 0"),
-        ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", "true or false"),
+        ("spot: {centre: [0.4, 0.4]}", ("places.yaml:1: spot", "'size'")),
+        ("\nBad Name: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: 'Bad Name'"),
+        ("a: {centre: [0, 0], size: [1, 1], colour: red}", ("'colour'", "centre, narrow, size")),
+        ("a: {centre: [0, 0], size: [1, -1]}", ("places.yaml:1: ", "-1")),
+        ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", ("narrow", "perhaps")),
         (
             "a: {centre: [0, 0], size: [1, 1]}\na: {centre: [0, 0], size: [1, 1]}",
-            "places.yaml:2: the place 'a' is defined twice",
+            ("places.yaml:2: ", "'a'"),
         ),
-        ("a: 5", "places.yaml:1: a must be"),
-        ("[1, 2]", "expected places"),
-        ("a: {centre: [0, 0", "places.yaml:1: not valid YAML"),
-        ("", "expected places"),
+        ("a: 5", "places.yaml:1: a "),
+        ("[1, 2]", "places.yaml"),
+        ("a: {centre: [0, 0", ("places.yaml:1: ", "YAML")),
+        ("", "places.yaml"),
     ],
 )
-def test_errors_in_a_workspace_name_the_line(tmp_path, text, message):
+def test_errors_in_a_workspace_name_the_line(tmp_path, text, data):
     path = tmp_path / "places.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError) as error:
+    with raises_code("configuration", data):
         load_workspace(str(path))
-    assert message in str(error.value)
 
 
 def test_the_workspace_that_ships():
