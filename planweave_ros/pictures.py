@@ -11,9 +11,8 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
-from planweave.core.base.errors import PlanweaveError
 from planweave.geometry.upright_shape import quaternion_of
-from planweave.perception.decoding import FrameError, decode_colour
+from planweave.perception.decoding import decode_colour
 from planweave_ros.conversions import pose_to_msg
 
 if TYPE_CHECKING:
@@ -37,11 +36,8 @@ def image_to_msg(pixels: np.ndarray, encoding: str, header: Header) -> Image:
 
 
 def rgb_from_msg(message: Image) -> np.ndarray:
-    """A colour image as RGB (height, width, 3) uint8; raises PlanweaveError where its encoding or size is none."""
-    try:
-        return decode_colour(message.data, message.height, message.width, message.encoding, message.step)
-    except FrameError as error:
-        raise PlanweaveError(str(error)) from None
+    """A colour image as RGB (height, width, 3) uint8; raises FrameError where its encoding or size is none."""
+    return decode_colour(message.data, message.height, message.width, message.encoding, message.step)
 
 
 def camera_info_to_msg(camera: Intrinsics, header: Header) -> CameraInfo:

@@ -200,8 +200,8 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
     """A client of a system that accepts tasks, and a function that raises where one of its nodes has ended.
 
     This is the running system, with the scene loaded, or a new one (without a name that for the scene) that is stopped
-    afterwards. Raises PlanweaveError where a name is given and another system runs, and where it cannot be known
-    whether one runs.
+    afterwards. Raises RunningError where a name is given and another system runs, SystemDownError where it cannot be
+    known whether one runs.
     """
     from planweave.launcher.domains import domain, is_empty
     from planweave.launcher.one_system import join, runs_here
@@ -243,7 +243,8 @@ def system_of(scene: str | None) -> str:
 
 
 def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
-    """Raise PlanweaveError unless the running nodes are the system's; discovery may take ``patience`` seconds."""
+    """Raise RunningError unless the running nodes are the system's; discovery may take ``patience`` seconds."""
+    from planweave.launcher.one_system import RunningError
     from planweave.launcher.systems import load_system, systems_of
 
     wanted = {node.name for node in load_system(name).nodes}
@@ -252,7 +253,7 @@ def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
         if time.monotonic() > deadline:
             others = " or ".join(systems_of(running)) or "another"
             lacking = ", ".join(sorted(wanted - set(running)))
-            raise PlanweaveError(
+            raise RunningError(
                 f"--system {name} was asked for, but the system that runs here is {others} ({', '.join(running)}"
                 f"{f'; without {lacking}' if lacking else ''}). Leave --system away to use it, end it first, or choose "
                 "another domain: ROS_DOMAIN_ID=7 planweave run …"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import GoalError, SystemDownError, UnknownNameError
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
@@ -39,7 +39,7 @@ class AgentClient:
     def task(self, task_id=""):
         task = self._manager.get(task_id)
         if task is None:
-            raise PlanweaveError(f"no task {task_id!r} (known: none)")
+            raise UnknownNameError("task", task_id, [])
         return task.snapshot(), {"events": task.journal.events()}
 
     def ended(self, task_id):

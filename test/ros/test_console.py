@@ -56,7 +56,7 @@ def test_another_system_than_the_one_asked_for_is_refused_before_anything_is_sen
         make_node(name)
     code, _, err = run_verb("run", "--system", "tabletop", "succeed", capsys=capsys)
     assert code == 1 and client.tasks() == []
-    assert "--system tabletop was asked for" in err and "household" in err and "simulation_node" in err
+    assert "--system tabletop" in err and "household" in err and "simulation_node" in err
     code, out, _ = run_verb("run", "--system", "household", "succeed", capsys=capsys)
     assert code == 0 and "done" in out
 

@@ -168,7 +168,7 @@ def test_why_names_the_action_that_failed(start):
     why = tools.why("")
     assert "| ✗ grasp(a): closed on nothing" in why
     assert "| in(a, tray) does not hold, as last seen: the a is not in the tray" in why
-    with raises_code("failed", "'task-x'"):
+    with raises_code("unknown_name", "'task-x'"):
         tools.why("task-x")
 
 

@@ -150,7 +150,7 @@ def test_it_is_the_same_one_again_where_all_are_free(monkeypatch):
 
 def test_where_somebody_is_in_every_domain_nothing_is_started(monkeypatch):
     monkeypatch.setattr(one_system, "participants", lambda domain: 1)
-    with raises_code("failed", "1 to 101", "ROS_DOMAIN_ID"), own_domain("tabletop"):
+    with raises_code("already_running", "1 to 101", "ROS_DOMAIN_ID"), own_domain("tabletop"):
         pass
 
 
