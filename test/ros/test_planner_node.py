@@ -1,7 +1,6 @@
 """planner_node over DDS, with a fake endpoint on loopback in place of a model."""
 
 import json
-import time
 
 import pytest
 from codes import raises_code
@@ -207,11 +206,9 @@ def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
     asker.spin_until(lambda: server.requests, 10.0, "the question")
     assert asker.interpret(SENTENCE).success, "a question that waits blocks the others"
     assert asker.sample(samples=1).success
-    asked = time.monotonic()
     asker.wait(handle.cancel_goal_async(), "the cancellation")
     ended = asker.wait(handle.get_result_async(), "the end")
-    assert ended.status == 5 and "cancelled" in ended.result.message  # GoalStatus.STATUS_CANCELED
-    assert time.monotonic() - asked < 30, "it ended by its own deadline, not by the cancellation"
+    assert (ended.status, ended.result.code) == (5, "canceled")  # GoalStatus.STATUS_CANCELED, and no model_timeout
 
 
 def test_every_method_is_served(start, spin_until):

@@ -3,7 +3,6 @@
 import io
 import json
 import threading
-import time
 
 import pytest
 from codes import raises_code
@@ -209,9 +208,7 @@ def test_the_same_contract_with_unity(home):
         assert code is Code.PRECONDITION_UNMET and "ScriptExcutor 0: PROCESS CLOSE" in message
         assert "<fridge> (10)" in message and "agent_in(kitchen_1)" in facts(world)
         unity.moods["render_script"] = ["silence"]
-        started = time.monotonic()
         assert home.do("open(fridge_10)", timeout=0.5)[0] is Code.TIMEOUT
-        assert time.monotonic() - started < 10
         unity.released.set()
 
 

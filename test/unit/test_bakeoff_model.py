@@ -287,8 +287,7 @@ def test_choices_go_wrong_as_often_as_steps():
         order = rng.sample(options, 2)
         try:
             choice = planner.choose_action("x", stage.body.observe(), [], order, errors=[str(rng.random())], samples=1)
-        except Exception as error:
-            assert "names an option" in str(error)
+        except ParseError:
             continue
         wrong += order[choice.index] != options[0]
     assert 25 < wrong < 65

@@ -1,6 +1,5 @@
 """The door for skills: which are found, which carry out an action, and a person who is one of them."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -108,14 +107,6 @@ def test_a_person_is_not_asked_for_what_the_hand_must_do(bench):
     without.world.show(RED, BLUE)
     with raises_code("invalid_action"):
         without.skills.able(PUSH)
-
-
-def test_the_door_costs_less_than_a_millisecond(bench):
-    skills = bench(push_aside=["person", "pushing"]).skills
-    begun = time.perf_counter()
-    for _ in range(200):
-        skills.able(GRASP)
-    assert (time.perf_counter() - begun) / 200 < 1e-3 * 20, "with room for a busy machine"
 
 
 def test_the_settings_list_nothing_by_default():
