@@ -79,7 +79,7 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
     assert end.goal == (Literal.parse("in(red_cube_2, left_tray)"),)
     answers = [e for e in record["events"] if e["event"] == "answered"]
     assert answers[1]["person"].startswith("an agent of") and answers[1]["meant"] == ["red_cube_2"]
-    with raises_code("goal"):
+    with raises_code("goal", task_id):
         client.answer(task_id, second.id, 1)
 
 

@@ -107,7 +107,7 @@ def test_what_run_starts_is_in_a_domain_of_its_own(ros, make_node, monkeypatch):
     monkeypatch.setattr(running_system, "RunningSystem", starting)
     make_node("driver").create_publisher(JointState, "/joint_states", 10)
     monkeypatch.setattr(Client, "search", lambda client, patience: False)
-    with raises_code("no_system"), run.system_for(None, None, CONSOLE):
+    with raises_code("no_system", "enough"), run.system_for(None, None, CONSOLE):
         pass
     assert [name for name, _ in started] == ["tabletop"] and started[0][1] not in (here, 0)
     assert domains.domain() == here

@@ -178,7 +178,7 @@ def test_a_failure_is_raised_with_its_words_and_its_usage(method, raised, kind):
 def test_that_no_model_is_set_is_raised_as_that(row):
     reply = (row.interface.Result if row.is_action else row.interface.Response)()
     row.fill_error(reply, NoModelError("set one"))
-    with raises_code("no_model") as told:
+    with raises_code("no_model", "set one") as told:
         row.answer(reply)
     assert told.value.usage is None
 

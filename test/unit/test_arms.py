@@ -172,7 +172,7 @@ def test_cancel_reaches_the_controller_before_abort_returns(bench):
     assert bench.port.canceled == 1
     bench.port.end(End.CANCELED)
     assert ended(thread, box).message == "enough"
-    with raises_code("canceled"):
+    with raises_code("canceled", "enough"):
         bench.arm.follow(MOTION)
     assert len(bench.port.goals) == 1, "nothing is sent after an abort"
 

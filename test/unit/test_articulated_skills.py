@@ -89,7 +89,7 @@ def test_a_way_that_is_not_there_is_said_at_once():
     def nothing_free(tried):
         raise SkillFailureError(Code.PLANNING_FAILED, "there is no free way")
 
-    with raises_code("planning_failed") as failure:
+    with raises_code("planning_failed", "no free way") as failure:
         articulated._until(body, "door", SHUT, nothing_free)
     assert failure.value.action_code is Code.PLANNING_FAILED
 
@@ -171,7 +171,7 @@ def test_where_no_way_is_left_the_failure_before_is_told():
         body.push(tried)
         raise SkillFailureError(Code.GRASP_LOST, "it slipped")
 
-    with raises_code("grasp_lost") as failure:
+    with raises_code("grasp_lost", "it slipped") as failure:
         articulated._until(body, "door", SHUT, once)
     assert failure.value.action_code is Code.GRASP_LOST
 
@@ -255,6 +255,6 @@ def test_what_held_the_arm_on_its_way_is_kept(pull, push, code):
 @pytest.mark.parametrize("push", [False, True])
 def test_a_motion_that_did_not_begin_was_not_held(pull, push):
     hand = Hand(0.012, error=SkillFailureError(Code.COLLISION, "nothing was moved"), begun=False)
-    with raises_code("collision"):
+    with raises_code("collision", "nothing was moved"):
         pull(hand, push)
     assert hand.done[-1] == "retreat"

@@ -174,7 +174,7 @@ def test_sampled_plans_become_fallbacks_whose_branches_end_with_the_goal():
         )
     )
     assert tree == SequenceNode((do("grasp(a)"), branches))
-    with raises_code("goal"):
+    with raises_code("goal", "tree"):
         tree_of_samples(root, ())
 
 

@@ -65,7 +65,7 @@ def test_a_motion_from_elsewhere_is_refused():
 
 def test_a_watch_stops_the_motion_where_it_was():
     arm = LiberoArm(JointsSimulator(HOME))
-    with raises_code("grasp_lost") as failure:
+    with raises_code("grasp_lost", "lost it") as failure:
         arm.follow(motion(), lambda state: "lost it" if state.positions[0] > 0.4 else "")
     assert failure.value.action_code is Code.GRASP_LOST
     assert 0.4 < arm.state().positions[0] < 0.6
@@ -78,7 +78,7 @@ def test_an_abort_ends_before_the_next_step_and_a_deadline_likewise():
         arm.abort(Code.CANCELED, "not any more")
         return ""
 
-    with raises_code("canceled"):
+    with raises_code("canceled", "not any more"):
         arm.follow(motion(), cancel)
     assert arm.steps < 6
     arm.begin(0.0)

@@ -74,7 +74,7 @@ def test_names_of_tasks_have_a_form(name):
 
 @pytest.mark.parametrize("action", [[0.0] * 6, [2.0] + [0.0] * 6, [float("nan")] + [0.0] * 6])
 def test_actions_are_checked(action):
-    with simulator("answers") as sim, raises_code("scene"):
+    with simulator("answers") as sim, raises_code("scene", "-1 to 1"):
         sim.step([action])
 
 

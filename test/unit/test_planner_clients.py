@@ -143,7 +143,7 @@ def test_a_wait_asked_for_that_is_longer_than_the_deadline_ends_the_question(wai
 def test_an_account_without_credit_is_not_asked_again():
     refusal = 429, {"error": {"message": "you exceeded your current quota", "code": "insufficient_quota"}}
     with FakeOpenAI(lambda *_: refusal) as server:
-        with raises_code("model_credit"):
+        with raises_code("model_credit", "insufficient_quota"):
             client(server).complete(request())
         assert len(server.requests) == 1
 
@@ -167,7 +167,7 @@ def test_an_unknown_model_is_said():
 
 def test_a_prompt_that_is_too_long_is_said_and_not_asked_again():
     with FakeOpenAI(fake.fails(400, "This model's maximum context length is 10 tokens")) as server:
-        with raises_code("model_context"):
+        with raises_code("model_context", "10 tokens"):
             client(server).complete(request(json_schema=SCHEMA, logprobs=True, n=2))
         assert len(server.requests) == 1
 
@@ -207,7 +207,7 @@ def no_collection():
     ],
 )
 def test_what_is_not_a_chat_completion_is_said(data, no_collection):
-    with FakeOpenAI(fake.says(data)) as server, raises_code("model_answer"):
+    with FakeOpenAI(fake.says(data)) as server, raises_code("model_answer", " HTTP 200: "):
         client(server).complete(request())
 
 

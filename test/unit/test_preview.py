@@ -156,7 +156,7 @@ def test_an_action_that_begins_ends_the_preview(motions):
         if len(asked) > 5:
             raise SkillFailureError(Code.CANCELED, "an action began")
 
-    with raises_code("canceled"):
+    with raises_code("canceled", "an action began"):
         motions(*STACK, check=check)
 
 

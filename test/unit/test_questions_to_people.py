@@ -422,7 +422,7 @@ def test_wrong_answers_are_refused_and_the_question_stays(watch):
     there.manager.answer("", asked.id, 1)
     status = ended(task)
     assert status.state is TaskState.SUCCEEDED
-    with raises_code("goal"):
+    with raises_code("goal", status.task_id):
         there.manager.answer(status.task_id, asked.id, 1)
 
 

@@ -280,7 +280,7 @@ def test_words_that_nothing_says_come_with_the_refusal(sentence, words, code, da
 def test_where_grammar_and_model_read_differently_a_person_is_asked():
     sentence = "put the red cube in the left tray"
     assert read(sentence, goal=["in(red_cube, left_tray)"]).source == "grammar"
-    with raises_code("ambiguous") as two:
+    with raises_code("ambiguous", "the red cube is in the left tray", "home position") as two:
         read(sentence, goal=["in(red_cube, left_tray)", "at_base()"])
     assert len(two.value.question.choices) == 2
     with raises_code("ambiguous", "red cube"):
@@ -341,7 +341,7 @@ def test_an_order_inside_a_name_is_not_obeyed():
     def ask(messages, schema):
         return ChatReplies((ChatReply(obeyed),), Usage(1, 10, 0, 5))
 
-    with raises_code("ambiguous") as two:
+    with raises_code("ambiguous", "the robot holds the green cube") as two:
         interpret(DOMAIN, world, f"put {name} in the left tray", ask, model_first=True)
     assert {*two.value.question.choices[0].goal} == only
     guessed = interpret(DOMAIN, world, f"chuck {name} in the left tray", ask, model_first=True)

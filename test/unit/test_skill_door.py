@@ -101,11 +101,11 @@ def test_a_person_who_does_not_is_no_success_and_the_next_skill_is_tried(bench):
 
 
 def test_a_person_is_not_asked_for_what_the_hand_must_do(bench):
-    with raises_code("invalid_action"):
+    with raises_code("invalid_action", "skills.grasp"):
         bench(grasp=["person"]).skills.able(GRASP)
     without = Bench(PlanningScene(), domain=None, skills={"push_aside": ("person",)})
     without.world.show(RED, BLUE)
-    with raises_code("invalid_action"):
+    with raises_code("invalid_action", "skills.push_aside"):
         without.skills.able(PUSH)
 
 

@@ -160,12 +160,12 @@ def test_where_scenes_come_from(tmp_path):
     path = tmp_path / "own.json"
     path.write_text(json.dumps(small()))
     assert load_graph(str(path)).nodes[3].class_name == "fridge"
-    with raises_code("scene"):
+    with raises_code("scene", "other.json"):
         load_graph(str(tmp_path / "other.json"))
     with raises_code("unknown_name", "'home_flat'"):
         load_graph("home_flatt")
     path.write_bytes(b"\xff\xfe")
-    with raises_code("scene"):
+    with raises_code("scene", "own.json"):
         load_graph(str(path))
 
 

@@ -70,7 +70,7 @@ def test_a_reply_is_held_to_the_marks(reply, known):
 
 @pytest.mark.parametrize("reply", ["", "I see a mug.", "{", '{"marks": 3}', "[1]", '{"names": []}', "{" * 5000 + "}"])
 def test_a_reply_without_answers_is_said(reply):
-    with raises_code("unreadable_reply"):
+    with raises_code("unreadable_reply", '"marks"'):
         read_names(reply, [1], 1)
 
 

@@ -308,7 +308,7 @@ def test_no_arm_goes_faster_than_allowed(guarded, speed, fits):
 def test_no_arm_leaves_the_workspace(guarded, kinematics):
     arm, guard = guarded
     outside = kinematics.ranked(downwards(0.45, 0.6, 0.3, 0.0), HOME)[0]
-    with raises_code("safety_stop") as failure:
+    with raises_code("safety_stop", "(0.49, 0.53, 0.35) m") as failure:
         guard.follow(time_path(np.array([HOME, outside]), JointLimits().scaled(0.4, 0.8)))
     assert failure.value.action_code is Code.SAFETY_STOP and not arm.sent
 
