@@ -295,24 +295,23 @@ goals:
 
 
 @pytest.mark.parametrize(
-    ("row", "verb", "line", "words"),
+    ("row", "verb", "line", "data"),
     [
-        ("word: [warm]", "", 6, "unknown key 'word'; did you mean 'words'"),
-        ("meanwhile: ['lit(?x)']", "", 6, "unknown parameter 'x'"),
-        ("meanwhile: ['lit()']", "", 6, "takes 1 argument"),
-        ("inverse: [{do: 'light(?j)'}]", "", 6, "unknown parameter 'j'"),
-        ("needs: the {k} is lit", "", 6, "unknown parameter of heat 'k'"),
-        ("words: [hot]", "toast: warn", 11, "unknown predicate 'warn'; did you mean 'warm'"),
-        ("words: [hot]", "toast: 'warm({x}, {x})'", 11, "takes 1 argument"),
-        ("words: [hot]", "toast: 'warm({y})'", 11, "has a {y}"),
-        ("words: [hot]", "toast: 'warm({x}'", 11, "cannot be read"),
+        ("word: [warm]", "", 6, ("'word'", "'words'")),
+        ("meanwhile: ['lit(?x)']", "", 6, "'x'"),
+        ("meanwhile: ['lit()']", "", 6, ("lit", "0")),
+        ("inverse: [{do: 'light(?j)'}]", "", 6, "'j'"),
+        ("needs: the {k} is lit", "", 6, ("heat", "'k'")),
+        ("words: [hot]", "toast: warn", 11, ("'warn'", "'warm'")),
+        ("words: [hot]", "toast: 'warm({x}, {x})'", 11, ("warm", "2")),
+        ("words: [hot]", "toast: 'warm({y})'", 11, ("'warm({y})'", "'toast'")),
+        ("words: [hot]", "toast: 'warm({x}'", 11, "'warm({x}'"),
     ],
 )
-def test_what_notes_name_must_be_there_and_is_told_with_its_line(row, verb, line, words):
+def test_what_notes_name_must_be_there_and_is_told_with_its_line(row, verb, line, data):
     notes = NOTES.replace("ROW", row).replace("VERB", verb or "light: lit")
-    with raises_code("domain", f"notes:{line}: ") as wrong:
+    with raises_code("domain", f"notes:{line}: ", data):
         Domain.load(LAMP, notes)
-    assert words in str(wrong.value)
 
 
 @pytest.mark.parametrize("alias", ["light", "ignite"])
