@@ -258,19 +258,19 @@ def test_a_silent_camera(bench):
 
 
 @pytest.mark.parametrize(
-    ("action", "code", "words"),
+    ("action", "code", "datum"),
     [
-        ("grasp(mug)", Code.UNKNOWN_OBJECT, "unknown object 'mug'"),
-        ("grasp(red_cub)", Code.UNKNOWN_OBJECT, "did you mean 'red_cube'"),
-        ("dance(red_cube)", Code.INVALID_ACTION, "unknown action 'dance'"),
-        ("grasp(tray)", Code.INVALID_ACTION, "must be: item"),
-        ("grasp()", Code.INVALID_ACTION, "takes 1 argument"),
-        ("place_in(red_cube, tray)", Code.PRECONDITION_UNMET, "does not hold the red cube"),
+        ("grasp(mug)", Code.UNKNOWN_OBJECT, "'mug'"),
+        ("grasp(red_cub)", Code.UNKNOWN_OBJECT, "'red_cube'"),
+        ("dance(red_cube)", Code.INVALID_ACTION, "'dance'"),
+        ("grasp(tray)", Code.INVALID_ACTION, "grasp(tray): "),
+        ("grasp()", Code.INVALID_ACTION, "grasp(i)"),
+        ("place_in(red_cube, tray)", Code.PRECONDITION_UNMET, "red cube"),
         ("place_at(red_cube, nowhere)", Code.UNKNOWN_OBJECT, "nowhere"),
     ],
 )
-def test_what_is_refused_before_anything_moves(bench, action, code, words):
-    assert words in fails(bench, action, code)
+def test_what_is_refused_before_anything_moves(bench, action, code, datum):
+    assert datum in fails(bench, action, code)
     assert not bench.arm.sent
 
 
