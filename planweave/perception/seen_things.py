@@ -20,6 +20,7 @@ from planweave.perception.vision_names import Marked, Named
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
+_OPEN = 1.0  # rad between neighbouring directions of what stands around a thing; a box that is open at a side does not
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
@@ -117,8 +118,12 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
     """What a thing rests on or in, and at which height; None for the ground."""
     low, middle, around = thing.low, thing.middle[:2], hull_of(thing.points)
-    if low < thing.bottom + SUNK:  # on the ground, but where something thin, a plate, lies below its middle
-        things = [t for t in things if t.name != thing.name and _lies_under(t.points[:, :2], middle, around)]
+    if low < thing.bottom + SUNK:  # on the ground, but where walls stand around it, or a plate lies below its middle
+        things = [t for t in things if t.name != thing.name]
+        box = next((t for t in things if _stands_around(t.points, thing.middle)), None)
+        if box is not None:
+            return box, thing.bottom
+        things = [t for t in things if _lies_under(t.points[:, :2], middle, around)]
     best: tuple[float, float, SeenThing] | None = None
     for other in things:
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
@@ -130,6 +135,15 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
         if low - height < _REST and (best is None or (height, over) > best[:2]):
             best = height, over, other
     return None if best is None else (best[2], best[0])
+
+
+def _stands_around(points: np.ndarray, middle: np.ndarray) -> bool:
+    """Whether walls are seen in all directions from the middle of a thing, higher than that: a basket's, the floor of
+    which that thing hides.
+    """
+    away = points[points[:, 2] > middle[2]][:, :2] - middle[:2]
+    over = int((np.linalg.norm(away, axis=1) < _UNDER).sum())
+    return surrounds(_sample(away, _LOOKED_AT), _OPEN) and over < LEAST
 
 
 def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> bool:

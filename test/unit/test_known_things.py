@@ -240,3 +240,23 @@ def test_a_tall_thing_that_was_lifted_a_little_still_fills_most_of_its_old_place
     kept = memory(("bottle", bottle), ("box", BOX))
     found = kept.carry("bottle", by(0.0, 0.0, 0.04), views(shifted(bottle, 0.0, 0.0, rise), BOX), 1.0, new=True)
     assert (found is not None) is is_held
+
+
+@pytest.mark.parametrize(("walls", "below"), [("nesw", "basket"), ("nes", ""), ("n", "")])
+def test_what_stands_on_the_ground_between_walls_stands_in_what_has_them(walls, below):
+    """The floor of a basket is hidden by what lies in it, and by its walls."""
+    sides = {"n": (0.15, -0.1, 0.01, 0.2), "s": (-0.06, -0.1, 0.01, 0.2), "e": (-0.05, -0.1, 0.2, 0.01)}
+    sides |= {"w": (-0.05, 0.09, 0.2, 0.01)}
+    basket = np.concatenate(
+        [
+            np.stack(np.meshgrid(x + np.linspace(0, a, 12), y + np.linspace(0, b, 12), (0.06, 0.1)), -1).reshape(-1, 3)
+            for x, y, a, b in (sides[side] for side in walls)
+        ]
+    )
+    item = np.stack(np.meshgrid(*(np.linspace(0.02, 0.07, 8),) * 2, (0.005, 0.03)), -1).reshape(-1, 3)
+    item[:, 1] -= 0.045
+    things = [
+        SeenThing(name, points, np.zeros_like(points), Named(name), 0.0)
+        for name, points in (("basket", basket), ("cheese", item))
+    ]
+    assert {thing.name: thing.below for thing in resting(things, 0.0)}["cheese"] == below

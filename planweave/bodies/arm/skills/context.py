@@ -74,6 +74,10 @@ class SkillContext:
             raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("object", name, things)), permanent=True)
         return things[name]
 
+    def is_seen(self, name: str) -> bool:
+        """Whether the newest look shows an object."""
+        return any(t.name == name and t.visible for t in self.world.things())
+
     def articulation(self, name: str) -> Articulation:
         """The joint of a drawer, door or knob; raises PLANNING_FAILED where none is known."""
         found = self.world.articulation(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -171,7 +172,14 @@ def put_down(
     _lower(context, name, approach, where)
     context.go_observe()
     mover.phase("verifying", 0.9)
-    context.sight.verify(name, where, expected)
+    try:
+        context.sight.verify(name, where, expected)
+    except SkillFailureError:
+        if context.settings.observe or context.is_seen(name):
+            raise
+        with contextlib.suppress(SkillFailureError):
+            context.go_aside()  # the hand hides it, or its camera does not see it from there
+        context.sight.verify(name, where, expected)
 
 
 def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
