@@ -35,7 +35,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planweave.core.base.errors import GoalError, PlanweaveError, SystemDownError, refused
+from planweave.core.base.errors import CanceledError, GoalError, PlanweaveError, SystemDownError, refused
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
@@ -240,8 +240,8 @@ class Client(TaskCalls):
     ) -> TaskResult:
         """Run a task to its end. It is cancelled on an interrupt or after ``timeout`` seconds.
 
-        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing,
-        disappears, or does not end the task in time. A dry run moves nothing. ``on_sight`` is called with whether the
+        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing
+        or disappears, CanceledError where the task does not end in time. A dry run moves nothing. ``on_sight`` is called with whether the
         body's observations have stopped, and when (system time, s) the newest one arrived.
         """
         if not self.is_up(5.0):
@@ -282,7 +282,7 @@ class Client(TaskCalls):
         watch: Callable[[], None],
         on_sight: Callable[[bool, float], None],
     ) -> Any:
-        """The task's result once it has ended; raises SystemDownError where it does not end in time."""
+        """The task's result once it has ended; raises CanceledError where it does not end in time."""
         worlds = self._node.create_subscription(
             WorldState, "world_state", lambda w: on_sight(w.silent, convert.time_from_msg(w.heard)), TRANSIENT_LOCAL
         )
@@ -291,7 +291,7 @@ class Client(TaskCalls):
         finally:
             self._drop(worlds)
         if response is None:
-            raise SystemDownError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
+            raise CanceledError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
         return response
 
     def _task_result(self, response: Any) -> TaskResult:

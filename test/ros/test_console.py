@@ -88,7 +88,7 @@ def test_a_failure_is_a_result_and_not_an_exception(server, client):
 
 
 def test_a_task_that_takes_too_long_is_cancelled(server, client, spin_until):
-    with raises_code("no_system", "0.3 s", "--timeout"):
+    with raises_code("canceled", "0.3 s", "--timeout"):
         client.run_task("wait", timeout=0.3)
     spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
 
