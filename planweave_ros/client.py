@@ -241,8 +241,8 @@ class Client(TaskCalls):
         """Run a task to its end. It is cancelled on an interrupt or after ``timeout`` seconds.
 
         ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing
-        or disappears, CanceledError where the task does not end in time. A dry run moves nothing. ``on_sight`` is called with whether the
-        body's observations have stopped, and when (system time, s) the newest one arrived.
+        or disappears, CanceledError where the task does not end in time. A dry run moves nothing. ``on_sight`` is
+        called with whether the body's observations have stopped, and when (system time, s) the newest one arrived.
         """
         if not self.is_up(5.0):
             raise SystemDownError(
