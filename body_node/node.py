@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from planweave.bodies import make_body
 from planweave.goals import RULES
-from planweave_ros.parameters import Parameter, declare
-from planweave_ros.serve_body import ServingNode, serve_body
+from planweave_ros.parameters import Parameter
+from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -23,17 +22,14 @@ class BodyNode(ServingNode):
     """One action at a time; the world at first and after each."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        begun = time.monotonic()
-        super().__init__("body_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, PARAMETERS)
-        self.body = make_body(values["body"])
-        self._served = serve_body(self, self.body, timeout=values["action_timeout"], since=begun, rules=values["rules"])
-        self.get_logger().info(f"ready: {values['body']}, in the domain {self.body.observe().domain}")
+        super().__init__("body_node", PARAMETERS, parameter_overrides)
 
-    def destroy_node(self) -> None:
-        """Take the node down; `stop_work` comes before."""
-        super().destroy_node()
-        getattr(getattr(self, "body", None), "close", lambda: None)()
+    def configure(self, values: dict[str, Any]) -> None:
+        """Make the body, and serve it."""
+        self.body = make_body(values["body"])
+        self.on_release(getattr(self.body, "close", lambda: None))
+        self.serve(self.body, values)
+        self.get_logger().info(f"ready: {values['body']}, in the domain {self.body.observe().domain}")
 
 
 def main() -> int:

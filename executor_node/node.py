@@ -10,10 +10,8 @@ from functools import partial
 from typing import Any
 
 from planweave_interfaces.msg import DetectedObject, DetectedObjects
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -40,7 +38,7 @@ from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.base.health import Report, heard
 from planweave.core.base.names import one_line, symbols
@@ -53,10 +51,9 @@ from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
 from planweave_ros.camera_pictures import Pictures
 from planweave_ros.fixture_messages import fixture_from_msg, part_from_msg
-from planweave_ros.lifecycle import AUTOSTART, ManagedNode
+from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
-from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
 from planweave_ros.recovery import Recovery, make_recovery
 from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_body, serve_body
@@ -78,21 +75,21 @@ class ExecutorNode(ManagedNode):
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        begun = time.monotonic()
-        super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
-        robot = self._robot = load_robot(declare(self, [ROBOT_TYPE])[ROBOT_TYPE.name])
-        table = parameters_of(robot)
-        self._values = values = declare(self, [*table, AUTOSTART, RULES])
-        self._changeable = {parameter.name for parameter in table if parameter.changeable}
+        super().__init__("executor_node", [ROBOT_TYPE, RULES], parameter_overrides)
+
+    def configure(self, values: dict[str, Any]) -> None:
+        """Load the robot and the domain, connect the arm, and serve it as a body."""
+        self._served: BodyServer | None = None  # once all else is made
+        self._watch: StopWatch | None = None
+        robot = self._robot = load_robot(values[ROBOT_TYPE.name])
+        self._values = values = {**values, **self.declare(parameters_of(robot))}
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
         self._domain, self._base_frame = RuleFile(values["rules"]).load(values["domain"]), str(values["base_frame"])
         pools = _OF_PARTS if "fixture" in self._domain.types else Pools()
         self._scene = PlanningScene(values["robot_model"] or None, robot=robot, pools=pools)
         self._scene.ceiling = highest(self._domain.rules) or math.inf
         self._kinematics = Kinematics(self._scene.model, robot)
-        lists = skill_lists(self._domain.actions)
-        values.update(declare(self, lists))
-        self._changeable |= {parameter.name for parameter in lists}
+        values.update(self.declare(skill_lists(self._domain.actions)))
         safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
         self._names = RosNames(
             self.resolve_topic_name("perception/detected_objects"),
@@ -108,7 +105,6 @@ class ExecutorNode(ManagedNode):
         )
         self._moveit = self._make_moveit() if values["arm"] == "moveit" else None
         self._arm, self._make_skills = self._make_arm()
-        self._served: BodyServer | None = None  # once all else is made
         self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates(robot)
@@ -118,19 +114,19 @@ class ExecutorNode(ManagedNode):
         self._observe()
         self._recovery = self._make_recovery() if is_real(values["robot"]) and robot.ros.driver else None
         self._body = self._make_body(safety)
-        self.add_on_set_parameters_callback(self._on_set)
         self.create_service(
             Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
         )
-        keep_the_only_body(self, worlds, begun)
+        keep_the_only_body(self, worlds, self.begun)
         if self._moveit is not None:
             self._moveit.start()
-        self._watch: StopWatch | None = None
+            self.on_release(self._moveit.close)
         # Nothing is refused from here on: the watch of a node that went would stop the arm, which may be another's.
         self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
+        self.on_release(self._watch.close)
+        self.on_release(self._end)
         self._served = self._serve(worlds)
         self._preview_motions(self._served)
-        self.start(values["autostart"])
 
     def _make_world(self, safety: Safety, worlds: WorldPublisher) -> WorldModel:
         values = self._values
@@ -281,14 +277,11 @@ class ExecutorNode(ManagedNode):
         """Stop the arm; the running action ends with SAFETY_STOP."""
         self._stop("executor_node was deactivated; the arm was stopped")
 
-    def forget(self) -> None:
-        """Know the world as the next images show it."""
-        self._world.clock_restarted()
-
     def stop_work(self) -> None:
         """Stop the arm, end the running action and accept no further goals. The node must be spun meanwhile."""
-        if self._served is not None:
-            self._served.refuse_actions(_SHUT_DOWN)
+        if self._served is None or not self.configured:
+            return
+        self._served.refuse_actions(_SHUT_DOWN)
         if self.refused and not self._busy:
             return  # what moves is moved by the other body
         stopped = self._stop(_SHUT_DOWN)
@@ -320,16 +313,11 @@ class ExecutorNode(ManagedNode):
         if self.active:
             self._unseen_grip.wait()
 
-    def destroy_node(self) -> None:
-        """Take the node down; `stop_work` comes before."""
-        if hasattr(self, "_served") and self._served is not None:  # else a parameter was wrong
-            with contextlib.suppress(Exception):  # the context may be gone already
-                self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
-            if self._watch is not None:
-                self._watch.close()
-            if self._moveit is not None:
-                self._moveit.close()
-        super().destroy_node()
+    def _end(self) -> None:
+        """Stop the arm at once; `stop_work` or `pause_work` comes before."""
+        with contextlib.suppress(Exception):  # the context may be gone already
+            self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
+        self._world.end()
 
     # ---- in -----------------------------------------------------------------------------------------------------
 
@@ -427,22 +415,16 @@ class ExecutorNode(ManagedNode):
         )
         return with_parts(thing, map(part_from_msg, msg.parts)) if "fixture" in self._domain.types else thing
 
-    def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        """Change places, speeds, forces and workspace while no action runs; other parameters are fixed."""
-        new = {p.name: p.value for p in parameters if p.name in self._changeable}
+    def change(self, new: dict[str, Any]) -> None:
+        """Change places, speeds, forces and workspace while no action runs."""
         with self._beside_actions() as busy:
-            if new and busy:
-                return SetParametersResult(reason=f"the arm is busy with {busy}; set it after that")
-            try:
-                values = {**self._values, **new}
-                safety, settings = safety_from(values, self._kinematics), self._settings(values)
-                if new:
-                    self._world.use_places(load_workspace(values["workspace"]))
-                    self._world.use_limits(safety)
-                    self._body.skills, self._values = self._make_skills(safety, self._world, settings), values
-            except PlanweaveError as error:
-                return SetParametersResult(reason=str(error))
-        return SetParametersResult(successful=True)
+            if busy:
+                raise ConfigError(f"the arm is busy with {busy}; set it after that")
+            values = {**self._values, **new}
+            safety, settings = safety_from(values, self._kinematics), self._settings(values)
+            self._world.use_places(load_workspace(values["workspace"]))
+            self._world.use_limits(safety)
+            self._body.skills, self._values = self._make_skills(safety, self._world, settings), values
 
     @contextlib.contextmanager
     def _beside_actions(self) -> Iterator[str]:

@@ -27,14 +27,16 @@ from planweave_interfaces.srv import (
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from std_msgs.msg import String
 
+from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import ConfigError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.base.health import Level, Report
 from planweave.core.base.parameter import option_parameters
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
 from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState
 from planweave.goals import RULES, RuleFile
 from planweave.methods import METHODS
@@ -44,15 +46,16 @@ from planweave.tasks.task_store import TaskStore
 from planweave_ros import conversions as convert
 from planweave_ros.body_client import RosBody, RosEyes
 from planweave_ros.diagnostics import publish_diagnostics
-from planweave_ros.guarded import GuardedNode
+from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import TASKS, show_own_presence
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import Parameter
 from planweave_ros.planner_client import RosPlanner
 from planweave_ros.previews import Previews
 from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
 from planweave_ros.task_actions import TaskActions
 
+_LAST_RESULT = 5.0  # s of wall time for the running task to end where the node is deactivated
 MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
 PARAMETERS = [
@@ -98,19 +101,24 @@ PARAMETERS = [
 ]
 
 
-class FeedbackNode(GuardedNode):
-    """Accepts tasks, runs the methods' loops, sends actions to the body, publishes status."""
+class FeedbackNode(ManagedNode):
+    """While active, accepts tasks, runs the methods' loops, sends actions to the body, publishes status."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        super().__init__("feedback_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, PARAMETERS, confirm_timeout="observation_timeout", look_timeout="perception_timeout")
+        renamed = {"confirm_timeout": "observation_timeout", "look_timeout": "perception_timeout"}
+        super().__init__("feedback_node", PARAMETERS, parameter_overrides, **renamed)
+
+    def configure(self, values: dict[str, Any]) -> None:
+        """Open the files of tasks and rules, and serve tasks."""
         folder = Path(values["journal_folder"]) if values["journal_folder"] else None
         if folder and not folder.is_dir():
             raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
         self._settings, rules = values, RuleFile(values["rules"])
         in_force = rules.in_force()
-        declare(self, [Parameter("rules_in_force", "\n".join(in_force), "the rules of all domains; not to be set")])
-        self._store = TaskStore(Path(values["tasks_file"])) if values["tasks_file"] else None
+        self.declare([Parameter("rules_in_force", "\n".join(in_force), "the rules of all domains; not to be set")])
+        store = TaskStore(Path(values["tasks_file"])) if values["tasks_file"] else None
+        if store is not None:
+            self.on_release(store.close)
         self._gone, self._key = False, b""
         self._idle = Cancellation()
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
@@ -120,7 +128,7 @@ class FeedbackNode(GuardedNode):
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
-        self._actions = TaskActions(self, lambda: self.manager, self._status_msg, self._changed)
+        self._actions = TaskActions(self, lambda: self.manager, self._accept, self._status_msg, self._changed)
         self._previews = Previews(self, self._actions.shown)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         timeout, world_timeout = values["action_timeout"], values["body_silence"]
@@ -149,8 +157,9 @@ class FeedbackNode(GuardedNode):
             on_end=self._actions.ended,
             namespace=self.get_namespace().rstrip("/"),
             load_domain=rules.load,
-            store=self._store,
+            store=store,
         )
+        self.on_release(self._close)
         self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
         self.create_service(PauseTask, "pause_task", self._pause, callback_group=group)
@@ -165,26 +174,42 @@ class FeedbackNode(GuardedNode):
         self.create_service(ConfirmApproval, "confirm_approval", self._redeem, callback_group=group)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         self._key = show_own_presence(self, TASKS)
-        self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
+        self._resumed = False
         for rule in in_force:
             self.get_logger().info(f"rule in force for {rule}")
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
+
+    def begin_work(self) -> None:
+        """Take up the tasks that were kept, once."""
+        if not self._resumed:
+            self._resumed, ask = True, self._settings["after_restart"] == "ask"
+            self.manager.take_up(self._settings["approval_timeout"] if ask else 0.0)
+
+    def pause_work(self) -> None:
+        """Cancel all tasks, and with them the current action; no other begins before the node is active again."""
+        for task in self.manager.tasks():
+            with contextlib.suppress(PlanweaveError):  # it has ended
+                self.manager.cancel(task.status.task_id)
+        until(lambda: self.manager.running is None, _LAST_RESULT)
 
     def stop_work(self) -> None:
         """Cancel all tasks, and with them the current action.
 
         The node must be spun meanwhile, so that the cancellation reaches the body.
         """
+        if self.configured:
+            self.manager.close()
+
+    def _close(self) -> None:
+        """Cancel what runs, and tell nobody: the node goes, or is being cleaned up."""
+        self._gone = True
         self.manager.close()
 
-    def destroy_node(self) -> None:
-        """Cancel what runs, then go."""
-        self._gone = True
-        if hasattr(self, "manager"):  # else a parameter was wrong
-            self.manager.close()
-        if (store := getattr(self, "_store", None)) is not None:
-            store.close()
-        super().destroy_node()
+    def _accept(self, goal: TaskGoal, request_id: str = "") -> Task:
+        """Queue a task; raises SystemDownError while the node is not active."""
+        if self.why_idle:
+            raise SystemDownError(self.why_idle)
+        return self.manager.accept(goal, request_id)
 
     def _method(self, name: str) -> Method:
         prefix = name + "."
@@ -223,6 +248,8 @@ class FeedbackNode(GuardedNode):
             "running": going_on.task_id if going_on else "",
             "last_ended": f"{last.task_id} {last.state.name}" if last else "",
         }
+        if self.why_idle:
+            return Report(Level.WARN, self.why_idle, values)
         if going_on is not None and going_on.state is TaskState.AWAITING_APPROVAL:
             return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
         if going_on is not None and going_on.state is TaskState.PAUSED:
@@ -266,7 +293,7 @@ class FeedbackNode(GuardedNode):
             )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
-        task = self.manager.accept(convert.task_goal_from_msg(request.task), request.request_id)
+        task = self._accept(convert.task_goal_from_msg(request.task), request.request_id)
         response.accepted, response.task_id = True, task.status.task_id
         response.message = f"queued as {task.status.task_id}"
         return response

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +16,11 @@ from planweave.libero.session import LiberoSession
 from planweave.perception.geometry import Intrinsics
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import Parameter
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.qos import IMAGES, TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
-from planweave_ros.serve_body import ServingNode, serve_body
+from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -49,22 +48,13 @@ class LiberoNode(ServingNode):
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        begun = time.monotonic()
-        super().__init__("libero_node", parameter_overrides=list(parameter_overrides))
-        self._values = values = declare(self, PARAMETERS)
-        self.body = LiberoSession(values["scene"], view=values["view"])
-        try:
-            self._make(begun)
-        except BaseException:
-            self.body.close()
-            raise
-        world = self.body.observe()
-        self.get_logger().info(
-            f"ready: {self.body.task.name}, {len(world.objects)} things; “{self.body.task.language}”"
-        )
+        super().__init__("libero_node", PARAMETERS, parameter_overrides)
 
-    def _make(self, begun: float) -> None:
-        values = self._values
+    def configure(self, values: dict[str, Any]) -> None:
+        """Start LIBERO's simulator, and serve its robot."""
+        self._values = values
+        self.body = LiberoSession(values["scene"], view=values["view"])
+        self.on_release(self.body.close)
         self._joint_states = self.create_publisher(JointState, "joint_states", 10)
         self._colour = self.create_publisher(Image, "camera/color/image_raw", IMAGES)
         self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
@@ -83,20 +73,11 @@ class LiberoNode(ServingNode):
         )
         self.create_timer(1.0 / values["joint_state_rate"], self._tell, callback_group=MutuallyExclusiveCallbackGroup())
         self.create_timer(values["picture_period"], self._picture, callback_group=MutuallyExclusiveCallbackGroup())
-        self._served = serve_body(
-            self,
-            self.body,
-            name="the arm",
-            timeout=values["action_timeout"],
-            since=begun,
-            rules=values["rules"],
+        self.serve(self.body, values, "the arm")
+        world = self.body.observe()
+        self.get_logger().info(
+            f"ready: {self.body.task.name}, {len(world.objects)} things; “{self.body.task.language}”"
         )
-
-    def destroy_node(self) -> None:
-        """Take the node down; `stop_work` comes before."""
-        super().destroy_node()
-        if hasattr(self, "body"):
-            self.body.close()
 
     # ---- out
 

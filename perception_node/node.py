@@ -53,8 +53,8 @@ from planweave_ros import conversions as convert
 from planweave_ros.camera_topics import camera_topics, subscribe, topic_prefixes
 from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
-from planweave_ros.lifecycle import AUTOSTART, ManagedNode
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.lifecycle import ManagedNode
+from planweave_ros.parameters import Parameter
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
@@ -121,7 +121,6 @@ PARAMETERS = [
     Parameter("tracking.confirm", 2, "frames in a row that make an object real", 1, 100),
     Parameter("tracking.clear_views", 4, "views of its empty place after which an object is gone", 1, 1000),
     Parameter("changes.distance", 0.02, "metres beyond which an object has moved", 0.002, 1.0),
-    AUTOSTART,
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
 # s of wall time to wait for the joint state, or the transform, that belongs to an image: a robot at rest may tell its
@@ -141,11 +140,11 @@ class PerceptionNode(ManagedNode):
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        super().__init__("perception_node", parameter_overrides=list(parameter_overrides))
+        super().__init__("perception_node", PARAMETERS, parameter_overrides, look_timeout="look_for_timeout")
+
+    def configure(self, values: dict[str, Any]) -> None:
+        """Load the detector and the camera's pose, and open the cameras."""
         self._work, self._ended, self._frames = threading.Event(), threading.Event(), threading.Condition()
-        # Before anything that may be refused: the node is destroyed then, too.
-        self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
-        values = declare(self, PARAMETERS, look_timeout="look_for_timeout")
         table = tuple(values["table"])
         if len(table) != 4 or not all(map(math.isfinite, table)) or table[0] >= table[1] or table[2] >= table[3]:
             raise ConfigError(
@@ -200,32 +199,26 @@ class PerceptionNode(ManagedNode):
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
             self.create_service(LookFor, "perception/look_for", self._look_for, callback_group=alone)
         self._camera = self._open_camera(values, topics)
+        self.on_release(self._camera.close)
         self._companions = self._open_further(values)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
+        self._worker = threading.Thread(target=self._run, args=(self._ended,), name="perception", daemon=True)
         self._worker.start()
+        self.on_release(self._end)
         checks: dict[str, Check] = {"camera": partial(self._camera_report, values["silent_after"])}
         if self._filter_robot:
             checks["joint states"] = lambda: heard(
                 "joint states", time.monotonic() - self._joints_at, values["silent_after"]
             )
         publish_diagnostics(self, checks)
-        self.start(values["autostart"])
 
-    def forget(self) -> None:
-        """Reset the tracker."""
-        self._forget_before = max(self._joints.newest, self._newest)
-        self._forget_asked.set()
-
-    def destroy_node(self) -> None:
-        """Stop the worker, then the node."""
+    def _end(self) -> None:
+        """Stop the worker."""
         self._ended.set()
         self._work.set()
         with self._frames:
             self._frames.notify_all()
-        if self._worker.ident is not None:
-            self._worker.join(5.0)
-            self._camera.close()
-        super().destroy_node()
+        self._worker.join(5.0)
 
     def _find_extrinsics(self, name: str, camera_frame: str) -> Extrinsics:
         """Pose of the camera; one from tf2 is looked up for every frame."""
@@ -281,8 +274,8 @@ class PerceptionNode(ManagedNode):
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reset the tracker after the table was rearranged; responds once new images have been processed."""
-        self.forget()
-        before = self._forget_before
+        before = self._forget_before = max(self._joints.newest, self._newest)
+        self._forget_asked.set()
         with self._frames:
             known = self._frames.wait_for(lambda: self._settled > before or self._ended.is_set(), _FORGET_PATIENCE)
         response.success, response.message = True, "objects were looked for anew"
@@ -345,12 +338,12 @@ class PerceptionNode(ManagedNode):
             return replace(report, message=self._camera.complaint(time.monotonic()) or report.message)
         return replace(report, level=Level.WARN, message=self.why_idle) if self.why_idle else report
 
-    def _run(self) -> None:
-        """The worker: the newest frame, one after the other, until the node ends."""
-        while not self._ended.is_set():
+    def _run(self, ended: threading.Event) -> None:
+        """The worker: the newest frame, one after the other, until it is ended."""
+        while not ended.is_set():
             self._work.wait()
             self._work.clear()
-            if self._ended.is_set():
+            if ended.is_set():
                 return
             try:
                 frame = self._camera.take()

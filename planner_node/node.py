@@ -16,7 +16,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
 from planweave.core.base.budget import Budget
-from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError
+from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError, SystemDownError
 from planweave.core.base.health import Level, Report
 from planweave.core.base.parameter import option_parameters
 from planweave.core.base.paths import config_dir
@@ -30,9 +30,9 @@ from planweave.llm.replies import sendable
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
-from planweave_ros.guarded import GuardedNode
+from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import PLANNER, show_presence
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import Parameter
 from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.spin import run_node
 
@@ -69,20 +69,23 @@ PARAMETERS = [
 ]
 
 
-class PlannerNode(GuardedNode):
-    """Serves the questions of planweave_ros.questions; publishes every exchange on /llm_exchanges.
+class PlannerNode(ManagedNode):
+    """Serves the questions of planweave_ros.questions while it is active; publishes every exchange on /llm_exchanges.
 
     Actions wait in threads of their own; a service that asks the model holds one of the executor's threads.
     """
 
     def __init__(self, client: ChatClient | None = None, parameter_overrides: Sequence[Any] = ()) -> None:
-        super().__init__("planner_node", parameter_overrides=list(parameter_overrides))
-        # Before anything that may be refused: the node is destroyed then, too.
+        self._given = client
+        super().__init__("planner_node", PARAMETERS, parameter_overrides)
+
+    def configure(self, values: dict[str, Any]) -> None:
+        """Choose the model, and serve the questions."""
         self._asked: set[threading.Event] = set()  # set to give a question up
-        self._closing = threading.Event()  # the same for the services' questions
-        self._lock, self._gone = threading.Lock(), False
-        values = declare(self, PARAMETERS)
-        self._client = client or self._choose(values)
+        self._end_asked = threading.Event()  # the same for the services' questions
+        self._lock = threading.Lock()
+        self._client = self._given or self._choose(values)
+        self.on_release(self._client.close)
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
         rules = RuleFile(values["rules"])
         self.planner = LanguagePlanner(
@@ -97,6 +100,8 @@ class PlannerNode(GuardedNode):
         self._exchange_counts = [0, 0]  # answered, failed
         self._last_exchange: tuple[float, str] | None = None  # when (time.monotonic()), and what failed
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
+        self.on_release(partial(self._pool.shutdown, wait=True, cancel_futures=True))
+        self.on_release(self.pause_work)
         group = ReentrantCallbackGroup()
         self._exchanges = self.create_publisher(String, "llm_exchanges", 100)
         for row in {row.name: row for row in QUESTIONS}.values():
@@ -109,24 +114,18 @@ class PlannerNode(GuardedNode):
         threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
-    def destroy_node(self) -> None:
-        """Cancel all requests, stop the embedded server, then destroy the node."""
-        self._gone = True
-        self._closing.set()
+    def pause_work(self) -> None:
+        """Cancel all requests."""
         with self._lock:
-            for event in self._asked:
+            ending, self._end_asked = self._end_asked, threading.Event()
+            for event in (ending, *self._asked):
                 event.set()
-        if hasattr(self, "_pool"):  # else a parameter was wrong
-            self._pool.shutdown(wait=True, cancel_futures=True)
-        if hasattr(self, "_client"):
-            self._client.close()
-        super().destroy_node()
 
     def _prepare(self) -> None:
         try:
             self.planner.prepare(sorted(path.stem for path in (config_dir() / "domains").glob("*.pddl")))
         except PlanweaveError as error:  # a question about that domain will say so, too
-            if not self._gone:
+            if self.configured:
                 self.get_logger().warning(str(error))
 
     def _choose(self, values: dict[str, Any]) -> ChatClient:
@@ -148,6 +147,8 @@ class PlannerNode(GuardedNode):
             "answered": self._exchange_counts[0],
             "failed": self._exchange_counts[1],
         }
+        if self.why_idle:
+            return Report(Level.WARN, self.why_idle, values)
         if isinstance(self._client, NoClient):
             return Report(Level.WARN, "there is no model; only sentences in controlled English are read", values)
         if self._last_exchange is None:
@@ -162,12 +163,12 @@ class PlannerNode(GuardedNode):
             with self._lock:
                 self._exchange_counts[bool(error)] += 1
                 self._last_exchange = time.monotonic(), error
-        if not self._gone:
+        if self.configured:
             self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 
     def _respond(self, name: str, request: Any, response: Any) -> Any:
         """One service call."""
-        self._answer(name, request, response, self._closing)
+        self._answer(name, request, response, self._end_asked)
         return response
 
     def _work_on(self, name: str, goal: Goal) -> None:
@@ -192,6 +193,8 @@ class PlannerNode(GuardedNode):
         """Call the method of a question of LanguagePlanner, and fill the result or response; its answer, else None."""
         row = next(row for row in QUESTIONS if row.name == name)
         try:
+            if self.why_idle:
+                raise SystemDownError(self.why_idle)
             row = question_for(name, request)
             answer = getattr(self.planner, row.method)(**row.arguments(request), canceled=canceled)
             row.fill(reply, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,15 @@ from planweave.launcher import parameter_files
 __all__ = ["Parameter", "declare"]
 
 
-def declare(node: Node, table: Sequence[Parameter], **renamed: str) -> dict[str, Any]:
-    """Declare the parameters (read only, unless changeable) and return their values.
+def declare(
+    node: Node, table: Sequence[Parameter], known: dict[str, Parameter] | None = None, **renamed: str
+) -> dict[str, Any]:
+    """Declare the parameters and return their values.
 
-    renamed: new names by old ones, which nobody may set. Raises ConfigError that says what is valid, also where none of
-    the given parameter files matches this node: ROS would ignore them silently.
+    known: what a managed node declared before, by name; a parameter that still has its default takes over a new one.
+    None: of a node without a lifecycle, whose parameters are read only unless changeable. renamed: new names by old
+    ones, which nobody may set. Raises ConfigError that says what is valid, also where none of the given parameter files
+    matches this node: ROS would ignore them silently.
     """
     files = {str(path): [name for name, _ in parameter_files.read(path)] for path in parameter_files.given(sys.argv)}
     problem = parameter_files.stray(files, node.get_fully_qualified_name())
@@ -33,16 +38,24 @@ def declare(node: Node, table: Sequence[Parameter], **renamed: str) -> dict[str,
             raise ConfigError(f"{node.get_name()}: there is no parameter {old} any more; use {new}")
         node.undeclare_parameter(old)
     for row in table:
-        descriptor = ParameterDescriptor(description=row.description, read_only=not row.changeable)
+        fixed = not row.changeable
+        descriptor = ParameterDescriptor(description=row.description, read_only=fixed and known is None)
         bounded = row.low is not None and row.high is not None
         if bounded and isinstance(row.default, float):
             descriptor.floating_point_range = [FloatingPointRange(from_value=row.low, to_value=row.high)]
         elif bounded and isinstance(row.default, int):
             descriptor.integer_range = [IntegerRange(from_value=int(row.low or 0), to_value=int(row.high or 0))]
-        if row.choices:
-            descriptor.additional_constraints = f"one of: {', '.join(row.choices)}"
+        constraints = [f"one of: {', '.join(row.choices)}"] if row.choices else []
+        constraints += ["set while the node is unconfigured"] if fixed and known is not None else []
+        descriptor.additional_constraints = "; ".join(constraints)
+        before = known.get(row.name) if known is not None else None
+        if before is not None and before != row and _plain(node.get_parameter(row.name).value) == before.default:
+            node.undeclare_parameter(row.name)
+            before = None
         try:
-            value = node.declare_parameter(row.name, row.default, descriptor).value
+            if before is None:
+                node.declare_parameter(row.name, row.default, descriptor)
+            value = node.get_parameter(row.name).value
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             wanted = type(row.default).__name__ + (f" from {row.low:g} to {row.high:g}" if bounded else "")
             raise ConfigError(
@@ -53,4 +66,10 @@ def declare(node: Node, table: Sequence[Parameter], **renamed: str) -> dict[str,
         if row.choices and value not in row.choices:
             raise ConfigError(f"{node.get_name()}: {UnknownNameError(f'value of {row.name}', str(value), row.choices)}")
         values[row.name] = value
+        if known is not None:
+            known[row.name] = row
     return values
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, array) else value

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
@@ -28,6 +29,7 @@ from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
 from planweave_ros.permission import Binding
@@ -314,20 +316,33 @@ class BodyServer:
         goal.finish(result, outcome.ok)
 
 
-class ServingNode(GuardedNode):
-    """A node whose `_served`, from `serve_body`, stops the running action before the node ends."""
+class ServingNode(ManagedNode):
+    """A node that serves a body, while it is active; the running action is stopped before the node ends."""
 
     _served: BodyServer
 
+    def serve(self, body: LookingBody, values: dict[str, Any], name: str = "the body") -> None:
+        """Serve a body with the parameters action_timeout and rules; the last thing that `configure` does."""
+        self._served = serve_body(
+            self,
+            body,
+            name=name,
+            timeout=values["action_timeout"],
+            why_idle=lambda: self.why_idle,
+            since=self.begun,
+            rules=values["rules"],
+        )
+        self.on_release(lambda: self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was shut down"))
+
+    def pause_work(self) -> None:
+        """Stop the running action."""
+        if self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was deactivated"):
+            self._served.wait_idle(_LAST_RESULT)
+
     def stop_work(self) -> None:
         """Let a running action end early; it reports its end while the node is still spun."""
-        self._served.end(f"{self.get_name()} was shut down")
-
-    def destroy_node(self) -> None:
-        """Take the node down; `stop_work` comes before."""
-        if hasattr(self, "_served"):  # else a parameter was wrong
-            self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was shut down")
-        super().destroy_node()
+        if self.configured:
+            self._served.end(f"{self.get_name()} was shut down")
 
 
 def serve_body(

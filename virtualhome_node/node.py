@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +13,10 @@ from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
 from planweave.goals import RULES
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import Parameter
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
-from planweave_ros.serve_body import ServingNode, serve_body
+from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -50,10 +49,10 @@ class VirtualHomeNode(ServingNode):
     """Executes one action at a time; publishes the world after each, and whenever the home was changed otherwise."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        begun = time.monotonic()
-        super().__init__("virtualhome_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, PARAMETERS)
-        self._default_timeout: float = values["action_timeout"]
+        super().__init__("virtualhome_node", PARAMETERS, parameter_overrides)
+
+    def configure(self, values: dict[str, Any]) -> None:
+        """Open the home, and serve the person in it."""
         home: Home
         if values["backend"] == "unity":
             client = UnityClient(values["unity.url"], values["unity.timeout"])
@@ -65,14 +64,7 @@ class VirtualHomeNode(ServingNode):
         self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", TRANSIENT_LOCAL)
         SceneServices(self, "virtualhome", lambda: "the home", lambda: self._served, self._reset, self._load_scene)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
-        self._served = serve_body(
-            self,
-            self.body,
-            name="the person",
-            timeout=values["action_timeout"],
-            since=begun,
-            rules=values["rules"],
-        )
+        self.serve(self.body, values, "the person")
         world = self.body.observe()
         self.get_logger().info(
             f"ready: {values['backend']}, {len(world.objects)} things told, the person is in "

@@ -477,8 +477,9 @@ def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_tabl
     assert (result.code, result.message) == (Code.SAFETY_STOP, "executor_node was deactivated; the arm was stopped")
     spin_until(lambda: not table.moving(), 10, "the arm to stand")
     go(Transition.TRANSITION_CLEANUP)
-    refused("unconfigured", "configure", "activate")
+    spin_until(lambda: not table.client.count_publishers("/world_state"), 20, "the body to be gone")
     go(Transition.TRANSITION_CONFIGURE)
+    spin_until(lambda: "red_cube" in table.worlds[-1].by_name, 20, "the world")
     refused("inactive", "activate")
     go(Transition.TRANSITION_ACTIVATE)
     assert table.do("return_to_base()").code == Code.SUCCESS

@@ -2,8 +2,10 @@
 
 import signal
 import time
+from importlib import import_module
 
 import pytest
+from ros_fixtures import simulated
 
 from planweave.core.base.paths import config_dir
 from planweave.launcher import running_system as launcher
@@ -62,3 +64,70 @@ def test_a_node_that_is_killed_in_any_state_is_started_again_and_waits(make_node
         answer(change, ChangeState.Request(transition=Transition(id=Transition.TRANSITION_INACTIVE_SHUTDOWN)))
         spin_until(lambda: ended(len(ways) + 1), 10, "the end of a node that was shut down")
         assert "exit code 0" in said[-1]
+
+
+NODES = {
+    "executor_node": ("domain", "tabeltop", "kitchen", lambda node: node._domain.name),
+    "perception_node": ("camera", "overhed", "left", lambda node: node._camera_name),
+    "planner_node": ("price_table", "/nowhere.yaml", "", lambda node: node.get_parameter("price_table").value),
+    "feedback_node": ("journal_folder", "/nowhere", "/tmp", lambda node: node._settings["journal_folder"]),
+    "virtualhome_node": ("scene", "home_falt", "home_studio", lambda node: node.get_parameter("scene").value),
+    "body_node": ("body", "hoem", "home", lambda node: node.get_parameter("body").value),
+}
+"""By node: a parameter, a value that names nothing, another one, and what the node then uses."""
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(name, make_node, spin_until):
+    """Over the services that `ros2 lifecycle set` and `ros2 param set` call."""
+    from lifecycle_msgs.msg import State, Transition
+    from lifecycle_msgs.srv import ChangeState, GetState
+    from rcl_interfaces.msg import Log
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import Parameter
+
+    parameter, wrong, right, used = NODES[name]
+    kind = {"virtualhome_node": "VirtualHomeNode"}.get(name, name.title().replace("_", ""))
+    kind = getattr(import_module(f"{name}.node"), kind)
+    more = [Parameter("client", value="none")] if name == "planner_node" else simulated(name)
+    node, person, said = make_node(kind, parameter_overrides=more), make_node("person"), []
+    person.create_subscription(Log, "/rosout", lambda log: said.append(log.msg), 100)
+    calls = {
+        word: person.create_client(service, f"/{name}/{word}")
+        for word, service in (("change_state", ChangeState), ("get_state", GetState), ("set_parameters", SetParameters))
+    }
+    assert all(client.wait_for_service(60.0) for client in calls.values())
+
+    def call(word, **fields):
+        answer = calls[word].call_async(calls[word].srv_type.Request(**fields))
+        spin_until(answer.done, 20, word)
+        return answer.result()
+
+    def go(*ways):
+        ids = [getattr(Transition, f"TRANSITION_{way.upper()}") for way in ways]
+        return [call("change_state", transition=Transition(id=each)).success for each in ids]
+
+    def put(value):
+        message = Parameter(parameter, value=value).to_parameter_msg()
+        return call("set_parameters", parameters=[message]).results[0]
+
+    def made():
+        """Services, publishers and actions that not every managed node has."""
+        every = [each.srv_name for each in node.services] + [each.topic_name for each in node.publishers]
+        every += [each._action_name for each in node.waitables if hasattr(each, "_action_name")]
+        return sorted(x for x in every if not x.lstrip("/").startswith((f"{name}/", "rosout", "parameter_events")))
+
+    complete = made()
+    assert complete and node.active
+    refused = put(right)
+    assert not refused.successful and "deactivate, cleanup" in refused.reason
+    assert go("deactivate", "cleanup") == [True, True]
+    assert made() == [] and f"{name} is unconfigured" in node.why_idle
+    if put(wrong).successful:  # only files tell that there is no such thing
+        assert go("configure") == [False]
+        spin_until(lambda: any("could not be configured" in text and wrong in text for text in said), 10, "the reason")
+        assert made() == [] and call("get_state").current_state.id == State.PRIMARY_STATE_UNCONFIGURED
+    assert put(right).successful and go("configure", "activate") == [True, True]
+    assert made() == complete and node.active and used(node) == right
+    assert go("deactivate", "activate", "deactivate", "cleanup", "configure", "activate") == [True] * 6
+    assert made() == complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -34,6 +35,8 @@ class Parameter:
         kind: Any = type(self.default)
         if kind is float and type(value) is int:
             value = float(value)
+        if kind is list and isinstance(value, array):
+            value = value.tolist()
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise ConfigError(f"{self.name}={value!r} of {whose} must be of type {kind.__name__}: {self.description}")
         if self.choices and value not in self.choices:
