@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from body_node.parameters import PARAMETERS
 from planweave.bodies import make_body
-from planweave.goals import RULES
-from planweave_ros.parameters import Parameter
 from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
-
-PARAMETERS = [
-    RULES,
-    Parameter("body", "home", "the body's name: that of an entry point in planweave.bodies"),
-    Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
-]
 
 
 class BodyNode(ServingNode):

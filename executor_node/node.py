@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from executor_node.arm_body import LATE, RosArmBody
+from executor_node.parameters import COMMON
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -45,7 +46,7 @@ from planweave.core.base.names import one_line, symbols
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.rules import highest
 from planweave.geometry.upright_shape import is_upright, yaw_of
-from planweave.goals import RULES, RuleFile
+from planweave.goals import RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
@@ -75,7 +76,7 @@ class ExecutorNode(ManagedNode):
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        super().__init__("executor_node", [ROBOT_TYPE, RULES], parameter_overrides)
+        super().__init__("executor_node", COMMON, parameter_overrides)
 
     def configure(self, values: dict[str, Any]) -> None:
         """Load the robot and the domain, connect the arm, and serve it as a body."""

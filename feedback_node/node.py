@@ -27,18 +27,16 @@ from planweave_interfaces.srv import (
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from std_msgs.msg import String
 
+from feedback_node.parameters import PARAMETERS
 from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.base.health import Level, Report
-from planweave.core.base.parameter import option_parameters
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
-from planweave.core.workflow.approval import NEAR_PEOPLE
-from planweave.core.workflow.approval_basis import MOVED
 from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState
-from planweave.goals import RULES, RuleFile
+from planweave.goals import RuleFile
 from planweave.methods import METHODS
 from planweave.tasks.naming import names_in
 from planweave.tasks.task_manager import Method, Task, TaskManager
@@ -58,47 +56,6 @@ from planweave_ros.task_actions import TaskActions
 _LAST_RESULT = 5.0  # s of wall time for the running task to end where the node is deactivated
 MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
-PARAMETERS = [
-    Parameter("method", "tree_planner", "default planning method", choices=tuple(METHODS.working())),
-    Parameter(
-        "fallback",
-        "classical",
-        "method that takes over where the goal is not reached, or none",
-        choices=("classical", "none"),
-    ),
-    Parameter("action_timeout", 180.0, "seconds of wall time one action may take", 1.0, 3600.0),
-    Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
-    Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
-    Parameter("require_approval", True, "a person approves every plan before it moves anything (ApprovePlan)"),
-    Parameter("approved_alone", [*NEAR_PEOPLE], "actions that are always approved individually"),
-    Parameter(
-        "approval_tolerance", MOVED, "metres by which a thing may move until its plan is approved anew", 0.0, 1.0
-    ),
-    Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
-    Parameter("pause_timeout", 3600.0, "seconds after which a paused task is cancelled", 1.0, 604_800.0),
-    Parameter(
-        "answer_timeout",
-        300.0,
-        "seconds a person has to answer what an unclear sentence means; 0: nobody is asked, it is refused",
-        0.0,
-        86_400.0,
-    ),
-    Parameter("pass_while_asking", True, "tasks go on while one before them waits for a person's answer"),
-    Parameter("observation_timeout", 10.0, "seconds for a fresh observation of the world and the goal", 0.1, 60.0),
-    Parameter("perception_timeout", 20.0, "seconds for open-vocabulary detectors to find what is named", 0.1, 600.0),
-    Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
-    Parameter("kept_tasks", 200, "ended tasks that remain available, with their records", 1, 100_000),
-    RULES,
-    Parameter("tasks_file", "", "SQLite file that keeps tasks and their records; empty: memory only"),
-    Parameter(
-        "after_restart",
-        "ask",
-        "a task that a killed feedback_node had begun to carry out: a person approves its next plan, or it goes on",
-        choices=("ask", "continue"),
-    ),
-    Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
-    *(row for name, made in METHODS.working().items() for row in option_parameters(made, f"{name}.")),
-]
 
 
 class FeedbackNode(ManagedNode):

@@ -10,36 +10,16 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
 
-from planweave.goals import RULES
-from planweave.libero.bodies import TRUTH
+from libero_node.parameters import PARAMETERS
 from planweave.libero.session import LiberoSession
 from planweave.perception.geometry import Intrinsics
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
-from planweave_ros.parameters import Parameter
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.qos import IMAGES, TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
-
-PARAMETERS = [
-    Parameter("scene", "libero_goal/0/0", "task of LIBERO: suite/task/initial state"),
-    Parameter(
-        "view",
-        TRUTH,
-        "truth: the simulator's own poses; camera: pictures, named by the model in PLANWEAVE_VISION_MODEL",
-    ),
-    Parameter("action_timeout", 300.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
-    Parameter("camera", "agentview", "camera of LIBERO whose pictures are published"),
-    Parameter("width", 320, "pixels of a picture", 16, 1280),
-    Parameter("height", 240, "pixels of a picture", 16, 960),
-    Parameter(
-        "picture_period", 1.0, "wall seconds between pictures, which are made only while someone listens", 0.1, 60
-    ),
-    Parameter("joint_state_rate", 10.0, "Hz of wall time", 0.5, 50.0),
-    RULES,
-]
 
 
 class LiberoNode(ServingNode):

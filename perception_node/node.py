@@ -21,6 +21,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from perception_node.parameters import PARAMETERS
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.symbolic.domain import Domain
@@ -28,7 +29,7 @@ from planweave.geometry.joints import OrientedBox, turn
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
-from planweave.perception.cameras import SOURCES, open_realsense, open_recording
+from planweave.perception.cameras import open_realsense, open_recording
 from planweave.perception.cameras.companions import KEPT, Companion, Companions
 from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
@@ -37,8 +38,7 @@ from planweave.perception.changes import ChangeDetector
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
-from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
-from planweave.perception.detectors.options import Options
+from planweave.perception.detectors import is_open_vocabulary, make_detector
 from planweave.perception.drawing import annotate, box_in_image
 from planweave.perception.geometry import Pose
 from planweave.perception.joint_history import JointHistory
@@ -48,80 +48,17 @@ from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.robot_filter import RobotState
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
-from planweave.robots import DEFAULT, load_robot
+from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.camera_topics import camera_topics, subscribe, topic_prefixes
 from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
 from planweave_ros.lifecycle import ManagedNode
-from planweave_ros.parameters import Parameter
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
 from planweave_ros.transforms import TransformError, Transforms
 
-PARAMETERS = [
-    Parameter("source", "topics", "where images come from", choices=SOURCES),
-    Parameter(
-        "camera",
-        "overhead",
-        "pose of the camera: a name under config/cameras, the path of a camera or easy_handeye2 file, or tf2:FRAME",
-    ),
-    Parameter(
-        "cameras",
-        [""],
-        "poses of further cameras on topics, as `camera`: images of NAME are on NAME/color/image_raw and so on; "
-        "furniture is looked for with all of them",
-    ),
-    Parameter("realsense.serial", "", "serial number of the RealSense camera; empty: any"),
-    Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),
-    Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
-    Parameter("realsense.fps", 15, "images a second", 5, 90),
-    Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder or file), ROS 1 or RealSense"),
-    Parameter("bag.loop", False, "whether the recording is played in a loop"),
-    Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
-    Parameter("domain", "tabletop", "planning domain under config/domains: which classes are receptacles"),
-    Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
-    Parameter("look_for_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
-    *(
-        Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
-        for name, model in models().items()
-    ),
-    Parameter(
-        "naming_timeout", Options.timeout, "seconds for a reply of the model that detector vlm asks", 0.1, 3600.0
-    ),
-    Parameter("min_score", Options.min_score, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
-    Parameter("topics.colour", "camera/color/image_raw", "colour images; …/compressed for compressed ones"),
-    Parameter(
-        "topics.depth",
-        "camera/aligned_depth_to_color/image_raw",
-        "depth images aligned to colour, with equal stamps; …/compressedDepth for compressed ones",
-    ),
-    Parameter("topics.info", "camera/color/camera_info", "camera info of the colour images"),
-    Parameter(
-        "reliable_images",
-        True,
-        "take images reliably (best effort loses many, as each is larger than a packet); false for "
-        "a camera driver that publishes best effort only",
-    ),
-    Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file"),
-    Parameter("base_frame", "", "robot's base frame, of all poses; empty: the description's"),
-    Parameter("camera_frame", "", "name of the camera's optical frame; empty: what the camera file says"),
-    Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
-    Parameter("robot_filter", True, "leave out what joint_states says is the robot; false where none is in view"),
-    Parameter(
-        "table",
-        [0.12, 1.0, -0.72, 0.72],
-        "x_min, x_max, y_min, y_max in the base frame within which objects are looked for, metres",
-    ),
-    Parameter(
-        "plane_offset", 0.02, "largest distance in metres of the table as seen from where it should be", 0.001, 0.1
-    ),
-    Parameter("plane_tilt", 2.0, "largest tilt of the table as seen, degrees", 0.1, 20.0),
-    Parameter("tracking.confirm", 2, "frames in a row that make an object real", 1, 100),
-    Parameter("tracking.clear_views", 4, "views of its empty place after which an object is gone", 1, 1000),
-    Parameter("changes.distance", 0.02, "metres beyond which an object has moved", 0.002, 1.0),
-]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
 # s of wall time to wait for the joint state, or the transform, that belongs to an image: a robot at rest may tell its
 # state as rarely as the simulation does (`rest_rate`), and a busy machine tells it later.

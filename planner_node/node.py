@@ -15,58 +15,25 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
+from planner_node.parameters import PARAMETERS
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError, SystemDownError
 from planweave.core.base.health import Level, Report
-from planweave.core.base.parameter import option_parameters
 from planweave.core.base.paths import config_dir
-from planweave.goals import RULES, RuleFile
+from planweave.goals import RuleFile
 from planweave.llm.accounting import PRICES, Prices
-from planweave.llm.clients import CLIENTS, choose_client
+from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.none import SET_ONE, NoClient
-from planweave.llm.embeddings import EMBEDDERS, choose_embedder
+from planweave.llm.embeddings import choose_embedder
 from planweave.llm.replies import sendable
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import PLANNER, show_presence
-from planweave_ros.parameters import Parameter
 from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.spin import run_node
-
-PARAMETERS = [
-    Parameter(
-        "client",
-        "auto",
-        "who is asked; auto: the endpoint of OPENAI_BASE_URL or OPENAI_API_KEY, else the embedded model",
-        choices=("auto", *CLIENTS),
-    ),
-    Parameter("model", "", "model of the endpoint, or a .gguf file for the embedded one; PLANWEAVE_MODEL overrules it"),
-    Parameter("openai_model", "gpt-4.1-mini", "model for OpenAI's own endpoint where none is named"),
-    Parameter("threads", 0, "threads of the embedded model; 0: half of the cores", 0, 1024),
-    Parameter("cassette", "", "recorded exchanges for client replay"),
-    Parameter("record", "", "file to append every exchange to, for a later replay"),
-    Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),
-    *option_parameters(PlannerSettings),
-    Parameter(
-        "exclude_actions",
-        list(PlannerSettings.exclude_actions),
-        "actions of the domain that are not offered to the model",
-    ),
-    Parameter(
-        "embedding",
-        "hashed",
-        "how names and tasks are compared; minilm needs planweave[local-models]",
-        choices=tuple(EMBEDDERS),
-    ),
-    Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
-    Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
-    Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
-    RULES,
-    Parameter("workers", 8, "questions at the same time", 1, 100),
-]
 
 
 class PlannerNode(ManagedNode):

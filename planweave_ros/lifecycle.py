@@ -14,13 +14,11 @@ from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallba
 from rclpy.parameter import Parameter as RosParameter
 
 from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.parameter import AUTOSTART
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.rclpy_compat import destroy_actions
 
-AUTOSTART = Parameter(
-    "autostart", True, "become active at the start; false: wait for  ros2 lifecycle set NODE activate"
-)
 _ANSWERED = 0.3  # s for the answer of a shutdown to leave before the process ends
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WAYS = {"unconfigured": ("configure", "activate"), "inactive": ("activate",)}
@@ -36,10 +34,10 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
     """
 
     def __init__(self, name: str, table: Sequence[Parameter], overrides: Sequence[Any] = (), **renamed: str) -> None:
-        """table: parameters besides AUTOSTART; renamed: see `declare`. Raises PlanweaveError."""
+        """table: parameters, AUTOSTART among them; renamed: see `declare`. Raises PlanweaveError."""
         self.begun = time.monotonic()
         self._state, self._failure = "unconfigured", Exception("not configured")
-        self._table, self._rows = [*table, AUTOSTART], dict[str, Parameter]()
+        self._table, self._rows = table, dict[str, Parameter]()
         self._before, self._closing, self._started = list[Any](), contextlib.ExitStack(), False
         parts: tuple[Any, Any] = GuardedNode, LifecycleNodeMixin  # each begins itself, as in rclpy's LifecycleNode
         parts[0].__init__(self, name, parameter_overrides=list(overrides))

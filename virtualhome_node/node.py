@@ -12,37 +12,11 @@ from sensor_msgs.msg import CompressedImage
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
-from planweave.goals import RULES
-from planweave_ros.parameters import Parameter
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import ServingNode
 from planweave_ros.spin import run_node
-
-PARAMETERS = [
-    RULES,
-    Parameter("scene", "home_flat", "home: a name under config/scenes, or the path of a VirtualHome graph (JSON)"),
-    Parameter("backend", "simulator", "what plays the home", choices=("simulator", "unity")),
-    Parameter(
-        "observe",
-        "partial",
-        "observation of the home: what is visible from the room, or everything",
-        choices=("partial", "full"),
-    ),
-    Parameter(
-        "names",
-        "all",
-        "things whose names are known: all from the start, or those seen so far",
-        choices=("all", "seen"),
-    ),
-    Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
-    Parameter("action_seconds", 0.0, "wall seconds that an action takes in the simulator, to watch it", 0.0, 60.0),
-    Parameter("picture_period", 0.5, "wall seconds between looks whether a new picture is due", 0.05, 60.0),
-    Parameter("unity.url", "http://127.0.0.1:8080", "where Unity listens"),
-    Parameter("unity.timeout", 60.0, "wall seconds for one request to Unity that is no action", 1.0, 600.0),
-    Parameter("unity.environment", 0, "number of Unity's environment", 0, 1000),
-    Parameter("unity.animate", True, "show the movements; without, the graph changes at once"),
-]
+from virtualhome_node.parameters import PARAMETERS
 
 
 class VirtualHomeNode(ServingNode):

@@ -49,21 +49,12 @@ from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client, tree_rows
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import declare
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
+from web_node.parameters import PARAMETERS
 
-PARAMETERS = [
-    ROBOT_TYPE,
-    Parameter("robot_model", "", "MJCF file of arm and hand; empty: what the robot's description says"),
-    Parameter("domain", "tabletop", "domain whose example sentences are offered"),
-    Parameter("host", "127.0.0.1", f"address of the page; for any but loopback a token is taken from {TOKEN_VARIABLE}"),
-    Parameter("port", 8090, "its port; 0: any that is free", 0, 65535),
-    Parameter("frame_rate", 20.0, "Hz at most with which the robot is moved on the page", 1.0, 60.0),
-    Parameter("joint_state_topics", ["joint_states"], "topics of the robot's joint states"),
-    Parameter("picture_rate", 2.0, "Hz at most of the camera's picture, while someone looks", 0.1, 30.0),
-]
 _QUESTION = "what do you see?"
 _GRASP = 0.04  # m above the base's foot, at which things that lie there are taken
 _CAMERAS = ("perception/image_annotated", "camera/color/image_raw")  # the first that is there

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import importlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.core.base.parameter import Parameter
 from planweave.core.base.paths import config_dir
 from planweave.core.base.yaml_files import read_yaml
 from planweave.launcher import parameter_files
@@ -32,13 +35,24 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Option:
-    """A user option of a system, for one or several nodes; default: the value in the files of the first."""
+    """A user option of a system: a parameter of one or several nodes. default: the value in the files of the first, or
+    else that of its definition.
+    """
 
     name: str
     nodes: tuple[str, ...]
-    parameter: str
+    definition: Parameter
     default: Any
-    description: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter."""
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        """What the parameter means."""
+        return self.definition.description
 
 
 @dataclass(frozen=True)
@@ -50,8 +64,25 @@ class System:
     name: str
     description: str
     nodes: tuple[NodeSpec, ...]
-    options: tuple[Option, ...] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """What each option sets: NODE.PARAMETER, or the parameter of every node that has it."""
     alone: bool = False
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """The user's options; raises UnknownNameError for one that no node has."""
+        return tuple(self._option(name, sets) for name, sets in self.sets.items())
+
+    def _option(self, name: str, sets: str) -> Option:
+        specs = {node.name: node for node in self.nodes}
+        node, _, rest = sets.partition(".")
+        parameter, names = (rest, [node]) if node in specs else (sets, list(specs))
+        tables = {each: table(each) for each in names}
+        its = [each for each in names if parameter in tables[each]]
+        if not its:
+            raise UnknownNameError(f"parameter of {' or '.join(names)}", parameter, set().union(*tables.values()))
+        definition = tables[its[0]][parameter]
+        return Option(name, tuple(its), definition, _value(specs[its[0]], definition))
 
     def with_file(self, path: str) -> System:
         """The system with one more parameter file for every node, which takes precedence; raises ConfigError where it
@@ -71,21 +102,18 @@ class System:
         """Parameters by node for option values, converted to the type of the default; raises UnknownNameError or
         ConfigError.
 
-        Besides the options, ``node.parameter`` sets any parameter that occurs in one of the node's files.
+        Besides the options, ``node.parameter`` sets any parameter of a node.
         """
         known = {option.name: option for option in self.options}
-        files = {node.name: node.parameter_files for node in self.nodes}
         result: dict[str, dict[str, Any]] = {}
         for name, text in values.items():
-            node, dot, parameter = name.partition(".")
-            if dot and node in files:
-                option = Option(name, (node,), parameter, _value(files[node], node, parameter), "see the node's file")
-            elif name in known:
-                option = known[name]
-            else:
+            if name not in known and name.partition(".")[0] in {node.name for node in self.nodes}:
+                known[name] = self._option(name, name)
+            if name not in known:
                 raise UnknownOptionError(self, name)
+            option = known[name]
             for node in option.nodes:
-                result.setdefault(node, {})[option.parameter] = _typed(option, text)
+                result.setdefault(node, {})[option.parameter] = option.definition.read(text, node)
         return result
 
 
@@ -107,23 +135,41 @@ def load_system(name: str, config: Path | None = None) -> System:
     """The system of a name; raises UnknownNameError, or ConfigError that locates the error in the file."""
     config = config or config_dir()
     path = config / "systems.yaml"
-    table = _read(path)
-    if name not in table["systems"]:
-        raise UnknownNameError("system", name, table["systems"])
+    described = _read(path)
+    if name not in described["systems"]:
+        raise UnknownNameError("system", name, described["systems"])
     try:
-        entry = table["systems"][name]
+        entry, options = described["systems"][name], described["options"]
         nodes = tuple(
-            NodeSpec(
+            _spec(
                 node,
-                tuple(config / file for file in _listed(files)),
-                **{kind: tuple(table["nodes"][node].get(kind, ())) for kind in ("services", "actions", "topics")},
+                config,
+                entry.get("files", ()),
+                **{kind: tuple(described["nodes"][node].get(kind, ())) for kind in ("services", "actions", "topics")},
             )
-            for node, files in entry["nodes"].items()
+            for node in entry["nodes"]
         )
-        options = tuple(_option(key, table["options"][key], nodes) for key in entry.get("options", ()))
-        return System(name, entry["description"], nodes, options, bool(entry.get("alone", False)))
+        sets = {key: options.get(key, key) for key in entry.get("options", ())}
+        return System(name, entry["description"], nodes, sets, bool(entry.get("alone", False)))
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: the system {name!r} lacks or misspells {error}") from None
+
+
+def _spec(node: str, config: Path, names: Iterable[str], **interfaces: tuple[str, ...]) -> NodeSpec:
+    """A node with its own parameter file and those of the names that have an entry for it."""
+    own, more = config / f"{node.removesuffix('_node')}.yaml", (config / name for name in names)
+    files = dict.fromkeys([own, *(file for file in more if _has_entry(file, node))])
+    return NodeSpec(node, tuple(files), **interfaces)
+
+
+def _has_entry(file: Path, node: str) -> bool:
+    return any(parameter_files.is_for(entry, f"/{node}") for entry, _ in parameter_files.read(file))
+
+
+def table(node: str) -> dict[str, Parameter]:
+    """The definitions of a node's parameters by name; they stand in the package of that name, without ROS."""
+    rows = importlib.import_module(f"{node}.parameters").PARAMETERS
+    return {row.name: row for row in (*rows, Parameter("use_sim_time", False, "time comes from /clock"))}
 
 
 def system_names(config: Path | None = None) -> list[str]:
@@ -131,23 +177,10 @@ def system_names(config: Path | None = None) -> list[str]:
     return list(_read((config or config_dir()) / "systems.yaml")["systems"])
 
 
-def _option(key: str, row: dict[str, Any], nodes: Iterable[NodeSpec]) -> Option:
-    """An option for those of its nodes that a system has."""
-    files = {node.name: node.parameter_files for node in nodes}
-    its = tuple(node for node in _listed(row["node"]) if node in files)
-    if not its:
-        raise KeyError(f"{row['node']}, whose option {key} is")
-    name = row.get("name", key)
-    parameter = row.get("parameter", name)
-    return Option(name, its, parameter, _value(files[its[0]], its[0], parameter), row.get("description", ""))
-
-
 def with_page(system: System, config: Path | None = None) -> System:
     """The system with the node of its page; what its files say of web_node counts over config/web.yaml."""
-    own = (config or config_dir()) / "web.yaml"
-    files = dict.fromkeys(file for node in system.nodes for file in node.parameter_files)
-    more = [f for f in files if any(parameter_files.is_for(entry, f"/{PAGE}") for entry, _ in parameter_files.read(f))]
-    return replace(system, nodes=(*system.nodes, NodeSpec(PAGE, (own, *more))))
+    files = [str(file) for node in system.nodes for file in node.parameter_files]
+    return replace(system, nodes=(*system.nodes, _spec(PAGE, config or config_dir(), files)))
 
 
 def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
@@ -161,35 +194,21 @@ def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
     return [name for name, its in nodes.items() if its == ours]
 
 
-def _typed(option: Option, text: str) -> Any:
-    kind = type(option.default)
-    try:
-        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
-    except (KeyError, ValueError):
-        wanted = "true or false" if kind is bool else f"a number like {option.default}"
-        raise ConfigError(f"{option.name}={text!r}: expected {wanted} ({option.description})") from None
-
-
 def parameters_of(node: NodeSpec) -> dict[str, Any]:
     """The parameters in a node's files; raises ConfigError where the first has no entry for the node."""
     name = f"/{node.name}"
-    if not any(parameter_files.is_for(entry, name) for entry, _ in parameter_files.read(node.parameter_files[0])):
+    if not _has_entry(node.parameter_files[0], node.name):
         raise ConfigError(f"{node.parameter_files[0]}: expected /**{name}: ros__parameters: …")
     return parameter_files.merged(node.parameter_files, name)
 
 
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
-def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
-    """A node's parameter in its parameter files; dots in the name address nested tables."""
-    value: Any = parameter_files.merged(paths, f"/{node}")
-    try:
-        for key in parameter.split("."):
-            value = value[key]
-    except (KeyError, TypeError):
-        raise ConfigError(f"{paths[0]}: {node}: ros__parameters: has no {parameter!r}") from None
+def _value(node: NodeSpec, definition: Parameter) -> Any:
+    """A parameter in a node's files, or else its default; dots in the name address nested tables."""
+    value: Any = parameters_of(node)
+    for key in definition.name.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return definition.default
+        value = value[key]
     return value
 
 

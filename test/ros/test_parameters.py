@@ -1,7 +1,5 @@
 """Parameters as tables: described, checked at start, and a clear message where a value is wrong."""
 
-import functools
-import importlib
 import subprocess
 import sys
 
@@ -9,12 +7,11 @@ import pytest
 from codes import raises_code
 from ros_fixtures import simulated
 
-from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lists
+from planweave.bodies.arm.parameters import skill_lists
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
-from planweave.goals import RULES
 from planweave.launcher import parameter_files
-from planweave.robots import load_robot
+from planweave.launcher.systems import table
 
 WRONG = [
     ("max_queue", "many", "1 to 10000"),
@@ -73,17 +70,10 @@ def test_a_process_ends_with_one_line_and_code_2(node, parameter, words):
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: ") and words in done.stderr, done.stderr
 
 
-@functools.cache
 def declared(node):
-    """Names of the parameters that a node declares, and of those that rclpy declares for every node."""
-    from planweave_ros.lifecycle import AUTOSTART
-
-    if node == "executor_node":
-        actions = {action for name in ("tabletop", "kitchen") for action in Domain.load(name).actions}
-        table = [ROBOT_TYPE, *parameters_of(load_robot(ROBOT_TYPE.default)), *skill_lists(actions), AUTOSTART, RULES]
-    else:
-        table = importlib.import_module(f"{node}.node").PARAMETERS
-    return {row.name for row in table} | {"use_sim_time"}
+    """Names of the parameters that a node declares."""
+    actions = {a for name in ("tabletop", "kitchen") for a in Domain.load(name).actions if node == "executor_node"}
+    return {*table(node), *(row.name for row in skill_lists(actions))}
 
 
 def dotted(table, above=""):

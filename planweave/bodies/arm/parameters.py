@@ -79,7 +79,14 @@ _COMMON = [
     Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
     Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),
     Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
-    Parameter("speed", 0.15, "share of the joint velocity limits in free motion", 0.02, 1.0, changeable=True),
+    Parameter(
+        "speed",
+        0.15,
+        "share of the joint velocity limits in free motion",
+        0.02,
+        1.0,
+        changeable=True,
+    ),
     Parameter("approach_speed", 0.08, "share of the joint velocity limits near objects", 0.02, 1.0, changeable=True),
     Parameter("acceleration", 0.25, "share of the joint acceleration limits", 0.05, 1.0, changeable=True),
     Parameter("grip_force", 20.0, "force of a grasp, N", 1.0, 70.0, changeable=True),
@@ -92,7 +99,7 @@ _COMMON = [
     Parameter(
         "workspace_low",
         [0.10, -0.55, 0.010],
-        "lower corner of the box for the tool centre point, m, base frame",
+        "lower corner of the box for the tool centre point, m, base frame: measured, with a margin",
         changeable=True,
     ),
     Parameter(

@@ -53,11 +53,18 @@ class Parameter:
         kind: Any = type(self.default)
         try:
             value: Any = {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+            if isinstance(self.default, list):
+                each = type(self.default[0]) if self.default else str
+                value = [each(part.strip()) for part in text.strip("[] ").split(",")]
         except (KeyError, ValueError):
             raise ConfigError(
                 f"{self.name}={text} of {whose} must be of type {kind.__name__}: {self.description}"
             ) from None
         return self.checked(value, whose)
+
+
+AUTOSTART = Parameter("autostart", True, "active at once; false: waits for  ros2 lifecycle set NODE activate")
+"""Of every node with a lifecycle."""
 
 
 def option(
