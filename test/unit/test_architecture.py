@@ -111,10 +111,16 @@ def part_of(*names):
 
 
 @functools.cache
+def parsed(source):
+    """The syntax tree of a source text; not to be changed."""
+    return ast.parse(source)
+
+
+@functools.cache
 def modules(source):
     """Dotted names that a source text imports anywhere, also inside functions and by import_module."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -297,7 +303,7 @@ def test_what_is_private_to_others_is_used_in_rclpy_compat_alone():
         f"{path}:{node.lineno} {ast.unparse(node)}"
         for path in python_files()
         if path.parts[0] in ("planweave_ros", *NODES) and path.stem != "rclpy_compat"
-        for node in ast.walk(ast.parse((ROOT / path).read_text()))
+        for node in ast.walk(parsed((ROOT / path).read_text()))
         if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr)
         if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "os"))
     ]
@@ -387,7 +393,7 @@ def test_libero_waits_for_motions_and_executes_actions_as_every_arm_does():
     own = {
         (path.name, node.name)
         for path in (ROOT / "planweave" / "libero").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path.read_text()))
         if isinstance(node, ast.FunctionDef) and node.name in ("follow", "grip", "execute")
     }
     assert own == {("session.py", "execute")}
@@ -445,7 +451,7 @@ ABSOLUTE = re.compile(rf"(?:^|[\s(])/(?:{OURS})\b")
 
 def texts(source):
     """The texts in a source that are no docstrings; what an f-string puts in is {}."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = list(ast.walk(parsed(source)))
     parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
@@ -467,7 +473,7 @@ def test_no_class_name_means_two_things():
     found: dict[str, list[str]] = {}
     for room in (*ROOMS, "integrations", "tools"):
         for path in sorted((ROOT / room).rglob("*.py")):
-            for item in ast.parse(path.read_text(encoding="utf-8")).body:
+            for item in parsed(path.read_text(encoding="utf-8")).body:
                 if isinstance(item, ast.ClassDef):
                     found.setdefault(item.name, []).append(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -227,6 +227,7 @@ def test_silence_of_the_fingers_alone_is_not_that_of_the_arm(bench):
 # ---- speed scaling, contacts ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling", [0.3, 0.05])
 @pytest.mark.parametrize("feedback", [True, False])
 def test_a_speed_that_is_scaled_down_makes_a_motion_longer_and_no_failure(bench, scaling, feedback):

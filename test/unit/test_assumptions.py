@@ -118,6 +118,7 @@ def test_tree_planner_keeps_the_plans_that_count_on_least():
     assert [e["assumed"] for e in episode.journal.events("plan")] == [["next_to(sink_25, faucet_26)"]]
 
 
+@pytest.mark.slow
 def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     """The salmon is hidden in the closed microwave: walking there shows nothing, taking it says why."""
     body = HomeBody("home_flat")

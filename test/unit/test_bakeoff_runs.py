@@ -56,6 +56,7 @@ def test_methods_without_a_model_are_run_once_under_none():
     assert {s.repetition for s in specs[:9]} == {0}, "an unfinished run has some of everything"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_to_the_same_numbers(whole, tmp_path):
     def killed_after_seven(spec, count):
         if len(engine.played) == 7:
@@ -96,6 +97,7 @@ def test_the_newest_run_of_a_configuration_is_found(whole, tmp_path):
     assert newest_of(tmp_path, CONFIG) is None
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_one_more_try_and_a_second_one_the_episode(tmp_path):
     def lost(spec, count):
         if (spec.case == TASKS[0] and count < 2) or spec.case == TASKS[1]:
@@ -128,6 +130,7 @@ def test_an_episode_that_cannot_be_set_up_says_why(tmp_path, monkeypatch):
         assert "UnknownNameError" in reason and "'home_flta'" in reason
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_stops_the_run_and_keeps_what_is_there(tmp_path, monkeypatch):
     real, count = write_record, [0]
 
@@ -155,6 +158,7 @@ def test_a_record_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeyp
     assert not any(p.is_file() for p in tmp_path.rglob("*"))
 
 
+@pytest.mark.slow
 def test_a_model_that_refuses_is_given_up_and_its_episodes_are_void(tmp_path, monkeypatch):
     config = Config("home", TASKS, ("base_llm", "lang_prompt"), ("embedded", "simulated:0"), repeat=1)
 
@@ -257,6 +261,7 @@ def test_a_record_is_found_by_its_path_or_the_neighbours_are_named(whole):
 # ---- replay and show
 
 
+@pytest.mark.slow
 def test_every_record_replays_to_its_end(whole):
     for path in whole.rglob("*.jsonl"):
         events = read_record(path)

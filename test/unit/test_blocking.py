@@ -116,6 +116,7 @@ def test_candidates_that_are_cut_off_are_recorded(limit, cut):
     assert bool(events) == bool(cut) and all(e["limit"] == 15 and e["left_out"] >= cut for e in events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["toothbrush_on_the_counter", "wash_the_plate"])
 def test_the_papers_way_finds_things_in_a_home(task):
     ended = play(Spec("home", task, "blocking:reveal=unseen", "simulated:0", 0), Recorder())

@@ -120,6 +120,7 @@ def test_a_condition_of_an_effect_blocks_like_a_precondition(kitchen):
     assert str(put) in candidates(kitchen, "washed(apple_50)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["toothbrush_on_the_counter", "wash_the_plate"])
 def test_what_is_hidden_and_what_needs_the_tap_on_is_done(task):
     """In a closed cabinet nobody sees that one stands close to the thing; washing asks for the tap."""

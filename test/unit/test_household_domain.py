@@ -237,6 +237,7 @@ def undone(simulator, action):
 UNDO = HomeVocabulary.load().domain.extra["undo"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene, seed", [("home_flat", 0), ("home_flat", 1), ("home_house", 0), ("home_studio", 2)])
 def test_an_inverse_restores_all_but_what_the_domain_says(scene, seed):
     """On a way at random through a home."""
@@ -323,6 +324,7 @@ TASKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scene, text",
     [

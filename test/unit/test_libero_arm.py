@@ -147,6 +147,7 @@ def test_kinematics_agree_with_the_simulator_s_own_grip_site():
     assert at + [-0.66, 0.0, 0.912] == pytest.approx([-0.2185823, 0.0129080, 1.1712999], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_real_arm_follows():
     try:
         python()

@@ -111,6 +111,7 @@ def test_too_small_a_disk_is_said_before_anything_is_done(monkeypatch, tmp_path)
     assert not (tmp_path / "libero").exists()
 
 
+@pytest.mark.slow
 def test_an_installation_that_fails_shows_the_last_lines_and_is_not_taken_for_one(monkeypatch, tmp_path):
     monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path / "libero"))
     monkeypatch.setattr(environment, "PACKAGES", (str(tmp_path / "no-such-package"),))
@@ -127,6 +128,7 @@ def test_the_server_needs_nothing_of_planweave():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@pytest.mark.slow
 def test_the_real_simulator_loads_steps_and_shows_a_task():
     installed()
     with LiberoSimulator() as sim:

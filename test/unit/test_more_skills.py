@@ -408,6 +408,7 @@ def acted(table, *texts):
     return listed(table.world.world())
 
 
+@pytest.mark.slow
 def test_beside_between_and_aside_in_simulation(planning_scene):
     table = simulated(planning_scene, "blocks")
     found = acted(
@@ -449,6 +450,7 @@ def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     }, "what was moved beside is told"
 
 
+@pytest.mark.slow
 def test_a_tower_of_five_in_simulation(planning_scene):
     table = simulated(planning_scene, "five_cubes")
     names = [t.name for t in table.world.things() if t.class_name == "cube"]

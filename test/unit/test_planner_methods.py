@@ -940,6 +940,7 @@ def test_no_step_raises_anything_but_parse_error(text):
             assert len(str(error)) < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit", ["a", "(", "$$ ", "0: a\n", "<a", "[a", "assert(a ", "a ", "Step 1", "'a' in ", "\n", " ", "else:"]

@@ -211,6 +211,7 @@ def test_no_reply_raises_anything_but_parse_error(text):
             assert len(str(error)) < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit",

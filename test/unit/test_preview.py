@@ -70,6 +70,7 @@ def rows(step):
     return np.array(step.positions)[:, :7]
 
 
+@pytest.mark.slow
 def test_the_previewed_path_is_the_one_that_the_arm_takes_and_planning_it_moves_nothing():
     table = Tabletop("blocks")
     preview = preview_of(table)

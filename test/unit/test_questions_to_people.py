@@ -485,6 +485,7 @@ def settle(there, sentence, choice=1, asked=0):
     return task, asked
 
 
+@pytest.mark.slow
 def test_twenty_unclear_tasks_ask_nothing_when_they_come_again(watch, tmp_path):
     store = TaskStore(tmp_path / "tasks.sqlite")
     there, asked, goals = watch(store=store), 0, {}

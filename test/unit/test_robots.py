@@ -163,6 +163,7 @@ def test_a_grip_is_never_harder_than_the_gripper_can(ur5e):
     assert Safety(kinematics, JointLimits.of(weak)).force(200.0) == 12.0
 
 
+@pytest.mark.slow
 def test_it_takes_and_stacks_a_cube_in_the_simulation(ur5e):
     """Built of its capsules; the mesh of a real UR5e was not there."""
     table = Tabletop("blocks", robot=ur5e)

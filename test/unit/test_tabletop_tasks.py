@@ -155,6 +155,7 @@ def test_the_papers_tasks_with_something_out_of_reach_have_it():
     assert with_unreachable == {"rainbow_line", "one_each_side", "red_triangle", "plus_sign", "segregate_shapes"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one_each_side", "red_triangle"])
 def test_its_reference_plan_reaches_it_in_physics(name, planning_scene):
     task = load_task(name)

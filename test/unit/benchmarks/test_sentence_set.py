@@ -12,6 +12,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.goals.lexicon import english, lexicon
 from planweave.goals.sentence_words import is_real
 
+pytestmark = pytest.mark.slow
 SET = sentences()
 DOMAIN = Domain.load("tabletop")
 #: Words that may be added without a change: they say nothing, or what was said already ("the nearest" of one).
