@@ -5,7 +5,7 @@ import time
 from importlib import import_module
 
 import pytest
-from ros_fixtures import simulated
+from ros_fixtures import simulated, task_goal
 
 from planweave.core.base.paths import config_dir
 from planweave.launcher import running_system as launcher
@@ -131,3 +131,50 @@ def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(na
     assert made() == complete and node.active and used(node) == right
     assert go("deactivate", "activate", "deactivate", "cleanup", "configure", "activate") == [True] * 6
     assert made() == complete
+
+
+def test_a_feedback_node_that_is_not_active_takes_no_task_and_ends_what_it_had(make_node, spin_until):
+    from planweave_interfaces.srv import GetTask, SubmitTask
+
+    from feedback_node.node import FeedbackNode
+
+    node, person = make_node(FeedbackNode, simulated("feedback_node", body_silence=600.0)), make_node("person")
+    submit, get = person.create_client(SubmitTask, "/submit_task"), person.create_client(GetTask, "/get_task")
+    assert submit.wait_for_service(60.0) and get.wait_for_service(60.0)
+
+    def call(client, **fields):
+        answer = client.call_async(client.srv_type.Request(**fields))
+        spin_until(answer.done, 20, "an answer")
+        return answer.result()
+
+    asked = task_goal(sentence="put the red cube in the tray")
+    first = call(submit, task=asked)
+    assert first.accepted
+    node.trigger_deactivate()
+    ended = call(get, task_id=first.task_id).status
+    assert ended.state == ended.CANCELED
+    refused = call(submit, task=asked)
+    assert (refused.accepted, refused.code) == (False, "no_system") and "feedback_node is inactive" in refused.message
+    node.trigger_activate()
+    assert call(submit, task=asked).accepted
+
+
+def test_a_planner_node_that_is_not_active_answers_no_question(make_node, spin_until):
+    from planweave_interfaces.srv import InterpretGoal
+    from rclpy.parameter import Parameter
+
+    from planner_node.node import PlannerNode
+
+    quiet = [Parameter("client", value="none"), Parameter("autostart", value=False)]
+    node, person = make_node(PlannerNode, parameter_overrides=quiet), make_node("person")
+    ask = person.create_client(InterpretGoal, "/interpret_goal")
+    assert ask.wait_for_service(60.0)
+
+    def code():
+        answer = ask.call_async(InterpretGoal.Request(sentence="put the red cube in the tray"))
+        spin_until(answer.done, 20, "an answer")
+        return answer.result().code
+
+    assert code() == "no_system"
+    node.trigger_activate()
+    assert code() != "no_system"
