@@ -30,11 +30,10 @@ from std_msgs.msg import String
 from feedback_node.parameters import PARAMETERS
 from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import ConfigError, PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.health import Level, Report
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
-from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState
 from planweave.goals import RuleFile
 from planweave.methods import METHODS
@@ -85,7 +84,7 @@ class FeedbackNode(ManagedNode):
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
-        self._actions = TaskActions(self, lambda: self.manager, self._accept, self._status_msg, self._changed)
+        self._actions = TaskActions(self, lambda: self.manager, self.require_active, self._status_msg, self._changed)
         self._previews = Previews(self, self._actions.shown)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         timeout, world_timeout = values["action_timeout"], values["body_silence"]
@@ -161,12 +160,6 @@ class FeedbackNode(ManagedNode):
         """Cancel what runs, and tell nobody: the node goes, or is being cleaned up."""
         self._gone = True
         self.manager.close()
-
-    def _accept(self, goal: TaskGoal, request_id: str = "") -> Task:
-        """Queue a task; raises SystemDownError while the node is not active."""
-        if self.why_idle:
-            raise SystemDownError(self.why_idle)
-        return self.manager.accept(goal, request_id)
 
     def _method(self, name: str) -> Method:
         prefix = name + "."
@@ -250,7 +243,8 @@ class FeedbackNode(ManagedNode):
             )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
-        task = self._accept(convert.task_goal_from_msg(request.task), request.request_id)
+        self.require_active()
+        task = self.manager.accept(convert.task_goal_from_msg(request.task), request.request_id)
         response.accepted, response.task_id = True, task.status.task_id
         response.message = f"queued as {task.status.task_id}"
         return response

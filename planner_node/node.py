@@ -17,7 +17,7 @@ from std_msgs.msg import String
 
 from planner_node.parameters import PARAMETERS
 from planweave.core.base.budget import Budget
-from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError
 from planweave.core.base.health import Level, Report
 from planweave.core.base.paths import config_dir
 from planweave.goals import RuleFile
@@ -160,8 +160,7 @@ class PlannerNode(ManagedNode):
         """Call the method of a question of LanguagePlanner, and fill the result or response; its answer, else None."""
         row = next(row for row in QUESTIONS if row.name == name)
         try:
-            if self.why_idle:
-                raise SystemDownError(self.why_idle)
+            self.require_active()
             row = question_for(name, request)
             answer = getattr(self.planner, row.method)(**row.arguments(request), canceled=canceled)
             row.fill(reply, answer)

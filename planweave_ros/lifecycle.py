@@ -13,7 +13,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter as RosParameter
 
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError, SystemDownError
 from planweave.core.base.parameter import AUTOSTART
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
@@ -95,6 +95,11 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
     def declare(self, table: Sequence[Parameter], **renamed: str) -> dict[str, Any]:
         """Declare parameters, or read those declared before, and return their values; see `declare`."""
         return declare(self, table, self._rows, **renamed)
+
+    def require_active(self) -> None:
+        """Raise SystemDownError with `why_idle` where the node is not active."""
+        if self.why_idle:
+            raise SystemDownError(self.why_idle)
 
     def on_release(self, close: Callable[[], object]) -> None:
         """Call this on cleanup and at the node's end, the last one first; publishers and clients are still there."""

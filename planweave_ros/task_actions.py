@@ -15,7 +15,6 @@ from rclpy.node import Node
 
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.workflow.step_motion import PlanPreview
-from planweave.core.workflow.task_goal import TaskGoal
 from planweave.core.workflow.task_status import TaskState
 from planweave.tasks.task import Task
 from planweave.tasks.task_manager import TaskManager
@@ -29,20 +28,20 @@ _AS_ASKED = (TaskState.SUCCEEDED, TaskState.ANSWERED, TaskState.PLANNED)
 class TaskActions:
     """Submits a task for every goal, and ends the goal with it, that of /plan_task once its plan has been previewed.
 
-    accept: queues a task; status_msg: a task's status as a message; tell: publishes it. The node calls `changed`,
-    `ended` and `shown`.
+    ready: raises PlanweaveError while no task is accepted; status_msg: a task's status as a message; tell: publishes
+    it. The node calls `changed`, `ended` and `shown`.
     """
 
     def __init__(
         self,
         node: Node,
         manager: Callable[[], TaskManager],
-        accept: Callable[[TaskGoal], Task],
+        ready: Callable[[], None],
         status_msg: Callable[[Task], TaskStatusMsg],
         tell: Callable[[Task], None],
     ) -> None:
         self._node, self._manager, self._status_msg, self._tell = node, manager, status_msg, tell
-        self._accept = accept
+        self._ready = ready
         self._goals: dict[str, tuple[Any, Goal]] = {}  # with their action, by the id of their task
         self._newest: PlanPreview | None = None
         self._lock = threading.Lock()
@@ -52,7 +51,8 @@ class TaskActions:
     def _start(self, action: Any, goal: Goal) -> None:
         asked = convert.task_goal_from_msg(goal.request.task)
         try:
-            task = self._accept(replace(asked, dry_run=action is PlanTask or asked.dry_run))
+            self._ready()
+            task = self._manager().accept(replace(asked, dry_run=action is PlanTask or asked.dry_run))
         except PlanweaveError as error:
             status = TaskStatusMsg(
                 sentence=asked.sentence,
