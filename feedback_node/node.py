@@ -61,8 +61,7 @@ class FeedbackNode(ManagedNode):
     """While active, accepts tasks, runs the methods' loops, sends actions to the body, publishes status."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        renamed = {"confirm_timeout": "observation_timeout", "look_timeout": "perception_timeout"}
-        super().__init__("feedback_node", PARAMETERS, parameter_overrides, **renamed)
+        super().__init__("feedback_node", PARAMETERS, parameter_overrides)
 
     def configure(self, values: dict[str, Any]) -> None:
         """Open the files of tasks and rules, and serve tasks."""

@@ -77,7 +77,7 @@ class PerceptionNode(ManagedNode):
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
-        super().__init__("perception_node", PARAMETERS, parameter_overrides, look_timeout="look_for_timeout")
+        super().__init__("perception_node", PARAMETERS, parameter_overrides)
 
     def configure(self, values: dict[str, Any]) -> None:
         """Load the detector and the camera's pose, and open the cameras."""

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter as RosParameter
 from planweave.core.base.errors import PlanweaveError, SystemDownError
 from planweave.core.base.parameter import AUTOSTART
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import Parameter, declare, refuse_unknown
 from planweave_ros.rclpy_compat import destroy_actions
 
 _ANSWERED = 0.3  # s for the answer of a shutdown to leave before the process ends
@@ -33,8 +33,8 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
     parameter can be set; shut down, its process ends.
     """
 
-    def __init__(self, name: str, table: Sequence[Parameter], overrides: Sequence[Any] = (), **renamed: str) -> None:
-        """table: parameters, AUTOSTART among them; renamed: see `declare`. Raises PlanweaveError."""
+    def __init__(self, name: str, table: Sequence[Parameter], overrides: Sequence[Any] = ()) -> None:
+        """table: parameters, AUTOSTART among them. Raises PlanweaveError."""
         self.begun = time.monotonic()
         self._state, self._failure = "unconfigured", Exception("not configured")
         self._table, self._rows = table, dict[str, Parameter]()
@@ -43,7 +43,7 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         parts[0].__init__(self, name, parameter_overrides=list(overrides))
         parts[1].__init__(self, callback_group=MutuallyExclusiveCallbackGroup())
         try:
-            values = self.declare(self._table, **renamed)
+            values = self.declare(self._table)
             self.add_on_set_parameters_callback(self._on_set)
             if self.trigger_configure() is not _SUCCESS:
                 raise self._failure
@@ -92,9 +92,9 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     # ---- what nodes call ----------------------------------------------------------------------------------------
 
-    def declare(self, table: Sequence[Parameter], **renamed: str) -> dict[str, Any]:
+    def declare(self, table: Sequence[Parameter]) -> dict[str, Any]:
         """Declare parameters, or read those declared before, and return their values; see `declare`."""
-        return declare(self, table, self._rows, **renamed)
+        return declare(self, table, self._rows)
 
     def require_active(self) -> None:
         """Raise SystemDownError with `why_idle` where the node is not active."""
@@ -123,6 +123,7 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         self._before = self._entities()
         try:
             self.configure(self.declare(self._table))
+            refuse_unknown(self)
         except Exception as error:
             self._release()
             return self._failed("configured", error)

@@ -18,25 +18,18 @@ from planweave.launcher import parameter_files
 __all__ = ["Parameter", "declare"]
 
 
-def declare(
-    node: Node, table: Sequence[Parameter], known: dict[str, Parameter] | None = None, **renamed: str
-) -> dict[str, Any]:
+def declare(node: Node, table: Sequence[Parameter], known: dict[str, Parameter] | None = None) -> dict[str, Any]:
     """Declare the parameters and return their values.
 
     known: what a managed node declared before, by name; a parameter that still has its default takes over a new one.
-    None: of a node without a lifecycle, whose parameters are read only unless changeable. renamed: new names by old
-    ones, which nobody may set. Raises ConfigError that says what is valid, also where none of the given parameter files
-    matches this node: ROS would ignore them silently.
+    None: of a node without a lifecycle, whose parameters are read only unless changeable. Raises ConfigError that says
+    what is valid, also where none of the given parameter files matches this node: ROS would ignore them silently.
     """
     files = {str(path): [name for name, _ in parameter_files.read(path)] for path in parameter_files.given(sys.argv)}
     problem = parameter_files.stray(files, node.get_fully_qualified_name())
     if problem:
         raise ConfigError(problem)
     values: dict[str, Any] = {}
-    for old, new in renamed.items():
-        if node.declare_parameter(old, descriptor=ParameterDescriptor(dynamic_typing=True)).value is not None:
-            raise ConfigError(f"{node.get_name()}: there is no parameter {old} any more; use {new}")
-        node.undeclare_parameter(old)
     for row in table:
         fixed = not row.changeable
         descriptor = ParameterDescriptor(description=row.description, read_only=fixed and known is None)
@@ -69,6 +62,15 @@ def declare(
         if known is not None:
             known[row.name] = row
     return values
+
+
+def refuse_unknown(node: Node) -> None:
+    """Raise UnknownNameError for a parameter that a file gives this node and that it has not declared, which ROS would
+    ignore silently.
+    """
+    for path, key in parameter_files.own_keys(parameter_files.given(sys.argv), node.get_fully_qualified_name()):
+        if not node.has_parameter(key) and not key.startswith("qos_overrides."):
+            raise UnknownNameError(f"parameter of {node.get_name()} in {path}", key, node.get_parameters_by_prefix(""))
 
 
 def _plain(value: Any) -> Any:

@@ -34,7 +34,7 @@ from planweave_ros.camera_topics import topic_prefixes
 from planweave_ros.conversions import pose_to_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.parameters import declare
+from planweave_ros.parameters import declare, refuse_unknown
 from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
 from simulation_node.camera_topics import CameraTopics
@@ -56,6 +56,7 @@ class SimulationNode(GuardedNode):
         self._gone = threading.Event()  # before anything that may be refused: the node is destroyed then, too
         choose_gl()
         self._values = values = declare(self, PARAMETERS)
+        refuse_unknown(self)
         if values["real_time_factor"] and values["real_time_factor"] < 0.01:
             raise ConfigError("simulation_node: real_time_factor must be 0 or at least 0.01")
         self._robot = robot = load_robot(values["robot_type"])

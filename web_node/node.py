@@ -49,7 +49,7 @@ from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client, tree_rows
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.parameters import declare
+from planweave_ros.parameters import declare, refuse_unknown
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
 from planweave_ros.spin import run_node
@@ -69,6 +69,7 @@ class WebNode(GuardedNode):
         super().__init__("web_node", parameter_overrides=list(parameter_overrides))
         self._ended = False
         values = declare(self, PARAMETERS)
+        refuse_unknown(self)
         self._robot = load_robot(values[ROBOT_TYPE.name])
         self._model: str | None = values["robot_model"] or None
         gate = Gate(values["host"], os.environ.get(TOKEN_VARIABLE, ""))

@@ -67,6 +67,21 @@ def merged(paths: Sequence[Path], node: str) -> dict[str, Any]:
     return found
 
 
+def own_keys(paths: Sequence[Path], node: str) -> Iterator[tuple[Path, str]]:
+    """The parameters, dotted, that files give to a node by its name, not to all nodes."""
+    own = node.rpartition("/")[2]
+    for path in paths:
+        for name, parameters in read(path):
+            if name.endswith(f"/{own}") and is_for(name, node):
+                yield from ((path, key) for key in dotted(parameters))
+
+
+def dotted(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The keys of nested tables, as ROS joins them."""
+    for key, value in table.items():
+        yield from dotted(value, f"{above}{key}.") if isinstance(value, Mapping) else [f"{above}{key}"]
+
+
 def _merge(under: dict[str, Any], over: Mapping[str, Any]) -> None:
     for key, value in over.items():
         if isinstance(value, dict) and isinstance(under.get(key), dict):

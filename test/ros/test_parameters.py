@@ -20,8 +20,6 @@ WRONG = [
     ("method", "magic", "'magic'"),
     ("fallback", "clasical", "'classical'"),
     ("journal_folder", "/nowhere/at/all", "/nowhere/at/all"),
-    ("confirm_timeout", 5.0, "observation_timeout"),
-    ("look_timeout", 5.0, "perception_timeout"),
 ]
 
 
@@ -41,7 +39,6 @@ def test_parameters_are_described(make_node):
     node = make_node(FeedbackNode, simulated("feedback_node"))
     for row in PARAMETERS:
         assert node.describe_parameter(row.name).description == row.description
-    assert not node.has_parameter("look_timeout") and not node.has_parameter("confirm_timeout")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +48,6 @@ def test_parameters_are_described(make_node):
         ("planner_node", "client:=magic", "planner_node: unknown value of client 'magic'"),
         ("planner_node", "price_table:=/nowhere.yaml", "/nowhere.yaml"),
         ("perception_node", "camera:=magic", "unknown camera 'magic'"),
-        ("perception_node", "look_timeout:=5", "no parameter look_timeout any more; use look_for_timeout"),
         ("simulation_node", "image_rate:=-1.0", "simulation_node: parameter image_rate must be a float"),
         ("simulation_node", "scene:=magic", "unknown scene 'magic'"),
         ("virtualhome_node", "scene:=magic", "unknown scene 'magic'"),
@@ -70,16 +66,22 @@ def test_a_process_ends_with_one_line_and_code_2(node, parameter, words):
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: ") and words in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("node", ["feedback_node", "simulation_node"])
+def test_a_parameter_that_a_node_does_not_have_is_refused_with_its_file(node, tmp_path):
+    """ROS would run without it, and say nothing; what is for all nodes may be unknown to one."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"/**:\n  ros__parameters: {{other: 1}}\n/**/{node}:\n  ros__parameters: {{use_sim_tiem: true}}\n")
+    command = [sys.executable, "-m", f"{node}.node", "--ros-args", "--params-file", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    words = f"unknown parameter of {node} in {file} 'use_sim_tiem'; did you mean 'use_sim_time'"
+    assert words in done.stderr.splitlines()[-1], done.stderr
+
+
 def declared(node):
     """Names of the parameters that a node declares."""
     actions = {a for name in ("tabletop", "kitchen") for a in Domain.load(name).actions if node == "executor_node"}
     return {*table(node), *(row.name for row in skill_lists(actions))}
-
-
-def dotted(table, above=""):
-    """The keys of nested tables, as ROS joins them."""
-    for key, value in table.items():
-        yield from dotted(value, f"{above}{key}.") if isinstance(value, dict) else [f"{above}{key}"]
 
 
 def test_the_parameter_files_set_what_the_nodes_declare():
@@ -90,7 +92,7 @@ def test_the_parameter_files_set_what_the_nodes_declare():
     unknown = [
         f"{path.name}: {entry} {key}"
         for path, entry, values in files
-        for key in dotted(values)
+        for key in parameter_files.dotted(values)
         if key not in declared(entry.rpartition("/")[2])
     ]
     assert not unknown
