@@ -15,6 +15,7 @@ from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.parameter import Parameter
 from planweave.launcher import parameter_files
 
+_OPEN = ("qos_overrides.", "skills.")  # ROS's own, and of the actions of other domains
 __all__ = ["Parameter", "declare"]
 
 
@@ -69,7 +70,7 @@ def refuse_unknown(node: Node) -> None:
     ignore silently.
     """
     for path, key in parameter_files.own_keys(parameter_files.given(sys.argv), node.get_fully_qualified_name()):
-        if not node.has_parameter(key) and not key.startswith("qos_overrides."):
+        if not node.has_parameter(key) and not key.startswith(_OPEN):
             raise UnknownNameError(f"parameter of {node.get_name()} in {path}", key, node.get_parameters_by_prefix(""))
 
 
