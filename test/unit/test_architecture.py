@@ -129,7 +129,7 @@ def modules(source):
             isinstance(node, ast.Call)
             and node.args
             and isinstance(node.args[0], ast.Constant)
-            and ast.unparse(node.func) in ("importlib.import_module", "import_module", "__import__")
+            and getattr(node.func, "id", getattr(node.func, "attr", "")) in ("import_module", "__import__")
         ):
             names.add(str(node.args[0].value))
     return names

@@ -158,6 +158,7 @@ def test_ids_are_read_from_a_file(tmp_path, name, text):
     assert chosen_tasks([str(tmp_path / name), "make_toast"], "home", 3)[0][2] == "make_toast"
 
 
+@pytest.mark.slow
 def test_tasks_of_ones_own_are_played_recorded_and_replayed(tmp_path):
     (tmp_path / "own.yaml").write_text(OWN)
     cases, rows = chosen_tasks([str(tmp_path / "own.yaml"), "watch_tv"], "home")

@@ -117,6 +117,7 @@ def test_the_words_for_things_are_the_domain_s():
     assert {"bowl", "cabinet", "wine_bottle", "cookie_box", "mug"} <= set(classes(KITCHEN))
 
 
+@pytest.mark.slow
 def test_what_has_no_name_is_an_unknown_thing():
     class Silent:
         def names(self, pictures, marked, words, changing):

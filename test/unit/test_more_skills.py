@@ -428,6 +428,7 @@ def test_beside_between_and_aside_in_simulation(planning_scene):
     assert not [f for f in acted(table, "push_aside(blue_cube)") if f.startswith("near(blue_cube")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.004, 0.02])
 def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     at = 0.05 + gap
@@ -461,6 +462,7 @@ def test_a_tower_of_five_in_simulation(planning_scene):
     assert {f"on({name}, {below})" for below, name in pairwise(names)} <= found
 
 
+@pytest.mark.slow
 def test_a_slip_is_made_good_without_telling(planning_scene):
     table = simulated(planning_scene, "slippery", retries=read_retries(["GRASP_LOST 2 look_again"]))
     found = acted(table, "grab_and_putin(red_cube, tray)")

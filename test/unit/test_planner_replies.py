@@ -71,6 +71,7 @@ def test_one_bad_reply_of_25_voids_no_other(bad):
     json.dumps(told[0], ensure_ascii=False).encode()  # a message can carry it
 
 
+@pytest.mark.slow
 def test_replies_that_hung_the_planner_end_soon():
     """25 replies of 56 kB of "<think>", and one of 7 MB; in processor time, since the machine may be busy."""
     begin = time.thread_time()
