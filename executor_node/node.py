@@ -78,19 +78,25 @@ class ExecutorNode(ManagedNode):
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("executor_node", COMMON, parameter_overrides)
 
+    def read_parameters(self) -> dict[str, Any]:
+        """Those of the robot and of the domain's actions among them."""
+        values = super().read_parameters()
+        self._robot = load_robot(values[ROBOT_TYPE.name])
+        values.update(self.declare(parameters_of(self._robot)))
+        self._domain = RuleFile(values["rules"]).load(values["domain"])
+        return {**values, **self.declare(skill_lists(self._domain.actions))}
+
     def configure(self, values: dict[str, Any]) -> None:
-        """Load the robot and the domain, connect the arm, and serve it as a body."""
+        """Load the planning scene, connect the arm, and serve it as a body."""
         self._served: BodyServer | None = None  # once all else is made
         self._watch: StopWatch | None = None
-        robot = self._robot = load_robot(values[ROBOT_TYPE.name])
-        self._values = values = {**values, **self.declare(parameters_of(robot))}
+        self._values, robot = values, self._robot
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
-        self._domain, self._base_frame = RuleFile(values["rules"]).load(values["domain"]), str(values["base_frame"])
+        self._base_frame = str(values["base_frame"])
         pools = _OF_PARTS if "fixture" in self._domain.types else Pools()
         self._scene = PlanningScene(values["robot_model"] or None, robot=robot, pools=pools)
         self._scene.ceiling = highest(self._domain.rules) or math.inf
         self._kinematics = Kinematics(self._scene.model, robot)
-        values.update(self.declare(skill_lists(self._domain.actions)))
         safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
         self._names = RosNames(
             self.resolve_topic_name("perception/detected_objects"),

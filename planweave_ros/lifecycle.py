@@ -77,8 +77,12 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     # ---- what nodes add -----------------------------------------------------------------------------------------
 
+    def read_parameters(self) -> dict[str, Any]:
+        """The values of all parameters; raises PlanweaveError. Nodes declare here what depends on others."""
+        return self.declare(self._table)
+
     def configure(self, values: dict[str, Any]) -> None:
-        """Read files, and make all that the node works with; raises PlanweaveError. values: of the table."""
+        """Read files, and make all that the node works with; raises PlanweaveError. values: of `read_parameters`."""
         raise NotImplementedError
 
     def begin_work(self) -> None:
@@ -122,8 +126,9 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         """See rclpy."""
         self._before = self._entities()
         try:
-            self.configure(self.declare(self._table))
+            values = self.read_parameters()
             refuse_unknown(self)
+            self.configure(values)
         except Exception as error:
             self._release()
             return self._failed("configured", error)

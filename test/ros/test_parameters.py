@@ -75,7 +75,7 @@ def test_a_parameter_that_a_node_does_not_have_is_refused_with_its_file(node, tm
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
     words = f"unknown parameter of {node} in {file} 'use_sim_tiem'; did you mean 'use_sim_time'"
-    assert words in done.stderr.splitlines()[-1], done.stderr
+    assert done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
 
 
 def declared(node):
