@@ -55,8 +55,6 @@ def declare(node: Node, table: Sequence[Parameter], known: dict[str, Parameter] 
             raise ConfigError(
                 f"{node.get_name()}: parameter {row.name} must be a {wanted} ({row.description}): {error}"
             ) from None
-        if (instead := row.replaced.get(str(value))) is not None:
-            raise ConfigError(f"{node.get_name()}: there is no {row.name}: {value} any more; use {row.name}: {instead}")
         if row.choices and value not in row.choices:
             raise ConfigError(f"{node.get_name()}: {UnknownNameError(f'value of {row.name}', str(value), row.choices)}")
         values[row.name] = value

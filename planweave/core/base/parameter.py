@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,8 +13,7 @@ from planweave.core.base.errors import ConfigError
 class Parameter:
     """One parameter: its default gives the type; low and high bound numbers, choices bound texts.
 
-    changeable: may be set while the node runs; the node is notified by add_on_set_parameters_callback. replaced: values
-    that are no more, and what to give instead.
+    changeable: may be set while the node is configured.
     """
 
     name: str
@@ -25,7 +23,6 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     changeable: bool = False
-    replaced: Mapping[str, str] = field(default_factory=dict)
 
     def checked(self, value: Any, whose: str) -> Any:
         """The value, if it has the right type and is within the bounds; raises ConfigError.
