@@ -25,7 +25,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "honesty": ("--task taken_at_lift --repeat 5",),
     "idle": ("--seconds 20", "--runs 5"),
     "kills": ("--task executor_node/holding feedback_node/kill",),
-    "sentences": ("", "FOLDER"),
+    "sentences": ("", "FOLDER", "FOLDER --model openai:gpt-4o-mini --task libero libero_90 --jobs 8"),
     "fuzz": ("--texts 2000",),
     "world": ("",),
     "library": ("",),
@@ -45,7 +45,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "policies": ("--repeat 10 --task table kitchen",),
 }
 #: figures of which --task chooses some
-CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "policies")
+CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "policies", "sentences")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -67,9 +67,20 @@ def parser() -> argparse.ArgumentParser:
     add_shared_arguments(
         made,
         "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test), bodies of "
-        "policies (table, kitchen, libero); repeatable",
+        "policies (table, kitchen, libero), sets of sentences (outside, libero, libero_90); repeatable",
         "repetitions of cases of honesty, of stops, of pauses, of two arms",
     )
+    made.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="of sentences: who reads them too, auto, openai:NAME or cassette:PATH",
+    )
+    made.add_argument("--sample", type=int, default=0, metavar="N", help="of sentences: only N of each set, at random")
+    made.add_argument(
+        "--set", action="append", default=[], metavar="planner.NAME=VALUE", help="of sentences: a parameter"
+    )
+    made.add_argument("--out", default="", metavar="FILE", help="of sentences: one line of JSON for each that was read")
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     made.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
@@ -92,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.tasks and options.figures not in CHOOSABLE:
             raise ConfigError(
                 f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
-                f"tabletop and kitchen, cases of kills and honesty, scenes of real_frames, and bodies of policies"
+                "tabletop and kitchen, cases of kills and honesty, scenes of real_frames, bodies of policies, sets of "
+                "sentences"
             )
         if options.folders and options.figures not in ("core", "sentences", "real_frames"):
             raise ConfigError(f"folders have no meaning for the figures of {options.figures}")

@@ -7,11 +7,10 @@ that have what the sentences name.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,37 @@ import yaml
 from doubles.named_worlds import table_of, world_of
 
 from benchmarks.figures import Row, figure
+from benchmarks.instruction import Instruction
+from benchmarks.libero_sentences import scenes_of
 from benchmarks.sentence_set import Read, unrelated
-from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
-from planweave.core.workflow.question import AmbiguityError
+from planweave.core.workflow.reading import Reading
 from planweave.libero.truth import completed, truth
 
 _HOMES = {"home_flat": "flat", "home_house": "house", "home_studio": "studio"}
 _FIRST_ID = 201  # of things added to a home
 
 
+def instructions(folder: Path) -> Iterator[Instruction]:
+    """The sentences of a folder in their worlds; only readings that were judged by hand have a verdict."""
+    of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
+    for entry in of:
+        name = f"{entry['world']}: {entry['sentence']}"
+        yield Instruction(
+            "outside", name, *outside_world(folder, entry["world"]), entry["sentence"], partial(_verdict, entry)
+        )
+
+
 def figures(folder: Path, read: Read, console: Any) -> list[Row]:
     """The figures of a folder, as rows; what was not judged by hand is printed."""
-    of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
     found: Counter[Any] = Counter()
-    for entry in of:
-        kind, said = _read(folder, entry, read)
-        verdict = _verdict(entry, kind, said)
-        found[verdict] += 1
-        found["suggests", unrelated(*outside_world(folder, entry["world"]), entry["sentence"], said)] += 1
-        if verdict in ("wrong", "not judged"):
-            console.print(f"{verdict}: {entry['world']}: {entry['sentence']!r} -> {said}", markup=False)
+    for one in (of := list(instructions(folder))):
+        row = one.read_by(read)
+        found[row["verdict"]] += 1
+        found["suggests", unrelated(one.domain, one.world, one.text, row["said"])] += 1
+        if row["verdict"] in ("wrong", "not judged"):
+            console.print(f"{row['verdict']}: {one.id!r} -> {row['said']}", markup=False)
     wrong = found["wrong"]
     total = f"of {len(of)}"
     return [
@@ -59,23 +67,10 @@ def suggesting(found: Counter[Any]) -> Row:
     return figure(name, f"{other + alike}; {other}", "0 of the last", other == 0)
 
 
-def _read(folder: Path, entry: dict[str, str], read: Read) -> tuple[str, str]:
-    domain, world = outside_world(folder, entry["world"])
-    try:
-        got = read(domain, world, entry["sentence"])
-    except AmbiguityError as error:
-        return "asked", str(error)
-    except GoalError as error:
-        return "refused", str(error)
-    return "read", got.answer or " & ".join(map(str, got.goal))
-
-
-def _verdict(entry: dict[str, str], kind: str, said: str) -> str:
-    if kind != "read":
-        return kind
-    same = {*said.split(" & ")} == {*entry["reading"].split(" & ")}
-    judged = {"right": "right", "wrong": "wrong", "doubtful": "not judged"}.get(entry["judged"], "not judged")
-    return judged if same else "not judged"
+def _verdict(entry: Mapping[str, str], got: Reading) -> str:
+    said = {got.answer} if got.answer else {*map(str, got.goal)}
+    judged = {"right": "right", "wrong": "wrong"}.get(entry["judged"], "not judged")
+    return judged if said == {*entry["reading"].split(" & ")} and not got.before else "not judged"
 
 
 @cache
@@ -85,17 +80,11 @@ def _content(folder: Path) -> dict[str, Any]:
 
 
 @cache
-def _scenes(folder: Path) -> dict[str, Any]:
-    scenes: dict[str, Any] = json.loads(gzip.decompress((folder / "libero90.json.gz").read_bytes()))
-    return scenes
-
-
-@cache
 def outside_world(folder: Path, name: str) -> tuple[Domain, World]:
     """The world of a sentence: one of the folder's, a scene of LIBERO-90, or one of the project's own."""
     if name.startswith("libero90/"):
         kitchen = Domain.load("kitchen")
-        return kitchen, truth(kitchen, _scenes(folder)[name.split("/", 1)[1]])
+        return kitchen, truth(kitchen, scenes_of(folder)[name.split("/", 1)[1]])
     content = _content(folder).get(name)
     if content is None:
         return world_of(name)

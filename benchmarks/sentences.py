@@ -1,6 +1,7 @@
 """Figures of reading sentences: how many of the set are read right, refused or read wrongly; how long one takes.
 
-With a folder of instructions that others wrote, theirs as well.
+With a folder of instructions that others wrote, theirs as well; with --model, what the product makes of those with a
+language model behind an endpoint (`benchmarks.sentence_reader`) and nothing else.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ from typing import Any
 
 from doubles.named_worlds import read, world_of
 
-from benchmarks import outside_sentences
+from benchmarks import libero_sentences, outside_sentences, sentence_reader
 from benchmarks.figures import Row, figure
 from benchmarks.sentence_set import ReadVerdict, Sentence, judged, sentences, unrelated
 from planweave.core.base.errors import GoalError
 
 NONSENSE = 100_000  # sentences
+_ALONE = 0.9  # of LIBERO's sentences, by the grammar
 
 
 def run(options: argparse.Namespace, console: Any) -> list[Row]:
     """All figures, as rows."""
+    if options.model:
+        return sentence_reader.run(options, console)
     rows: list[Row] = []
     found: Counter[Any] = Counter()
     milliseconds = []
@@ -45,8 +49,17 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
     rows.append(figure("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
     rows.append(figure("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
     rows.append(outside_sentences.suggesting(found))
+    sets = [libero_sentences.libero()]
     for folder in options.folders:
         rows += outside_sentences.figures(Path(folder), read, console)
+        sets.append(libero_sentences.libero_90(Path(folder)))
+    for each in sets:
+        of_set = list(each)
+        lines = [{"id": one.id, **one.read_by(read)} for one in of_set]
+        rows += sentence_reader.rows(of_set[0].set, lines, enough=_ALONE)
+        for line in lines:
+            if line["verdict"] == "wrong":
+                console.print(f"wrong: {line['id']}: {line['said']}", markup=False)
     rows += _nonsense(of, options.seed)
     at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
     rows.append(

@@ -76,15 +76,18 @@ def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
     if is_simulated(name):
         rate, correlation = rates_of(name)
         return SimulatedModel(expert, rate, seed, correlation=correlation)
-    if name.startswith("cassette:"):
-        return _client(name, threading.get_ident())
-    return _client(name, 0)
+    return client_of(name)
 
 
 def try_model(name: str) -> None:
     """Create the client of a real model, without a request; raises ConfigError or MissingExtraError."""
     if name != "none" and not is_simulated(name):
-        _client(name, threading.get_ident() if name.startswith("cassette:") else 0)
+        client_of(name)
+
+
+def client_of(name: str) -> ChatClient:
+    """The client of a real model; raises ConfigError or MissingExtraError."""
+    return _client(name, threading.get_ident() if name.startswith("cassette:") else 0)
 
 
 @lru_cache(maxsize=8)

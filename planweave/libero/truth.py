@@ -128,9 +128,10 @@ def _goal(names: Names, row: Sequence[str]) -> Literal:
     thing, place = args
     for side, relation in _SIDES.items():
         if place in names.sites and names.of(place) == "" and place.endswith(side):
-            beside = [n for n in names.things if place.removesuffix(side).endswith(names.row(n)["class"])]
-            if len(beside) == 1:
-                return Literal(relation, (thing, beside[0]))
+            for kind in (lambda n: names.things[n]["category"], lambda n: names.row(n)["class"]):
+                beside = [n for n in names.things if place.endswith(kind(n) + side)]
+                if len(beside) == 1:
+                    return Literal(relation, (thing, beside[0]))
     if not names.of(place):
         raise SceneError(f"the goal {' '.join(row)} has no counterpart in the domain kitchen")
     return Literal(predicate, (thing, names.of(place)))
