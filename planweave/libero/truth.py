@@ -121,19 +121,20 @@ def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Li
     return tuple(_goal(names, row) for row in goal)
 
 
-def _goal(names: Names, row: Sequence[str]) -> Literal:
-    predicate, *args = row
+def _goal(names: Names, said: Sequence[str]) -> Literal:
+    predicate, *args = said
     if predicate in _STATES:
         return Literal(_STATES[predicate], (names.of(args[0]),))
     thing, place = args
     for side, relation in _SIDES.items():
         if place in names.sites and names.of(place) == "" and place.endswith(side):
-            for kind in (lambda n: names.things[n]["category"], lambda n: names.row(n)["class"]):
-                beside = [n for n in names.things if place.endswith(kind(n) + side)]
+            rows = {n: (of["category"], names.row(n)["class"]) for n, of in names.things.items()}
+            for kind in (0, 1):
+                beside = [n for n, row in rows.items() if place.endswith(row[kind] + side)]
                 if len(beside) == 1:
                     return Literal(relation, (thing, beside[0]))
     if not names.of(place):
-        raise SceneError(f"the goal {' '.join(row)} has no counterpart in the domain kitchen")
+        raise SceneError(f"the goal {' '.join(said)} has no counterpart in the domain kitchen")
     return Literal(predicate, (thing, names.of(place)))
 
 

@@ -157,6 +157,11 @@ def test_the_object_may_be_a_thing_of_a_kind_that_is_named_once():
     assert {*got.goal} == literals("in(red_cube, left_tray)", "in(blue_cube, left_tray)")
 
 
+def test_a_reply_that_agrees_with_the_grammar_need_not_explain_its_words():
+    got = read("put the red cube in the left tray", goal=["in(red_cube, left_tray)"], words=[])
+    assert (got.source, got.usage.requests) == ("grammar", 1)
+
+
 def test_near_is_the_grammars_and_no_difference():
     sentence, words = "put the red cube to the left of the blue cube", ["put to the left of = left_of"]
     got = read(sentence, goal=["left_of(red_cube, blue_cube)"], words=words)

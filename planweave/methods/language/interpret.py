@@ -124,7 +124,7 @@ def interpret(
         raise GoalError(f"the sentence is not understood: {reason}{instead()}", unread)
     unclear = getattr(problem, "ambiguity", None)
     try:
-        read = readings(domain, world, sentence, ask, shown)
+        read = readings(domain, world, sentence, ask, shown, by_grammar)
     except NoModelError as error:
         why = f"{instead()}. {str(error)[:1].upper()}{str(error)[1:]}"
     except ModelError as error:
@@ -211,14 +211,20 @@ def _both(domain: Domain, world: World, by_grammar: Reading, read: Readings, agr
     if said is None:
         return by_grammar
     other = said.reading
-    same = _without_near(domain, other.goal) == _without_near(domain, by_grammar.goal)
-    if same and (other.before, other.keep) == (by_grammar.before, by_grammar.keep):
+    if _same(domain, other, by_grammar):
         return by_grammar
     if votes > agreement * len(read.replies.replies):
         others = [Reading(goal, "model") for goal in said.choices if {*goal} != {*by_grammar.goal}]
         if others := [other] if other.goal and said.kind == "task" else others:
             raise _doubted(domain, world, [by_grammar, *others], "grammar and model read the sentence differently")
     raise _doubted(domain, world, [by_grammar], "the model found no such task in the sentence")
+
+
+def _same(domain: Domain, one: Reading, other: Reading) -> bool:
+    """Whether two readings are the same task."""
+    goals = _without_near(domain, one.goal), _without_near(domain, other.goal)
+    steps = [[{*step} for step in reading.before] for reading in (one, other)]
+    return goals[0] == goals[1] and steps[0] == steps[1] and {*one.keep} == {*other.keep}
 
 
 def _without_near(domain: Domain, goal: Sequence[Literal]) -> set[Literal]:
@@ -264,8 +270,18 @@ class Readings:
         return Counter({said.reading.goal: number for said, number in self.found.items()})
 
 
-def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World | None = None) -> Readings:
-    """Ask a model what a sentence means, once more where no reply can be read; raises ModelError."""
+def readings(
+    domain: Domain,
+    world: World,
+    sentence: str,
+    ask: Ask,
+    shown: World | None = None,
+    by_grammar: Reading | None = None,
+) -> Readings:
+    """Ask a model what a sentence means, once more where no reply can be read; raises ModelError.
+
+    by_grammar: where a reply is the same, it need not tell how it came about.
+    """
     seen, sayable = shown or world, without(domain, world.actions_off)
     schema = reading_schema(sayable, max_literals=MAX_LITERALS)
 
@@ -275,6 +291,12 @@ def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World
             return Said("unclear", choices=checked_choices(domain, world, sentence, written))
         if written.kind == "cannot" or not (written.goal or written.any_of):
             return Said("cannot", left=written.not_covered)
+        if by_grammar is not None and written.kind == "task" and not written.any_of:
+            states = [checked_goal(domain, world, of) for of in ((*written.goal, *written.keep), *written.before)]
+            if _same(
+                domain, replace(by_grammar, goal=states[0], before=tuple(states[1:]), keep=written.keep), by_grammar
+            ):
+                return Said("task", by_grammar)
         return Said(written.kind, checked_reading(domain, world, sentence, written))
 
     request = ChatRequest(goal_messages(sayable, seen, sentence))

@@ -111,38 +111,22 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
         "system",
         "goal/system.txt",
         predicates=predicates,
-        objects="\n".join([kinds_text(domain, world), *_rows(domain, world)]),
+        objects="\n".join([kinds_text(domain, world), *_positions(domain, world)]),
         observation=observation_text(domain, world),
     )
     return (system, *_reading_turns(domain, sentence), turn("user", "goal/user.txt", task=one_line(sentence)))
 
 
-_ROW = 0.02  # m over which things must stand for their order to be told: less is noise
-_WAYS = ("from left to right", "from front to back", "from bottom to top")
-
-
-def _rows(domain: Domain, world: World) -> list[str]:
-    """How things of one kind stand in each direction, where several are seen; places say it by their names."""
+def _positions(domain: Domain, world: World) -> list[str]:
+    """Where things are that are seen, from the left to the right; places say it by their names."""
+    things = [o for o in world.objects if o.position is not None and o.class_name != o.type]
     seen_from = domain.seen_from(world)
-    kinds: dict[str, list[tuple[tuple[float, float, float], str]]] = {}
-    for thing in world.objects:
-        if thing.position is not None and thing.class_name != thing.type:
-            x, y, z = thing.position
-            kinds.setdefault(thing.class_name.rsplit("_", 1)[-1], []).append(((-y, x, z), thing.name))
-    lines = []
-    for kind, of in kinds.items() if seen_from else ():
-        rows = []
-        for axis, way in enumerate(_WAYS):
-            along = sorted((at[axis], name) for at, name in of)
-            spread = along[-1][0] - along[0][0]
-            if spread >= _ROW:
-                rows.append(f"{way}, over {100 * spread:.0f} cm: {', '.join(name for _, name in along)}")
-        lines += [f"- each {kind} {'; '.join(rows)}"] if rows else []
-    return (
-        [f"How they stand as the {seen_from} sees them, the front being nearer to the {seen_from}:", *lines]
-        if lines
-        else []
-    )
+    if not seen_from or len(things) < 2:
+        return []
+    at = sorted(((-y, x, z), thing.name) for thing in things for x, y, z in [thing.position or (0.0, 0.0, 0.0)])
+    first = [min(place[axis] for place, _ in at) for axis in range(3)]
+    told = (f"{name} ({' '.join(f'{100 * (p - q):.0f}' for p, q in zip(place, first))})" for place, name in at)
+    return [f"Where they are, in cm to the right, to the back and up, as the {seen_from} sees them: {', '.join(told)}."]
 
 
 def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
