@@ -33,6 +33,10 @@
     (moved_to_back ?i - item)
     (handed_over ?i - item)             ; a person has taken it out of the gripper
     (nearer ?i - item ?t - thing)       ; nearer to it than it was
+    (farther ?i - item ?t - thing)      ; farther from it than it was
+    (upright ?i - item)                 ; it stands as it is high: no action here stands it up
+    (under ?i - item ?t - thing)        ; in the room beneath it, as below a shelf's board
+    (room_under ?x - thing)             ; things can stand there
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
     (holds_things ?x - thing)           ; has an inside
     (bears_things ?x - thing)           ; things can stand on it
@@ -45,9 +49,10 @@
       (forall (?c - thing) (or (not (in ?i ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
       (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
-      (forall (?o - thing) (not (nearer ?i ?o)))
+      (forall (?o - thing) (and (not (nearer ?i ?o)) (not (farther ?i ?o))))
       (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
+      (forall (?b - thing) (when (under ?i ?b) (not (under ?i ?b))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
       (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (behind ?i ?o)) (not (near ?i ?o))))
       (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (behind ?o ?i)) (not (near ?o ?i))))
@@ -66,6 +71,11 @@
     :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (reachable ?c) (not (= ?i ?c))
       (forall (?o - thing) (or (not (in ?c ?o)) (not (can_open ?o)) (opened ?o))))
     :effect (and (in ?i ?c) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_under
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (room_under ?t) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (under ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_at
     :parameters (?i - item ?l - location)
@@ -160,4 +170,9 @@
   (:action place_nearer_to
     :parameters (?i - item ?t - thing)
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))
+    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_from
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (farther ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))

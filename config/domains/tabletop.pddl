@@ -30,6 +30,8 @@
     (moved_to_front ?i - item)          ; nearer to the robot than it was
     (moved_to_back ?i - item)
     (nearer ?i - item ?t - thing)       ; nearer to it than it was
+    (farther ?i - item ?t - thing)      ; farther from it than it was
+    (upright ?i - item)                 ; it stands as it is high: no action here stands it up
     (handed_over ?i - item))            ; a person has taken it out of the gripper
 
   (:action grasp
@@ -37,7 +39,7 @@
     :precondition (and (hand_empty) (clear ?i) (reachable ?i))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base)) (not (apart ?i))
       (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
-      (forall (?o - thing) (not (nearer ?i ?o)))
+      (forall (?o - thing) (and (not (nearer ?i ?o)) (not (farther ?i ?o))))
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
@@ -152,4 +154,9 @@
   (:action place_nearer_to
     :parameters (?i - item ?t - thing)
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))
+    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_farther_from
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (farther ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))

@@ -20,7 +20,7 @@ from itertools import permutations
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Derivation, Literal, World, WorldObject
-from planweave.geometry.upright_shape import Upright, is_round, yaw_of
+from planweave.geometry.upright_shape import Upright, is_round, is_upright, yaw_of
 
 ON_TABLE = 0.015
 """An item stands on the table when its lower side is at most this far above (or below) it."""
@@ -33,6 +33,8 @@ OFF_LINE = 0.04
 
 MOVED = 0.03
 """A thing is farther to one side than it was when it has moved at least this far that way."""
+
+_HIGH = 1.2  # times as high as wide is what surely stands where it is upright
 
 _ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved, and what is no thing
 _SIDES = frozenset({"left_of", "right_of", "front_of", "behind"})
@@ -165,13 +167,21 @@ class _TableShapes:
         along, across = ahead * dx + left * dy, ahead * dy - left * dx
         return along >= MOVED and along >= abs(across)
 
-    def nearer(self, item: str, other: str) -> bool:
-        """Whether an item has come nearer to another object than its origin is."""
+    def nearer(self, item: str, other: str, way: int) -> bool:
+        """Whether an item has come nearer (way 1) to another object than its origin is, or farther from it (-1)."""
         pair, origin = self.pair(item, other), self._world.origins.get(item)
         if pair is None or origin is None:
             return False
         now, then = (math.dist(at[:2], pair[1].position[:2]) for at in (pair[0].position, origin))
-        return now <= then - MOVED
+        return way * (then - now) >= MOVED
+
+    def upright(self, item: str) -> bool:
+        """Whether an item is sure to stand: one that is higher than wide, as its box is seen or in its own frame."""
+        thing = self._world.by_name.get(item)
+        if thing is None or thing.size is None or self.solid(item) is None:
+            return False
+        tilted = thing.orientation is not None and not is_upright(thing.orientation)
+        return not tilted and thing.size[2] >= _HIGH * max(thing.size[:2])
 
     def between(self, item: str, one: str, two: str) -> bool:
         first, second = self.pair(item, one), self.pair(item, two)
@@ -192,7 +202,9 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
     "moved_right": (1, partial(_TableShapes.moved, ahead=0, left=-1)),
     "moved_to_front": (1, partial(_TableShapes.moved, ahead=-1, left=0)),
     "moved_to_back": (1, partial(_TableShapes.moved, ahead=1, left=0)),
-    "nearer": (2, _TableShapes.nearer),
+    "nearer": (2, partial(_TableShapes.nearer, way=1)),
+    "farther": (2, partial(_TableShapes.nearer, way=-1)),
+    "upright": (1, _TableShapes.upright),
 }
 """Predicates that follow from poses: how many arguments they take, and how they are computed."""
 

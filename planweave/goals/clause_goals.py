@@ -77,13 +77,15 @@ class ClauseGoals(ClauseObjects):
             raise GoalError(f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}")
         literals = [self._placed(thing, place.word, others) for thing in things]
         named = self._lexicon.relations.get(word, "")
-        towards = named == self._notes.get("nearer")
+        towards = named in self._notes.get("than_before", ())
+        if word in self._vocabulary.english("by_motion") and not self._moves(clause):
+            raise GoalError(f"how far {place.word!r} is not said; say where it is to be")
         if clause.kind is ClauseKind.PUSH and not towards:
             self._check_pushed(clause, word, others, literals)
         yield from self.states
         yield from literals
-        near = "" if towards else str(self._notes.get("put_beside", ""))
-        if named in self._beside and near and len(things) == 1 and clause.kind is not ClauseKind.WISH:
+        near, aside = str(self._notes.get("put_beside", "")), named in self._notes.get("one_way", ())
+        if aside and near and len(things) == 1 and clause.kind is not ClauseKind.WISH:
             yield Literal(near, (things[0], others[0]))
         if away and clause.kind is not ClauseKind.WISH:
             yield from self._let_go(things)
@@ -93,9 +95,12 @@ class ClauseGoals(ClauseObjects):
 
     def _direction(self, clause: Clause, place: Place) -> str:
         """The predicate of things that are moved to a side of where they are; "" where a clause does not say that."""
-        moves = clause.kind is ClauseKind.PUSH or (clause.verb,) in self._vocabulary.english("motions")
-        said = moves and not (place.things or clause.negated)
+        said = self._moves(clause) and not (place.things or clause.negated)
         return self._lexicon.directions.get(tuple(place.word.split()), "") if said else ""
+
+    def _moves(self, clause: Clause) -> bool:
+        """Whether its verb is one of motion alone, "move", "push"."""
+        return clause.kind is ClauseKind.PUSH or (clause.verb,) in self._vocabulary.english("motions")
 
     def _check_none(self, things: Sequence[NounPhrase], negated: bool) -> None:
         """Raise GoalError for "both cubes should not be there", "keep a cube out": none of them, or not all?"""

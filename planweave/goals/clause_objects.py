@@ -54,7 +54,7 @@ class ClauseObjects:
             return not any(thing == name and self._world.by_name[at].type != "location" for thing, at in facts)
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
-        if self._lexicon.relations.get(word, "-") == self._notes.get("nearer"):
+        if self._lexicon.relations.get(word) in self._notes.get("than_before", ()):
             raise GoalError(f"{place.word!r} says where to something is moved, and not where it is")
         if any(t.quantity is Quantity.A or {*t.words} <= {"left", "right"} for t in place.things if not t.generic):
             raise GoalError(f"{place.things[0].text!r}: at which is not clear; name it")
@@ -174,6 +174,7 @@ class ClauseObjects:
             raise GoalError(f"{place.word!r} says no place, and how far is not said; say where it is to be in the end")
         if word in self._lexicon.unknown:
             known = {*self._lexicon.relations.values(), *self._lexicon.between.values()} - {"", "in_room"}
+            known -= {*self._notes.get("than_before", ())}
             said = ", ".join(sorted(n.replace("_", " ") for n in known & {*self._at, *self._stands}))
             raise GoalError(f"no goal can say {place.word!r}; places can be named with {said}")
         between = word in self._lexicon.between

@@ -85,8 +85,8 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
     if len(set(literal.args)) < len(literal.args):
         raise GoalError(f"{literal} can never hold: {literal.args[0]} twice")
     able = set(achievers(domain, literal))
-    if able and able <= world.actions_off and not world.holds(literal):
-        raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able))}")
+    if able <= world.actions_off and literal.positive and not world.holds(literal):
+        raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able)) if able else 'no action makes it so'}")
 
 
 def misfit(domain: Domain, world: World, literal: Literal) -> str:

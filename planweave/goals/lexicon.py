@@ -90,7 +90,7 @@ def _lexicon(domain: Domain) -> Lexicon:
         makers = [s for s in domain.actions.values() if _makes(s, predicate)]
         if len(predicate.parameters) == 2:
             word = _relation_word(predicate)
-            degrees = words["degrees"] if predicate.name == notes.get("nearer") else ()
+            degrees = words["degrees"] if predicate.name in notes.get("than_before", ()) else ()
             for by, synonym in product(("", *degrees), (word, *words["relations"].get(word, ()))):
                 relations.setdefault(f"{by} {synonym}".strip(), predicate.name)
             move |= {_spoken(a).split(" ")[0] for s in makers for a in s.aliases} - {_spoken(predicate.name)}

@@ -223,7 +223,8 @@ class NounPhrases(Descriptions):
     def _at_places(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:
         described = found
         for place in phrase.places:
-            found = [n for n in found if self.holds_at(n, place)] or self._nearly(phrase, found, place)
+            there = [n for n in found if self.holds_at(n, place)] or self._nearly(phrase, found, place)
+            found = [n for n in found if (n in there) != place.negated]
         if phrase.places and not found:
             none = f"{phrase.text!r}: no such thing is known to be there now"
             near = [[n] for n in described if not why(n)] if phrase.is_one else []

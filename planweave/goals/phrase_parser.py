@@ -134,11 +134,12 @@ class PhraseParser:
                 and self._ends(after + 1)
             ):
                 yield replace(thing, words=(self._word(after), *thing.words), relative=True), after + 1
-            for place, last in self.places_at(after):
+            negated = self._word(after) == "not"
+            for place, last in self.places_at(after + negated):
                 word = tuple(place.word.split())
                 said = self._lexicon.relations.get(word) != "" and (relative or word not in self._lexicon.away)
                 if said and not any(t.pronoun for t in place.things):
-                    yield replace(thing, places=(place,), relative=bool(relative)), last
+                    yield replace(thing, places=(replace(place, negated=negated),), relative=bool(relative)), last
 
     def _ends(self, at: int) -> bool:
         """Whether a list of colours ends before a word."""

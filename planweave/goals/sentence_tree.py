@@ -20,10 +20,13 @@ class Quantity(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, "of" for parts."""
+    """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, "of" for parts;
+    negated: "not in the bowl", of what is meant by where it is not.
+    """
 
     word: str
     things: tuple[NounPhrase, ...]
+    negated: bool = False
 
 
 @dataclass(frozen=True)

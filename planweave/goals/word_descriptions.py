@@ -98,15 +98,16 @@ class Descriptions:
         a drawer a cabinet without drawers is none.
         """
         part_of = self.lexicon.parts
-        wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
+        of = {f.args[0]: f.args[1] for f in self.world.by_predicate.get(part_of, ()) if f.args[0] in found}
+        wholes = {*of.values()}
         if phrase.is_one and not phrase.superlative:
             noun = self.singular(phrase.words[-1])
             called = [n for n in found if noun in (n, self.world.by_name[n].class_name.rsplit("_", 1)[-1])]
-            return (
-                [n for n in found if n in called or n in wholes]
-                if part_of and any(not why(n) for n in called)
-                else found
-            )
+            own = {n for n in found if not called or self.world.by_name[n].class_name == noun}
+            found = [n for n in found if of.get(n) not in own]  # the shelf, and not a shelf in it
+            if part_of and any(not why(n) for n in called):
+                found = [n for n in found if n in called or n in wholes]
+            return found
         return [n for n in found if n not in wholes]
 
     def of_no_other_colour(self, phrase: NounPhrase, found: list[str], words: Sequence[str]) -> list[str]:

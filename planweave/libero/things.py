@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ _UNDER = 0.05  # the ground lies at most this far below the base, or above it, m
 
 
 def things(domain: Domain, geometry: Geometry, state: Mapping[str, Any]) -> tuple[Thing, ...]:
-    """All things of a state, and the rooms of fixtures (drawers, compartments) as things without parts."""
+    """All things of a state, and the rooms of fixtures (drawers, compartments, boards) as things without parts."""
     names = Names(state)
     geoms: dict[str, list[Geom]] = defaultdict(list)
     for geom in geometry.geoms():
@@ -34,7 +35,9 @@ def things(domain: Domain, geometry: Geometry, state: Mapping[str, Any]) -> tupl
         regions, is_round = _regions(geometry, names, name), domain.is_round_class(kind)
         found.append(thing_of_solid(name, type_name, kind, solid, (x, y) if is_item else None, regions, is_round))
     for site, (part, row) in names.parts.items():
-        found.append(room(part, "part", row["part"], _box(geometry, names.sites[site])))
+        here = room(part, "part", row["part"], _box(geometry, names.sites[site]))
+        below = (_box(geometry, names.sites[under]) for under, board in names.under.items() if board == part)
+        found.append(replace(here, regions=(*here.regions, *below)))
     return tuple(found)
 
 
@@ -47,7 +50,7 @@ def ground(geometry: Geometry) -> float:
 
 def _regions(geometry: Geometry, names: Names, thing: str) -> tuple[Region, ...]:
     """Where LIBERO wants things on or in a thing as a whole: the burner of a stove, the top of a cabinet."""
-    own = [site for site, row in names.sites.items() if row["parent"] == thing and site not in names.parts]
+    own = [site for site, row in names.sites.items() if row["parent"] == thing == names.of(site)]
     return tuple(_box(geometry, names.sites[site]) for site in own)
 
 

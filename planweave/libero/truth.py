@@ -48,15 +48,19 @@ class Names:
         self.things: Mapping[str, Any] = state["things"]
         self.sites: Mapping[str, Any] = state["sites"]
         self.parts: dict[str, tuple[str, Mapping[str, str]]] = {}  # name of a site: our name, its row in `regions`
+        self.under: dict[str, str] = {}  # name of a site -> the part below which it is
         for site, row in self.sites.items():
             parent = row["parent"]
             if parent not in self.things or not self.things[parent]["fixture"]:
                 continue
-            kind = self.row(parent)["class"]
-            for ending, region in categories()["regions"].items():
-                if site == f"{parent}_{ending}" and region["of"] == kind:
-                    place = region.get("level") or region["side"]
-                    self.parts[site] = f"{parent}_{place}_{region['part']}", region
+            regions = categories()["regions"].get(self.row(parent)["class"], {})
+            if region := regions.get(site.removeprefix(f"{parent}_")):
+                place = region.get("level") or region.get("side")
+                name = "_".join(filter(None, (parent, place, region["part"])))
+                if region.get("in") == "under":
+                    self.under[site] = name
+                else:
+                    self.parts[site] = name, region
 
     def row(self, thing: str) -> Mapping[str, Any]:
         """The row of a thing's category; raises SceneError where it is not listed."""
@@ -69,9 +73,13 @@ class Names:
         """Our name for a thing or a region of a thing; "" for a region of the table."""
         if name in self.things:
             return name
-        if name in self.parts:
-            return self.parts[name][0]
+        if name in self.parts or name in self.under:
+            return self.under.get(name) or self.parts[name][0]
         return self.sites[name]["parent"] or "" if name in self.sites else ""
+
+    def inside(self, region: str) -> str:
+        """The relation of what LIBERO has in a region: "in", of a board "on", or "under"."""
+        return "under" if region in self.under else self.parts.get(region, ("", {}))[1].get("in", "in")
 
 
 def truth(
@@ -135,7 +143,7 @@ def _goal(names: Names, said: Sequence[str]) -> Literal:
                     return Literal(relation, (thing, beside[0]))
     if not names.of(place):
         raise SceneError(f"the goal {' '.join(said)} has no counterpart in the domain kitchen")
-    return Literal(predicate, (thing, names.of(place)))
+    return Literal(names.inside(place) if predicate == "in" else predicate, (thing, names.of(place)))
 
 
 def _resting(items: Sequence[WorldObject], objects: Sequence[WorldObject]) -> Iterator[Literal]:
@@ -187,7 +195,9 @@ def _properties(names: Names) -> Iterator[Literal]:
             yield Literal("bears_things", (name,))
     for site, (part, region) in names.parts.items():
         yield Literal("part_of", (part, names.sites[site]["parent"]))
-        yield Literal("holds_things", (part,))
+        yield Literal("bears_things" if region.get("in") else "holds_things", (part,))
+        if part in names.under.values():
+            yield Literal("room_under", (part,))
         if region["part"] == "drawer":
             yield Literal("can_open", (part,))
 
@@ -222,7 +232,7 @@ def _relations(
         if thing == place:  # LIBERO has a basket in its own region
             continue
         inside = predicate == "in" or row[2].endswith("basket_contain_region")
-        yield Literal("in" if inside else "on", (thing, place))
+        yield Literal(names.inside(row[2]) if inside else "on", (thing, place))
         if place in sizes and Literal("holds_things", (place,)) in properties and sizes[thing] < sizes[place]:
             yield Literal("in", (thing, place))  # LIBERO has no inside of bowls
         placed.add(thing)

@@ -8,9 +8,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from planweave.core.checks.validation import achievers
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.schemas import ActionSchema, Predicate
-from planweave.core.symbolic.world import Action, World
+from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.reading import READING_KINDS
 
 MAX_GROUND = 400  # calls listed one by one; beyond that a pattern says how they are written
@@ -31,8 +32,8 @@ def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) 
 
 
 def goal_predicates(domain: Domain) -> list[Predicate]:
-    """The predicates allowed in a goal."""
-    return [p for p in domain.predicates.values() if p.goal]
+    """The predicates allowed in a goal, but those that no action changes."""
+    return [p for p in domain.predicates.values() if p.goal and achievers(domain, Literal(p.name, ()))]
 
 
 def plan_schema(domain: Domain, world: World, *, max_steps: int, without: Collection[str] = ()) -> dict[str, Any]:

@@ -158,6 +158,43 @@ def test_a_category_that_is_not_listed_is_named():
         truth(DOMAIN, scene)
 
 
+def shelf_scene():
+    """A bowl before a shelf with two boards, which LIBERO's sentences call a cabinet."""
+    shelf, bowl = "wooden_two_layer_shelf_1", "white_bowl_1"
+    at = {"pos": [0.0, 0.28, 0.9], "bounds": [-0.1, 0.2, 0.9, 0.1, 0.36, 1.3]}
+    sites = {f"{shelf}_{site}": {**at, "size": [0.1] * 3, "parent": shelf} for site in ("top_side", "top_region")}
+    sites |= {f"{shelf}_bottom_region": {**at, "size": [0.1] * 3, "parent": shelf}}
+    things = {shelf: {"category": "wooden_two_layer_shelf", "fixture": True, **at}}
+    things |= {
+        bowl: {"category": "white_bowl", "fixture": False, "pos": [0, 0, 0.9], "bounds": [0, 0, 0.9, 0.1, 0.1, 1]}
+    }
+    return {"things": things, "sites": sites, "facts": []}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "theirs"),
+    [
+        ("put the bowl on the cabinet shelf", ["in", "white_bowl_1", "wooden_two_layer_shelf_1_top_region"]),
+        ("put the bowl under the cabinet shelf", ["in", "white_bowl_1", "wooden_two_layer_shelf_1_bottom_region"]),
+        ("put the bowl on top of the shelf", ["on", "white_bowl_1", "wooden_two_layer_shelf_1_top_side"]),
+        ("put the bowl on top of the cabinet", ["on", "white_bowl_1", "wooden_two_layer_shelf_1_top_side"]),
+    ],
+)
+def test_a_shelf_has_a_board_with_room_on_and_under_it(sentence, theirs):
+    scene = shelf_scene()
+    world = truth(DOMAIN, scene)
+    goal = read_sentence(DOMAIN, world, sentence).goal
+    assert goal == goal_of(scene, [theirs]) and not world.holds(goal[0])
+    assert len(solve(DOMAIN, world, goal)) == 2
+    assert truth(DOMAIN, {**scene, "facts": [theirs]}).holds(goal[0])
+
+
+def test_nothing_is_put_under_what_has_no_room_beneath_it():
+    world = truth(DOMAIN, SCENES["libero_goal/0"])
+    with pytest.raises(PlanweaveError, match="there is no room under the plate"):
+        read_sentence(DOMAIN, world, "put the bowl under the plate")
+
+
 @pytest.mark.parametrize(("place", "holds"), [("wine_rack_1", False), ("wine_rack_1_top_region", True)])
 def test_what_is_near_a_fixtures_origin_is_not_yet_in_its_region(place, holds):
     scene = SCENES["libero_goal/9"]

@@ -125,6 +125,13 @@ def test_put_down_nearer_to_a_thing(make_bench):
     assert "red_cube" in message and "nearer to blue_cube" in message
 
 
+def test_put_down_farther_from_a_thing(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)", "place_farther_from(red_cube, blue_cube)")
+    here, there = (bench.world.shown[n].position for n in ("red_cube", "blue_cube"))
+    assert math.dist(here, there) > math.dist((0.45, 0.0, 0.025), there) + 0.03
+
+
 def test_what_was_put_down_farther_and_rolled_back_is_no_success(make_bench):
     bench = make_bench()
     run(bench, "grasp(red_cube)")

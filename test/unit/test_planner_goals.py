@@ -18,6 +18,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.goals import NotCoveredError, checked_goal, read_goal
 from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.llm.schema import goal_predicates
 from planweave.methods.language.action_filter import offered
 from planweave.methods.language.interpret import interpret
 
@@ -227,6 +228,8 @@ SIDE_BY_SIDE = replace(
         ("push the red cube a bit towards the plate", "nearer(red_cube, plate)"),
         ("move the red cube slightly closer to the plate", "nearer(red_cube, plate)"),
         ("push the red cube to the left a bit", "moved_left(red_cube)"),
+        ("move the red cube a bit away from the plate", "farther(red_cube, plate)"),
+        ("put the red cube farther away from the plate", "farther(red_cube, plate)"),
     ],
 )
 def test_where_things_stand_from_each_other(sentence, wanted):
@@ -235,7 +238,26 @@ def test_where_things_stand_from_each_other(sentence, wanted):
     assert checked_goal(DOMAIN, SIDE_BY_SIDE, goal)
 
 
-@pytest.mark.parametrize("sentence", ["a bit away from the plate", "a bit on the plate", "a bit"])
+def test_a_bit_away_of_what_is_put_somewhere_says_no_place():
+    with pytest.raises(GoalError, match="how far 'a bit away from' is not said"):
+        read_goal(DOMAIN, SIDE_BY_SIDE, "put the red cube a bit away from the plate")
+
+
+@pytest.mark.parametrize("so", [True, False])
+def test_what_no_action_makes_so_is_read_where_it_is_so(so):
+    upright = Literal("upright", ("red_cube",))
+    world = replace(BLOCKS, facts=BLOCKS.facts | {upright} if so else BLOCKS.facts)
+    goal = read_goal(DOMAIN, world, "stand the red cube up")
+    assert goal == (upright,)
+    if so:
+        assert checked_goal(DOMAIN, world, goal) == goal
+    else:
+        with pytest.raises(GoalError, match="no action makes it so"):
+            checked_goal(DOMAIN, world, goal)
+    assert "upright" not in {p.name for p in goal_predicates(DOMAIN)}, "no reader is offered it"
+
+
+@pytest.mark.parametrize("sentence", ["a bit on the plate", "a bit"])
 def test_a_bit_is_said_of_no_other_place(sentence):
     with pytest.raises(NotCoveredError):
         read_goal(DOMAIN, BLOCKS, f"move the red cube {sentence}")
@@ -265,12 +287,13 @@ FARTHER = {f"place_farther_{way}" for way in ("left", "right", "to_front", "to_b
         ("shove it out of the way, please", {"push_aside", *FARTHER}),
         ("move the cube slightly to the right", FARTHER),
         ("move the cube towards the tray", {"place_nearer_to"}),
+        ("move the cube farther from the tray", {"place_farther_from"}),
     ],
 )
 def test_a_model_is_offered_what_the_sentence_has_words_for(sentence, actions):
     less = offered(DOMAIN, sentence)
     special = {"place_left_of", "place_right_of", "place_in_front_of", "place_behind", "place_between"}
-    special |= {"push_aside", "hand_over", "place_nearer_to", *FARTHER}
+    special |= {"push_aside", "hand_over", "place_nearer_to", "place_farther_from", *FARTHER}
     assert special & set(less.actions) == actions and set(DOMAIN.actions) - special <= set(less.actions)
     assert less.predicates["handed_over"].goal == ("hand_over" in actions) and less.predicates["in"].goal
 

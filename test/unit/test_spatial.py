@@ -87,18 +87,35 @@ def test_in_front_is_nearer_to_the_robot():
         (0.21, 0.5, set()),
         (0.25, 0.54, {"moved_left", "nearer"}),
         (0.09, 0.51, {"moved_right"}),
-        (0.23, 0.44, {"moved_to_front"}),
+        (0.23, 0.44, {"moved_to_front", "farther"}),
         (0.2, 0.6, {"moved_to_back", "nearer"}),
     ],
 )
 def test_moved_from_where_it_was(y, x, holding):
     before = world(cube("a", 0.5, 0.2), cube("b", 0.8, 0.2))
     now = replace(world(cube("a", x, y), cube("b", 0.8, 0.2)), origins=before.taken("a", "b").origins)
-    asked = {f"moved_{way}": ("a",) for way in ("left", "right", "to_front", "to_back")} | {"nearer": ("a", "b")}
+    asked = {f"moved_{way}": ("a",) for way in ("left", "right", "to_front", "to_back")} | dict.fromkeys(
+        ("nearer", "farther"), ("a", "b")
+    )
     assert {name for name, args in asked.items() if now.holds(Literal(name, args))} == holding
     assert not any(before.holds(Literal(name, args)) for name, args in asked.items()), "nobody knows from where"
     held = replace(now, facts=now.facts | {Literal("holding", ("a",))})
     assert not any(held.holds(Literal(name, args)) for name, args in asked.items())
+
+
+@pytest.mark.parametrize(
+    ("size", "orientation", "holds"),
+    [
+        ((0.06, 0.06, 0.12), None, True),
+        ((0.06, 0.06, 0.12), (0.0, 0.0, 0.7071, 0.7071), True),
+        ((0.06, 0.06, 0.12), (0.7071, 0.0, 0.0, 0.7071), False),
+        ((0.12, 0.06, 0.06), None, False),
+        ((0.06, 0.06, 0.06), None, False),
+    ],
+)
+def test_upright_is_what_surely_stands(size, orientation, holds):
+    there = world(replace(cube("a", 0.5, 0.2), size=size, orientation=orientation))
+    assert there.holds(Literal("upright", ("a",))) is holds
 
 
 def test_only_what_a_goal_asks_for_is_listed():

@@ -169,9 +169,11 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Ite
 
 
 @cheapest_first
-def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
-    """In a thing's region, or its largest opening: low and in the middle first."""
-    region = max(target.regions, key=_height, default=None) or _hollow(target)
+def in_solid(
+    item: Thing, target: Thing, others: Sequence[Thing], ground: float, region: Region | None = None
+) -> Iterator[tuple[float, Spot]]:
+    """In this or the highest region of a thing, or in its largest opening: low and in the middle first."""
+    region = region or max(target.regions, key=_height, default=None) or _hollow(target)
     if region is None:
         return
     roof = _is_roofed(region, others)

@@ -34,10 +34,12 @@ FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
 def place_on(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item on another item or on a plate."""
+    """Place the held item on another item, on a plate, or on a board, in the room above that."""
     support = context.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None and support.solid is not None and not support.solid.parts:
+            return solid_placement.in_solid(item, support, others, context.ground, support.regions[0])
         if item.solid is not None:
             return solid_placement.on_solid(item, support, others, context.ground)
         if support.type == "surface":
@@ -45,6 +47,16 @@ def place_on(context: SkillContext, name: str, target: str) -> None:
         return spots.on_thing(item, support)
 
     put_down(context, name, target, free_spots, Literal("on", (name, target)))
+
+
+def place_under(context: SkillContext, name: str, target: str) -> None:
+    """Place the held item in the room beneath a board, the second of its regions."""
+    board = context.thing(target)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return solid_placement.in_solid(item, board, others, context.ground, board.regions[1])
+
+    put_down(context, name, f"the room under {target}", free_spots, Literal("under", (name, target)))
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
@@ -110,16 +122,18 @@ def place_farther(predicate: str, context: SkillContext, name: str) -> None:
     put_down(context, name, "that side of where it was", free_spots, Literal(predicate, (name,)))
 
 
-def place_nearer_to(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item nearer to an object than where it was taken."""
+def place_nearer(way: int, context: SkillContext, name: str, target: str) -> None:
+    """Place the held item nearer (way 1) to an object than where it was taken, or farther from it (-1)."""
     there, was = context.thing(target).position[:2], context.held(name).thing.position[:2]
-    farthest = math.dist(there, was) - 1.2 * MOVED
-    away = _away(context, name, math.atan2(there[1] - was[1], there[0] - was[0]))
+    away = _away(context, name, math.atan2(way * (there[1] - was[1]), way * (there[0] - was[0])))
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        return (spot for spot in away(item, others) if math.dist((spot.x, spot.y), there) <= farthest)
+        for spot in away(item, others):
+            if way * (math.dist(there, was) - math.dist((spot.x, spot.y), there)) >= 1.2 * MOVED:
+                yield spot
 
-    put_down(context, name, f"a place nearer to {target}", free_spots, Literal("nearer", (name, target)))
+    predicate, words = ("nearer", "nearer to") if way > 0 else ("farther", "farther from")
+    put_down(context, name, f"a place {words} {target}", free_spots, Literal(predicate, (name, target)))
 
 
 def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:

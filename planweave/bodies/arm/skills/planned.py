@@ -19,8 +19,9 @@ from planweave.bodies.arm.skills.placing import (
     place_between,
     place_farther,
     place_in,
-    place_nearer_to,
+    place_nearer,
     place_on,
+    place_under,
 )
 from planweave.bodies.arm.skills.push import push_aside
 from planweave.bodies.arm.skills.push_to import push_to_front_of
@@ -87,6 +88,7 @@ placing = partial(
     {
         "place_on": place_on,
         "place_in": place_in,
+        "place_under": place_under,
         "place_at": place_at,
         "place_left_of": partial(place_beside, "left_of"),
         "place_right_of": partial(place_beside, "right_of"),
@@ -97,7 +99,8 @@ placing = partial(
         "place_farther_right": partial(place_farther, "moved_right"),
         "place_farther_to_front": partial(place_farther, "moved_to_front"),
         "place_farther_to_back": partial(place_farther, "moved_to_back"),
-        "place_nearer_to": place_nearer_to,
+        "place_nearer_to": partial(place_nearer, 1),
+        "place_farther_from": partial(place_nearer, -1),
     },
     needs_held=True,
 )
