@@ -330,7 +330,7 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
         ("blocks", "push the red cube all the way to the right", "'all the way to the right'"),
         ("blocks", "is the red cube slightly closer to the left tray?", "'slightly closer to'"),
         ("blocks", "put the cube that is towards the left tray on the blue cube", "'towards'"),
-        ("blocks", "put the purple cylinder upright", "'upright'"),
+        ("blocks", "put the purple cylinder upright", "upright(purple_cylinder)"),
         ("flat", "use the sofa to heat the salmon", "sofa 18"),
         ("flat", "use the light switch 17 to turn on the light switch 17", "light switch 17"),
     ],

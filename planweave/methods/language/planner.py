@@ -263,7 +263,7 @@ class LanguagePlanner:
             messages,
             n=samples or self.settings.goal_votes,
             temperature=self.settings.goal_temperature if temperature < 0 else temperature,
-            max_tokens=800,
+            max_tokens=700,
             json_schema=schema,
         )
         return self._ask("goal", request, task_id, canceled)

@@ -18,6 +18,7 @@ import yaml
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
+from planweave.core.symbolic.descriptions import UNSAID
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.schemas import ActionSchema, Predicate, filled
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
@@ -106,26 +107,61 @@ def decide_messages(
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
     """The prompt for the goal of a sentence."""
-    predicates = "\n".join(f"- {signature(p)}: {bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
     system = turn(
         "system",
         "goal/system.txt",
-        predicates=predicates,
+        predicates="\n".join(_conditions(domain)),
         objects="\n".join([kinds_text(domain, world), *_positions(domain, world)]),
-        observation=observation_text(domain, world),
+        observation=_grouped(domain, world),
     )
     return (system, *_reading_turns(domain, sentence), turn("user", "goal/user.txt", task=one_line(sentence)))
 
 
+def _conditions(domain: Domain) -> list[str]:
+    """The predicates of goals, those together that say of one thing what their names say: "clean, washed(o: item)"."""
+    lines: list[str] = []
+    alike: dict[str, list[str]] = {}
+    for predicate in goal_predicates(domain):
+        said = bare_phrase(predicate.phrase, predicate)
+        names = {*_ARTICLES, "is", "has", "been", *(p.name[1:] for p in predicate.parameters)}
+        told = all(predicate.name.startswith(w) or w in predicate.name.split("_") for w in {*said.split()} - names)
+        if told and len(predicate.parameters) == 1:
+            alike.setdefault(signature(predicate).removeprefix(predicate.name), []).append(predicate.name)
+        else:
+            lines.append(f"- {signature(predicate)}: {said}")
+    return [*lines, *(f"- {', '.join(names)}{of}: as they say" for of, names in alike.items())]
+
+
+def _grouped(domain: Domain, world: World) -> str:
+    """The observed world, things of which the same is so together: "is closed: fridge_8, safe_229"."""
+    alike: dict[str, list[str]] = {}
+    for fact in domain.observed(world):
+        said, name = domain.phrase(fact), spoken(fact.args[0]) if fact.args else ""
+        rest = said.removeprefix(f"the {name} ")
+        alike.setdefault(rest, []).extend([fact.args[0]] if rest != said else [])
+    told = [f"{rest}: {', '.join(names)}" if names else rest for rest, names in alike.items()]
+    return "\n".join(f"- {line}" for line in told) or "Nothing to report."
+
+
 def _positions(domain: Domain, world: World) -> list[str]:
-    """Where things are that are seen, from the left to the right; places say it by their names."""
+    """Where things are that are seen, from the left to the right, with what their names do not say of them; places say
+    it by their names.
+    """
     things = [o for o in world.objects if o.position is not None and o.class_name != o.type]
     seen_from = domain.seen_from(world)
     if not seen_from or len(things) < 2:
         return []
-    at = sorted(((-y, x, z), thing.name) for thing in things for x, y, z in [thing.position or (0.0, 0.0, 0.0)])
-    first = [min(place[axis] for place, _ in at) for axis in range(3)]
-    told = (f"{name} ({' '.join(f'{100 * (p - q):.0f}' for p, q in zip(place, first))})" for place, name in at)
+    at = sorted(
+        ((-y, x, z, thing) for thing in things for x, y, z in [thing.position or (0.0, 0.0, 0.0)]),
+        key=lambda row: row[:3],
+    )
+    first = [min(row[axis] for row in at) for axis in range(3)]
+    told = []
+    for *place, thing in at:
+        values = (str(v) for k, v in sorted(thing.attributes.items()) if k not in UNSAID)
+        looks = [v for v in values if v and not {*v.lower().split()} <= {*thing.name.lower().split("_")}]
+        centre = " ".join(f"{100 * (p - q):.0f}" for p, q in zip(place, first))
+        told.append(f"{thing.name} ({', '.join([centre, *looks])})")
     return [f"Where they are, in cm to the right, to the back and up, as the {seen_from} sees them: {', '.join(told)}."]
 
 
@@ -327,9 +363,8 @@ def comparison_messages(world: World, sentence: str, understood: str) -> Message
 
 def _reading_turns(domain: Domain, sentence: str) -> Iterator[dict[str, str]]:
     """The in-context examples of readings."""
-    empty: dict[str, Any] = {"kind": "task", "before": [], "goal": [], "any_of": [], "keep": [], "choices": []}
     for example in examples_for(domain, "goals", sentence):
-        reply = {**empty, "words": [], "not_covered": [], **{k: v for k, v in example.items() if k != "task"}}
+        reply = {"kind": "task", "goal": [], **{k: v for k, v in example.items() if k != "task"}}
         yield turn("user", "goal/user.txt", task=example["task"])
         yield message("assistant", json.dumps(reply))
 
