@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from planweave.goals.given_names import split_naming as split_naming
     from planweave.goals.goal_checks import checked_goal as checked_goal
     from planweave.goals.goal_grammar import formal as formal
-    from planweave.goals.goal_grammar import read_goal as read_goal
     from planweave.goals.goal_grammar import read_sentence as read_sentence
     from planweave.goals.lexicon import english as english
     from planweave.goals.noun_phrases import NotCoveredError as NotCoveredError
@@ -43,7 +42,7 @@ _NAMES = {
     "answer_reading": ("read_answer",),
     "given_names": ("bare", "look_of", "naming_question", "split_naming"),
     "goal_checks": ("checked_goal",),
-    "goal_grammar": ("formal", "read_goal", "read_sentence"),
+    "goal_grammar": ("formal", "read_sentence"),
     "lexicon": ("english",),
     "noun_phrases": ("NotCoveredError",),
     "paraphrase": ("understood",),

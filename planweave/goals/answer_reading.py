@@ -83,7 +83,7 @@ def _meant(domain: Domain, world: World, names: Sequence[str], text: str) -> Ite
     if not words or unknown:
         return
     try:
-        phrases = [phrase for phrase, end in vocabulary.parser(words).phrases_at(0) if end == len(words)]
+        phrases = vocabulary.phrases(words)
     except TooLongError:
         return
     for phrase in phrases:

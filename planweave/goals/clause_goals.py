@@ -227,7 +227,10 @@ class ClauseGoals(ClauseObjects):
         ways = [way.strip() for way in clause.template.split(" | ")]
         others = {"{y}": self._second(clause, ways[0])} if clause.second else {}
         for named in dict.fromkeys(re.findall(r"\{(?!x\}|y\})[^}]*\}", ways[0])):
-            (others[named],) = self.names.resolve(self._vocabulary.phrase(named[1:-1]), several=False)
+            words = tuple(named[1:-1].split())  # "{the microwave}", of a domain's file
+            if not (found := self._vocabulary.phrases(words, words[1:])):
+                raise GoalError(f"cannot read {named!r} in the domain's file")
+            (others[named],) = self.names.resolve(found[0], several=False)
         if not clause.things:
             yield from self._filled(ways[0], "", others)
             return

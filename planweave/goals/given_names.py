@@ -95,8 +95,7 @@ def _described(vocabulary: SentenceVocabulary, subject: Words) -> list[str]:
     names = ClauseGoals(vocabulary).names
     said = " ".join(subject)
     try:
-        phrases = [p for p, end in vocabulary.parser(words, unknown).phrases_at(0) if end == len(words)]
-        if phrases:
+        if phrases := vocabulary.phrases(words, unknown):
             return list(names.resolve(phrases[0], several=False))
     except (TooLongError, NotCoveredError) as error:
         raise GoalError(f"it is not understood what {said!r} is: {error}") from None

@@ -34,11 +34,6 @@ _MOST_SURPLUS, _MOST_TRIED = 3, 12  # words without which a sentence is tried, o
 MAX_GOAL = 25  # literals; what asks for more is rather a mistake than a task
 
 
-def read_goal(domain: Domain, world: World, sentence: str) -> tuple[Literal, ...]:
-    """Goal literals of a sentence in controlled English; raises NotCoveredError or GoalError."""
-    return read_sentence(domain, world, sentence).goal
-
-
 def read_sentence(domain: Domain, world: World, sentence: str, clarifications: Sequence[Clarification] = ()) -> Reading:
     """The reading of a sentence in controlled English; raises NotCoveredError or GoalError, an AmbiguityError
     where an answer of a person would make it clear. clarifications: those answered so far.
@@ -116,8 +111,7 @@ def _check_quoted(vocabulary: SentenceVocabulary, sentence: str, whole: Words) -
     for quoted in quotations(sentence):
         words = without_politeness(words_of(quoted)[0])
         said, _, unknown = vocabulary.mended(words)
-        named = any(end == len(said) for _, end in vocabulary.parser(said, unknown).phrases_at(0))
-        if words not in ((), whole) and not named:
+        if words not in ((), whole) and not vocabulary.phrases(said, unknown):
             raise GoalError(
                 f"whether {quoted!r} is to be done, or is only quoted, is not clear; use no quotation marks"
             )

@@ -68,6 +68,26 @@ def english() -> Mapping[str, Any]:
     return MappingProxyType(yaml.safe_load(ENGLISH.read_text(encoding="utf-8")))
 
 
+def singulars(word: str) -> list[str]:
+    """Possible singulars of a word."""
+    irregular = english()["irregular"].get(word)
+    forms = [irregular] if irregular else []
+    if word.endswith("ies"):
+        forms.append(word[:-3] + "y")
+    if word.endswith("es"):
+        forms.append(word[:-2])
+    if word.endswith("s") and not word.endswith("ss"):
+        forms.append(word[:-1])
+    return forms
+
+
+def plurals(noun: str) -> list[str]:
+    """Possible plurals of a noun."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return [noun[:-1] + "ies"]
+    return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]
+
+
 def lexicon(domain: Domain) -> Lexicon:
     """The lexicon of a domain, derived from its goal predicates and the actions that achieve them."""
     return _lexicon(domain)

@@ -19,11 +19,10 @@ from planweave.core.symbolic.rules import Description, Forbidden, Rule
 from planweave.core.symbolic.transition import fixed_predicates
 from planweave.core.symbolic.world import Literal
 from planweave.goals.goal_parser import Parser
-from planweave.goals.lexicon import english, lexicon
+from planweave.goals.lexicon import english, lexicon, singulars
 from planweave.goals.phrase_parser import TooLongError
 from planweave.goals.sentence_tree import Clause, ClauseKind, NounPhrase, Quantity
 from planweave.goals.sentence_words import Words, is_real, longest, phrases, words_of
-from planweave.goals.word_forms import singulars
 
 MAX_CHARACTERS = 300
 EXAMPLES = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import Clarification
@@ -124,13 +123,9 @@ class SentenceVocabulary:
             nouns = {**nouns, **{w: w.endswith("s") and not w.endswith("ss") for w in unknown}}
         return Parser(words, self.lexicon, nouns, self._described.known_nouns)
 
-    def phrase(self, text: str) -> NounPhrase:
-        """Parse a noun phrase of a domain's file, "the microwave"; raises GoalError."""
-        for thing, end in self.parser(tuple(text.split()), text.split()[1:]).phrases_at(0):
-            if end == len(text.split()):
-                whole: NounPhrase = thing
-                return whole
-        raise GoalError(f"cannot read {text!r} in the domain's file")
+    def phrases(self, words: Words, unknown: Iterable[str] = ()) -> list[NounPhrase]:
+        """All parses of words as one noun phrase; raises TooLongError."""
+        return [thing for thing, end in self.parser(words, unknown).phrases_at(0) if end == len(words)]
 
 
 def unsaid(words: Words, domain: Domain) -> list[tuple[str, str]]:

@@ -10,9 +10,8 @@ from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.descriptions import UNSAID, features_of, nouns_of
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import World, WorldObject
-from planweave.goals.lexicon import Lexicon, english
+from planweave.goals.lexicon import Lexicon, english, plurals, singulars
 from planweave.goals.sentence_tree import NounPhrase, Quantity
-from planweave.goals.word_forms import plurals, singulars
 
 
 @dataclass

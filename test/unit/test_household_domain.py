@@ -20,7 +20,7 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import inverse_actions
 from planweave.core.symbolic.world import Action, Literal
-from planweave.goals import checked_goal, read_goal
+from planweave.goals import checked_goal, read_sentence
 
 # Scene-aware planner, Table VI
 TABLE_VI = re.findall(
@@ -356,14 +356,14 @@ def test_whatever_is_taken_is_in_a_hand_that_is_free():
         ("take the book and the newspaper", "holds_lh(book_68) & holds_rh(newspaper_67)"),
     ):
         world = body.observe()
-        read = read_goal(domain, world, sentence)
+        read = read_sentence(domain, world, sentence).goal
         assert " & ".join(map(str, read)) == wanted
         plan = solve(domain, world, read, 30.0)
         assert validate(domain, world, plan, read).ok and bool(plan) == bool(world.unmet(read))
         outcomes = [body.execute(action) for action in plan]
         assert [o.code for o in outcomes] == [Code.SUCCESS] * len(plan) and not body.observe().unmet(read)
     with raises_code("goal", "holds_rh(newspaper_67)", "holds_rh(mug_52)"):
-        checked_goal(domain, world, read_goal(domain, world, "take the book, the newspaper and the mug 52"))
+        checked_goal(domain, world, read_sentence(domain, world, "take the book, the newspaper and the mug 52").goal)
 
 
 def test_causes_of_a_failing_plan():

@@ -16,7 +16,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.planning.pddl_writer import domain_pddl
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
-from planweave.goals import NotCoveredError, checked_goal, read_goal
+from planweave.goals import NotCoveredError, checked_goal, read_sentence
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.schema import goal_predicates
 from planweave.methods.language.action_filter import offered
@@ -25,6 +25,10 @@ from planweave.methods.language.interpret import interpret
 DOMAIN = Domain.load("tabletop")
 CUBES_LEFT = "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray)"
 ALL_FRUIT = "banana pear orange apple"
+
+
+def read_goal(domain, world, sentence):
+    return read_sentence(domain, world, sentence).goal
 
 
 def goals(pattern, names):

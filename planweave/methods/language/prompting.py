@@ -151,16 +151,13 @@ def _positions(domain: Domain, world: World) -> list[str]:
     seen_from = domain.seen_from(world)
     if not seen_from or len(things) < 2:
         return []
-    at = sorted(
-        ((-y, x, z, thing) for thing in things for x, y, z in [thing.position or (0.0, 0.0, 0.0)]),
-        key=lambda row: row[:3],
-    )
-    first = [min(row[axis] for row in at) for axis in range(3)]
+    at = {o.name: (-y, x, z) for o in things for x, y, z in [o.position or (0.0, 0.0, 0.0)]}
+    first = [min(place[axis] for place in at.values()) for axis in range(3)]
     told = []
-    for *place, thing in at:
+    for thing in sorted(things, key=lambda o: at[o.name]):
         values = (str(v) for k, v in sorted(thing.attributes.items()) if k not in UNSAID)
         looks = [v for v in values if v and not {*v.lower().split()} <= {*thing.name.lower().split("_")}]
-        centre = " ".join(f"{100 * (p - q):.0f}" for p, q in zip(place, first))
+        centre = " ".join(f"{100 * (p - q):.0f}" for p, q in zip(at[thing.name], first))
         told.append(f"{thing.name} ({', '.join([centre, *looks])})")
     return [f"Where they are, in cm to the right, to the back and up, as the {seen_from} sees them: {', '.join(told)}."]
 
