@@ -191,7 +191,7 @@ def test_a_shelf_has_a_board_with_room_on_and_under_it(sentence, theirs):
 
 def test_nothing_is_put_under_what_has_no_room_beneath_it():
     world = truth(DOMAIN, SCENES["libero_goal/0"])
-    with pytest.raises(PlanweaveError, match="there is no room under the plate"):
+    with raises_code("goal", "akita black bowl", "plate"):
         read_sentence(DOMAIN, world, "put the bowl under the plate")
 
 
