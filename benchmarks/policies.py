@@ -30,6 +30,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
@@ -107,9 +108,8 @@ def _play(made: _Made, mode: str, rate: float, seed: int) -> bool:
         policies.append(PlanningPolicy(body.domain, motion, episode.offered, rate, seed, lambda: begun[0]))
         if mode == ALONE:
             for action in episode.steps:
-                body.skills.begin(None)
                 with contextlib.suppress(SkillFailureError):  # it is told the next thing, and nobody looks
-                    body.skills.by(next(iter(body.skills.able(action).values())), action)
+                    body.skills.run(action)
         else:
             pw.run(episode.sentence, body=body, goal=episode.goal, method="classical", model="none")
         return episode.reached()
@@ -122,9 +122,11 @@ class _Counted(Skills):
         vars(self).update(vars(skills))
         self._begun = begun
 
-    def by(self, *args: Any) -> None:
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[SkillContext]:
         self._begun[0] += 1
-        super().by(*args)
+        with super().attempt() as context:
+            yield context
 
 
 @contextlib.contextmanager

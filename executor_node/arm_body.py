@@ -22,7 +22,6 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Look
-from planweave_ros.permission import Permission
 
 _POLL = 0.2  # s
 LATE = 15.0
@@ -46,7 +45,6 @@ class RosArmBody(ArmBody):
         arm: ControlledArm,
         skills: Skills,
         unseen_grip: UnseenGrip,
-        permission: Permission | None,
         require_controllers: Callable[[], None],
         newest: Callable[[], tuple[int, float]],
         names: RosNames,
@@ -54,7 +52,7 @@ class RosArmBody(ArmBody):
         on_begin: Callable[[], object] = lambda: None,
     ) -> None:
         super().__init__(domain, world, arm, skills)
-        self._unseen_grip, self._permission, self._require = unseen_grip, permission, require_controllers
+        self._unseen_grip, self._require = unseen_grip, require_controllers
         self._newest, self._names, self._log, self._on_begin = newest, names, log, on_begin
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
@@ -77,12 +75,9 @@ class RosArmBody(ArmBody):
         super().begin(timeout)
         self._on_begin()
 
-    def _admit(self, action: Action, task_id: str, approval: str, told: Told) -> None:
+    def _admit(self, action: Action, told: Told) -> None:
         self._rest = None
         self._await_states(told)  # else whatever waits for the camera or a controller would wait first
-        problem = self._permission.problem(action, task_id, approval) if self._permission else ""
-        if problem:
-            raise SkillFailureError(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
         if action.args:
             self.skills.sight.require()
         if action.name != "return_to_base":

@@ -55,7 +55,6 @@ from planweave_ros.fixture_messages import fixture_from_msg, part_from_msg
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
-from planweave_ros.permission import Permission
 from planweave_ros.recovery import Recovery, make_recovery
 from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_body, serve_body
 from planweave_ros.spin import run_node
@@ -232,7 +231,6 @@ class ExecutorNode(ManagedNode):
             self._arm,
             self._make_skills(safety, self._world, self._settings(self._values)),
             self._unseen_grip,
-            Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
             lambda: (self._sent[0], self._stamp),
             self._names,
@@ -264,6 +262,7 @@ class ExecutorNode(ManagedNode):
             hardware=self._robot.name,
             rules=self._values["rules"],
             heights=True,
+            require_approval=self._values["require_approval"],
         )
 
     def _preview_motions(self, served: BodyServer) -> None:

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave_interfaces.msg import ActionTree, TaskStatus
+from planweave_interfaces.msg import ActionTree, ApprovedStep, TaskStatus
 from planweave_interfaces.srv import (
     AnswerQuestion,
     ApprovePlan,
     CancelTask,
-    ConfirmApproval,
     EditPlan,
     GetTask,
     ListTasks,
@@ -80,6 +79,7 @@ class FeedbackNode(ManagedNode):
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(TaskStatus, "task_status", STATUSES)
         self._tree = self.create_publisher(ActionTree, "action_tree", TRANSIENT_LOCAL)
+        approved = self.create_publisher(ApprovedStep, "approved_step", TRANSIENT_LOCAL)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
@@ -110,6 +110,7 @@ class FeedbackNode(ManagedNode):
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed,
             on_end=self._actions.ended,
+            on_approved=lambda step: approved.publish(convert.approved_step_to_msg(step)),
             namespace=self.get_namespace().rstrip("/"),
             load_domain=rules.load,
             store=store,
@@ -126,7 +127,6 @@ class FeedbackNode(ManagedNode):
         self.create_service(EditPlan, "edit_plan", self._edit, callback_group=group)
         self.create_service(AnswerQuestion, "answer_question", self._answer, callback_group=group)
         self.create_service(RememberedAnswers, "remembered_answers", self._remembered, callback_group=group)
-        self.create_service(ConfirmApproval, "confirm_approval", self._redeem, callback_group=group)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         self._key = show_own_presence(self, TASKS)
         self._resumed = False
@@ -298,14 +298,6 @@ class FeedbackNode(ManagedNode):
         response.forgotten = memory.forget_known(every if request.forget_all else list(request.forget))
         response.answers = [convert.remembered_to_msg(entry) for entry in memory.entries()]
         response.success = True
-        return response
-
-    def _redeem(self, request: ConfirmApproval.Request, response: ConfirmApproval.Response) -> ConfirmApproval.Response:
-        """Service of a body: whether an action is part of an approved plan."""
-        response.approved_by = self.manager.redeem(
-            request.task_id, request.approval, convert.action_from_msg(request.action)
-        )
-        response.approved = True
         return response
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:

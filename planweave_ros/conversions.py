@@ -12,6 +12,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
+from planweave_interfaces.msg import ApprovedStep as ApprovedStepMsg
 from planweave_interfaces.msg import Choice as ChoiceMsg
 from planweave_interfaces.msg import Clarification as ClarificationMsg
 from planweave_interfaces.msg import GoalStep as GoalStepMsg
@@ -36,6 +37,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import TreeNode as TreeNode
+from planweave.core.workflow.approved_step import ApprovedStep
 from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
 from planweave.core.workflow.remembered import Remembered
@@ -83,6 +85,25 @@ def action_to_msg(action: Action | None) -> ActionMsg:
 def action_from_msg(msg: ActionMsg) -> Action | None:
     """An action; an empty name becomes None."""
     return Action(msg.name, tuple(msg.arguments)) if msg.name else None
+
+
+def approved_step_to_msg(step: ApprovedStep | None) -> ApprovedStepMsg:
+    """The approved step of now; None becomes an empty message."""
+    if step is None:
+        return ApprovedStepMsg()
+    return ApprovedStepMsg(
+        task_id=step.task_id,
+        plan_hash=step.plan_hash,
+        action=action_to_msg(step.action),
+        approver=step.approver,
+        digest=step.digest,
+    )
+
+
+def approved_step_from_msg(msg: ApprovedStepMsg) -> ApprovedStep | None:
+    """The approved step of now; None for an empty message."""
+    action = action_from_msg(msg.action)
+    return ApprovedStep(msg.task_id, msg.plan_hash, action, msg.approver, msg.digest) if action and msg.digest else None
 
 
 def literal_to_msg(literal: Literal) -> LiteralMsg:

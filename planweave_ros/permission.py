@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
-from planweave_interfaces.srv import ConfirmApproval
-from rclpy.callback_groups import ReentrantCallbackGroup
+from planweave_interfaces.msg import ApprovedStep
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
 from planweave.bodies.arm.waiting import until
+from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.world import Action
-from planweave_ros.asking import ask
-from planweave_ros.conversions import action_to_msg
+from planweave.core.workflow.approved_step import StepCheck
+from planweave_ros.conversions import approved_step_from_msg
 from planweave_ros.liveliness import GRACE, LEASE, TASKS, Presence
-from planweave_ros.only_one import publishers
+from planweave_ros.only_one import LivingPublishers, publisher_of, publishers, two_publishers
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 _DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
 _PAUSE = 0.02  # s between two looks at the graph
-_SECONDS = 5.0  # of wall time for feedback_node to answer
+_SECONDS = 5.0  # of wall time for the approved step to arrive
+_PUBLISHERS_KEPT = 4  # whose newest step is kept
 
 
 class Binding:
@@ -27,12 +31,13 @@ class Binding:
     Two of them, as of a second system in one ROS domain, would each move the arm without knowing of the other.
     """
 
-    def __init__(self, node: Node):
+    def __init__(self, node: Node, on_departure: Callable[[], None] = lambda: None):
+        """on_departure: called when a feedback_node has gone."""
         self._node, self._topic = node, node.resolve_topic_name(f"{TASKS}/alive")
         self._bound = b""
         self._lock = threading.Lock()
         self._departures = 0  # of feedback_nodes, when this one was bound
-        self._presence = Presence(node, TASKS, on_arrival=self._meet)
+        self._presence = Presence(node, TASKS, on_departure, self._meet)
 
     def problem(self, sender: str, given_up: Callable[[], bool]) -> str:
         """The reason to refuse the actions of a sender; "" for none. Waits where the one before may have died,
@@ -77,26 +82,58 @@ class Binding:
             return names[sender] == self._bound
 
 
-class Permission:
-    """Calls /confirm_approval.
+class ApprovedSteps:
+    """What a person approved, as the only living feedback_node publishes it on /approved_step.
 
-    A client that sends an action itself has no token for it, and tokens are valid once; this does not protect against a
+    A client that sends an action itself has no token for it, and a token is valid once; this does not protect against a
     program that impersonates feedback_node in the same ROS domain.
     """
 
     def __init__(self, node: Node):
-        self._node, self._name = node, node.resolve_service_name("confirm_approval")
-        self._client = node.create_client(ConfirmApproval, self._name, callback_group=ReentrantCallbackGroup())
+        self._topic = node.resolve_topic_name("approved_step")
+        self._living = LivingPublishers(node, self._topic, _DEATH)
+        self._checks: dict[bytes, StepCheck] = {}  # by the publisher
+        self._lock = threading.Lock()
+        group = MutuallyExclusiveCallbackGroup()  # else two threads may take two steps in the wrong order
+        node.create_subscription(ApprovedStep, "approved_step", self._heard, TRANSIENT_LOCAL, callback_group=group)
 
-    def problem(self, action: Action, task_id: str, approval: str) -> str:
-        """The reason to refuse the action; "" where a person approved it."""
-        if not approval and not task_id:
+    def one_died(self) -> None:
+        """Leave feedback_nodes out of account that do not speak any more, as the graph lists a dead one for 20 s."""
+        self._living.one_died(b"")
+
+    def problem(self, action: Action, task_id: str, token: str, given_up: Callable[[], bool]) -> str:
+        """The reason to refuse the action; "" where a person approved it, which spends the token. Waits for the step,
+        which may come a moment after the action, until that is given up.
+        """
+        if not token and task_id:
+            return f"{task_id[:100]} sends it without an approval: feedback_node's require_approval is not set"
+        if not token:
             return "it is not part of an approved plan: send a task to feedback_node, and answer: planweave approve"
-        servers = self._node.count_services(self._name)
-        if servers != 1:
-            return f"{servers or 'no'} nodes answer {self._name}, but feedback_node alone must"
-        request = ConfirmApproval.Request(task_id=task_id, approval=approval, action=action_to_msg(action))
-        reply = ask(self._client, request, _SECONDS)
-        if reply is None:
-            return f"feedback_node did not say in {_SECONDS:g} s whether a person approved it"
-        return "" if reply.approved else str(reply.message)
+        until(lambda: given_up() or self._knows(token), _SECONDS, _PAUSE)
+        names = self._living.names()
+        if len(names) != 1:
+            return two_publishers(names, self._topic) or f"no node publishes {self._topic}: start feedback_node"
+        with self._lock:
+            try:
+                self._check(names).redeem(token, task_id, action)
+            except GoalError as error:
+                return str(error)
+        return ""
+
+    def _heard(self, msg: ApprovedStep, info: Mapping[str, Any]) -> None:
+        source = publisher_of(info)
+        self._living.heard(source)
+        with self._lock:
+            self._checks.setdefault(source, StepCheck()).publish(approved_step_from_msg(msg))
+            for gone in list(self._checks)[:-_PUBLISHERS_KEPT]:
+                del self._checks[gone]
+
+    def _knows(self, token: str) -> bool:
+        names = self._living.names()
+        with self._lock:
+            return len(names) == 1 and self._check(names).knows(token)
+
+    def _check(self, names: Collection[bytes]) -> StepCheck:
+        """That of the only publisher; without publishers in the messages' info (rclpy before 9) all are from it."""
+        (source,) = names
+        return self._checks.get(source) or self._checks.get(b"") or StepCheck()

@@ -16,14 +16,14 @@ from rclpy.node import Node
 
 from planweave.bodies.arm.input_checks import LONGEST
 from planweave.bodies.arm.waiting import until
-from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.base.health import Level, Report
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import highest
-from planweave.core.symbolic.transition import rule_problem
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import LookingBody, Outcome
+from planweave.core.workflow.ruled_body import RuledBody
 from planweave.goals import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
@@ -32,7 +32,7 @@ from planweave_ros.guarded import GuardedNode
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
-from planweave_ros.permission import Binding
+from planweave_ros.permission import ApprovedSteps, Binding
 from planweave_ros.qos import TRANSIENT_LOCAL
 
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
@@ -78,9 +78,11 @@ class BodyServer:
         before_action: Callable[[], None],
         since: float | None,
         domain: Domain,
+        require_approval: bool,
     ) -> None:
         self._node, self.body, self._name, self._timeout = node, body, name, timeout
-        self._why_idle, self._problem, self._before_action, self._domain = why_idle, problem, before_action, domain
+        self._why_idle, self._problem, self._before_action = why_idle, problem, before_action
+        self._acting: LookingBody = RuledBody(body, domain) if domain.rules else body
         self._publishes = worlds is None
         self._worlds = worlds or WorldPublisher(node)
         if since is not None:
@@ -92,7 +94,8 @@ class BodyServer:
         self._why_ending = ""
         self._goals = threading.Semaphore(_MOST_GOALS)
         self._commander = Presence(node, COMMANDER, self._on_commander_lost)
-        self._binding = Binding(node)
+        self._approved = ApprovedSteps(node) if require_approval else None
+        self._binding = Binding(node, self._approved.one_died if self._approved is not None else lambda: None)
         node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         if self._publishes:
             self._worlds.publish(body.observe())
@@ -188,16 +191,35 @@ class BodyServer:
 
     def _execute(self, goal: Goal) -> None:
         try:
-            action, timeout = convert.action_from_msg(goal.request.action), float(goal.request.timeout)
+            request, feedback = goal.request, ExecuteAction.Feedback()
+            action, timeout = convert.action_from_msg(request.action), float(request.timeout)
             timeout = self._timeout if timeout == 0 else min(timeout, LONGEST)
+
+            def on_phase(phase: str, progress: float) -> None:
+                feedback.phase, feedback.progress = phase, float(progress)
+                goal.publish(feedback)
+
             outcome = self._refusal(goal, action, timeout)
             if outcome is None:
                 try:
                     goal.begin()
-                    outcome = self._carry_out(goal, action, timeout)
+                    outcome = self._impossible(goal, action)
+                    if outcome is None:
+                        assert action is not None
+                        outcome = self._acting.execute(
+                            action,
+                            task_id=request.task_id,
+                            timeout=timeout,
+                            on_phase=on_phase,
+                            approval=request.approval,
+                        )
+                except Exception as error:  # the body may be anybody's
+                    outcome = self._failed(action, error)
                 finally:
                     with self.lock:
                         self._current, self._text = None, ""
+                if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(goal)):
+                    outcome = replace(outcome, code=Code.CANCELED, message=why)
                 if self._publishes:
                     self._worlds.publish(outcome.world)
             self._finish(goal, outcome)
@@ -245,53 +267,34 @@ class BodyServer:
             return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
         if problem := self._binding.problem(goal.request.sender, lambda: self._is_over(goal)):
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
+        if self._approved is not None and action is not None:
+            task_id, token = goal.request.task_id, goal.request.approval
+            if problem := self._approved.problem(action, task_id, token, lambda: self._is_over(goal)):
+                return self._refused(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
         self._before_action()
         return self._begin(goal, action, timeout)
 
-    def _carry_out(self, goal: Goal, action: Action | None, timeout: float) -> Outcome:
+    def _impossible(self, goal: Goal, action: Action | None) -> Outcome | None:
+        """The outcome of the current action where it cannot be carried out."""
         if action is None:
             return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
         if problem := self._problem():
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
         if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(goal)):
             return self._refused(Code.NOT_STARTED if self._why_ending else Code.CANCELED, why)
-        if refused := self._against_rules(action):
-            return refused
-        feedback = ExecuteAction.Feedback()
+        return None
 
-        def on_phase(phase: str, progress: float) -> None:
-            feedback.phase, feedback.progress = phase, float(progress)
-            goal.publish(feedback)
-
-        request = goal.request
-        try:
-            outcome = self.body.execute(
-                action, task_id=request.task_id, timeout=timeout, on_phase=on_phase, approval=request.approval
-            )
-        except PlanweaveError as error:
+    def _failed(self, action: Action | None, error: Exception) -> Outcome:
+        """The outcome of an action in which the body raised an exception; the body is stopped."""
+        if isinstance(error, PlanweaveError):
             self._stop(Code.CONTROL_FAILED, str(error))
-            outcome = self._refused(Code.CONTROL_FAILED, str(error))
-        except Exception as error:  # the body may be anybody's
-            self._stop(Code.CONTROL_FAILED, f"an error inside {self._node.get_name()}")
-            self._node.get_logger().error(f"{action}: {error!r}")
-            outcome = self._refused(
-                Code.CONTROL_FAILED,
-                f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
-            )
-        if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(goal)):
-            outcome = replace(outcome, code=Code.CANCELED, message=why)
-        return outcome
-
-    def _against_rules(self, action: Action) -> Outcome | None:
-        """The outcome of an action that breaks a rule, whoever sent it; with rules, also of one that cannot be
-        checked.
-        """
-        try:
-            why = rule_problem(self._domain, self.body.observe(), action)
-        except PlanweaveError as error:
-            unknown = isinstance(error, UnknownNameError) and error.kind == "object"
-            return self._refused(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, f"{action}: {error}")
-        return self._refused(Code.INVALID_ACTION, f"nothing was moved, {why}") if why else None
+            return self._refused(Code.CONTROL_FAILED, str(error))
+        self._stop(Code.CONTROL_FAILED, f"an error inside {self._node.get_name()}")
+        self._node.get_logger().error(f"{action}: {error!r}")
+        return self._refused(
+            Code.CONTROL_FAILED,
+            f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
+        )
 
     def _is_over(self, goal: Goal) -> bool:
         return bool(self._why_ending) or goal.cancel_asked.is_set()
@@ -361,6 +364,7 @@ def serve_body(
     hardware: str = "",
     rules: str = "",
     heights: bool = False,
+    require_approval: bool = False,
 ) -> BodyServer:
     """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made.
 
@@ -373,7 +377,8 @@ def serve_body(
     another body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
 
     rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
-    whether the body itself keeps the height that rules allow. Raises ConfigError for rules that are wrong, or that the
+    whether the body itself keeps the height that rules allow. require_approval: whether only the approved step of
+    feedback_node is carried out (planweave_ros.permission). Raises ConfigError for rules that are wrong, or that the
     body cannot keep.
     """
     domain = RuleFile(rules).load(body.observe().domain)
@@ -392,6 +397,7 @@ def serve_body(
         before_action,
         since,
         domain,
+        require_approval,
     )
     show_presence(node, BODY)
     publish_diagnostics(node, {part: server.report, **(reports or {})}, hardware=hardware)

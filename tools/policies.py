@@ -32,10 +32,9 @@ TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies
 ROS = load_robot().ros
 REAL_ARM = {
     "executor_node": {
-        ("topics", "subscribe"): {*ROS.joint_state_topics},
+        ("topics", "subscribe"): {*ROS.joint_state_topics, "approved_step"},
         ("services", "reply"): {"executor/recover"},
         ("services", "request"): {
-            "confirm_approval",
             "controller_manager/set_hardware_component_state",
             "controller_manager/switch_controller",
             "service_server/set_full_collision_behavior",

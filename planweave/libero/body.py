@@ -108,7 +108,7 @@ class LiberoBody(ArmBody):
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _admit(self, action: Action, task_id: str, approval: str, told: Told) -> None:
+    def _admit(self, action: Action, told: Told) -> None:
         self._see()
 
     def _ended(self, action: Action, code: Code, message: str, phase: str) -> None:

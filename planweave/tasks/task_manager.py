@@ -20,6 +20,7 @@ from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
 from planweave.core.workflow.approval import Approval, Request
 from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.approved_step import OnApproved
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.step_motion import MAX_STEPS
@@ -53,8 +54,9 @@ class TaskManager:
     seconds that a person has to answer what an unclear sentence means, 0 where nobody is asked and the sentence is
     refused; pass_while_asking: whether the tasks after one that waits for an answer go on meanwhile. pause_timeout:
     seconds after which a paused task is cancelled. kept_tasks: number of ended tasks that remain available.
-    on_change(task): called at every change; on_end(task): at the end. store: keeps tasks and their records, for
-    `take_up` in a later process. run_options: those of TaskRunner.
+    on_change(task): called at every change; on_end(task): at the end; on_approved: tells the body the approved step
+    that is carried out now. store: keeps tasks and their records, for `take_up` in a later process. run_options: those
+    of TaskRunner.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class TaskManager:
         pause_timeout: float = 3600.0,
         on_change: Callable[[Task], None] = lambda task: None,
         on_end: Callable[[Task], None] = lambda task: None,
+        on_approved: OnApproved = lambda step: None,
         store: TaskStore | None = None,
         **run_options: Any,
     ):
@@ -94,7 +97,7 @@ class TaskManager:
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
-        self._approval_tolerance = approval_tolerance
+        self._approval_tolerance, self._on_approved = approval_tolerance, on_approved
         self._answer_timeout, self._pass_while_asking = answer_timeout, pass_while_asking
         self._pause_timeout = pause_timeout
         self._kept_tasks, self._store = kept_tasks, store
@@ -216,7 +219,9 @@ class TaskManager:
         """
         task_id, seconds = task.status.task_id, max(self._approval_timeout, at_least)
         if seconds > 0 and not task.status.dry_run:
-            task.approval = Approval(task_id, seconds, self._approved_alone, self._approval_tolerance)
+            task.approval = Approval(
+                task_id, seconds, self._approved_alone, self._approval_tolerance, self._on_approved
+            )
         if self._answer_timeout > 0:
             task.inquiry = Inquiry(task_id, self._answer_timeout)
         for gate in (task.approval, task.inquiry):
@@ -403,15 +408,6 @@ class TaskManager:
         if task.approval is None:
             raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
         return task.approval.edit(plan_hash, steps, editor)
-
-    def redeem(self, task_id: str, token: str, action: Action | None) -> str:
-        """Name of the person who approved the action of a token; raises GoalError where it was not approved."""
-        task = self._running
-        if action is None or task is None or task.status.task_id != task_id:
-            raise GoalError(f"no task {task_id!r} that could send {action} runs")
-        if task.approval is None:
-            raise GoalError("the body requires approved actions, but feedback_node's require_approval is not set")
-        return task.approval.redeem(token, action)
 
     @property
     def running(self) -> Task | None:

@@ -29,17 +29,18 @@ from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskState
-from planweave.core.workflow.wrapped_body import CompletedBody
+from planweave.core.workflow.wrapped_body import CompletedBody, WrappedBody
 from planweave.goals import checked_given, checked_goal, naming_question, understood
-from planweave.methods.running.after_pause import Resumed
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.method_run import Method, MethodFaultError
+from planweave.methods.running.method_run import Method, MethodFaultError, run_method
+from planweave.methods.running.recorded_body import RecordedBody
+from planweave.tasks.after_pause import Resumed
 from planweave.tasks.answers import ask
+from planweave.tasks.approving import ApprovedBody
 from planweave.tasks.dry_run import PredictedBody
-from planweave.tasks.edited_plan import run_with_edits
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.memory import Memory
-from planweave.tasks.paused_wait import BETWEEN_LOOKS, PausedWait
+from planweave.tasks.pausing import BETWEEN_LOOKS, PausedWait, PauseGate, ResumedBody
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 from planweave.tasks.task_store import logged_loss
@@ -97,57 +98,89 @@ class TaskRunner:
         )
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
-            task.canceled.check()
-            self._wait_while_paused(task)
-            if (task.given_tree or (task.given and task.given.before)) and task.moved_before:
-                what = "a given tree is" if task.given_tree else "states in order are"
-                raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
-            self._await_body(task)
-            self._look_for(task)
-            world, read = self._understand(task)
-            if self._wait_while_paused(task) is not None:
-                world = self.body.observe()
+            world, read = self._begin(task)
             if read.answer:
-                self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
-                task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
                 self.end(task, TaskState.ANSWERED, f"answered: {read.answer}")
                 return
-            goal = read.goal
-            world = world.with_derived(goal)
-            self._set(
-                task,
-                goal=goal,
-                before=read.before,
-                keep=read.keep,
-                goal_source=read.source,
-                understood=read.understood,
-                unmet=world.unmet(goal),
-            )
-            task.journal.add(
-                "goal",
-                domain=world.domain,
-                goal=[str(g) for g in goal],
-                before=[[str(g) for g in step] for step in read.before],
-                keep=[str(g) for g in read.keep],
-                source=read.source,
-                understood=read.understood,
-                facts=[str(f) for f in sorted(world.facts)],
-            )
-            self._keeping(read.keep, world)._reach(task, world, read)
+            run = self._keeping(read.keep, world)
+            goals = (*read.before, read.goal)
+            for goal in goals:
+                run._heed_rules(task, world, goal)
+            predicted = PredictedBody(run.load_domain(world.domain), world) if task.status.dry_run else None
+            acting = run.body.since(world)
+            body: LookingBody = predicted or acting
+            run = run if predicted else replace(run, body=acting)
+            for number, goal in enumerate(read.before, 1):  # each is verified before the next
+                words = run.load_domain(world.domain).phrases(goal)
+                run._set(task, unmet=world.with_derived(goal).unmet(goal))
+                check, message = run._act(task, world, goal, body, words)
+                if not check.confirmed:
+                    run._conclude(task, check, message, f"step {number} of {len(goals)} ({words}): ")
+                    return
+                task.journal.add("step_reached", number=number, goal=[str(g) for g in goal])
+                run._set(task, reached=number)
+                world = body.observe()
+                acting.begin_anew(world, {*goals[number]} - {g for reached in goals[:number] for g in reached})
+            check, message = run._act(task, world, read.goal, body)
+            if predicted is not None:
+                run._conclude_plan(task, predicted, read.goal, message)
+            else:
+                run._conclude(task, check, message)
         except PlanweaveError as error:
-            self._set(task, usage=task.status.usage + (error.usage or Usage()))
-            canceled = isinstance(error, CanceledError)
-            if isinstance(error, PlanRefusedError):
-                self._learn_refusal(task, error)
-            if isinstance(error, GoalError) and error.not_covered:
-                task.journal.add("not_covered", words=[*error.not_covered])
-            self._see_unmet(task)
-            state = TaskState.CANCELED if canceled else TaskState.FAILED
-            self.end(task, state, str(error) or "cancelled", error.code)
+            self._failed(task, error)
         except Exception as error:
             log.exception("task %s", task.status.task_id)
             message = f"internal error ({type(error).__name__}: {error}); see the log"
             self.end(task, TaskState.FAILED, message, "internal")
+
+    def _begin(self, task: Task) -> tuple[World, Reading]:
+        """Read the sentence once there is a body; the world that it was read in, and the goal or the answer."""
+        task.canceled.check()
+        self._wait_while_paused(task)
+        if (task.given_tree or (task.given and task.given.before)) and task.moved_before:
+            what = "a given tree is" if task.given_tree else "states in order are"
+            raise GoalError(f"{task.status.message}; {what} not followed from the middle: send it anew")
+        self._await_body(task)
+        self._look_for(task)
+        world, read = self._understand(task)
+        if self._wait_while_paused(task) is not None:
+            world = self.body.observe()
+        if read.answer:
+            self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
+            task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
+            return world, read
+        world = world.with_derived(read.goal)
+        self._set(
+            task,
+            goal=read.goal,
+            before=read.before,
+            keep=read.keep,
+            goal_source=read.source,
+            understood=read.understood,
+            unmet=world.unmet(read.goal),
+        )
+        task.journal.add(
+            "goal",
+            domain=world.domain,
+            goal=[str(g) for g in read.goal],
+            before=[[str(g) for g in step] for step in read.before],
+            keep=[str(g) for g in read.keep],
+            source=read.source,
+            understood=read.understood,
+            facts=[str(f) for f in sorted(world.facts)],
+        )
+        return world, read
+
+    def _failed(self, task: Task, error: PlanweaveError) -> None:
+        """End a task that an error has ended."""
+        self._set(task, usage=task.status.usage + (error.usage or Usage()))
+        if isinstance(error, PlanRefusedError):
+            self._learn_refusal(task, error)
+        if isinstance(error, GoalError) and error.not_covered:
+            task.journal.add("not_covered", words=[*error.not_covered])
+        self._see_unmet(task)
+        state = TaskState.CANCELED if isinstance(error, CanceledError) else TaskState.FAILED
+        self.end(task, state, str(error) or "cancelled", error.code)
 
     def _keeping(self, keep: tuple[Literal, ...], world: World) -> TaskRunner:
         """The same run under the rules that no action may end these literals; raises GoalError where one does not hold
@@ -161,32 +194,6 @@ class TaskRunner:
             raise GoalError(f"{now}, so that it cannot be kept as it is asked; say first how it should be")
         rules = (*domain.rules, *(keeping(domain, literal) for literal in keep))
         return replace(self, load_domain=lambda name: ruled(self.load_domain(name), rules))
-
-    def _reach(self, task: Task, world: World, read: Reading) -> None:
-        """Reach the states before the goal in their order, each verified, then the goal; the task ends with that."""
-        goals = (*read.before, read.goal)
-        for goal in goals:
-            self._heed_rules(task, world, goal)
-        predicted = PredictedBody(self.load_domain(world.domain), world) if task.status.dry_run else None
-        acting = self.body.since(world)
-        body: LookingBody = predicted or acting
-        run = self if predicted else replace(self, body=acting)
-        for number, step in enumerate(read.before, 1):
-            words = self.load_domain(world.domain).phrases(step)
-            self._set(task, unmet=world.with_derived(step).unmet(step))
-            check, message = run._act(task, world, step, body, words)
-            if not check.confirmed:
-                self._conclude(task, check, message, f"step {number} of {len(goals)} ({words}): ")
-                return
-            task.journal.add("step_reached", number=number, goal=[str(g) for g in step])
-            self._set(task, reached=number)
-            world = body.observe()
-            acting.begin_anew(world, {*goals[number]} - {g for reached in goals[:number] for g in reached})
-        if predicted is not None:
-            self._plan(task, world, read.goal, predicted)
-            return
-        check, message = run._act(task, world, read.goal, body)
-        self._conclude(task, check, message)
 
     def _await_body(self, task: Task) -> None:
         """Wait for a body that reports its world, and tell so while there is none."""
@@ -279,10 +286,9 @@ class TaskRunner:
         if why := goal_conflict(domain, world, goal):
             raise GoalError(why)
 
-    def _plan(self, task: Task, world: World, goal: tuple[Literal, ...], body: PredictedBody) -> None:
-        """Dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
-        domain = self.load_domain(world.domain)
-        _, message = self._act(task, world, goal, body)
+    def _conclude_plan(self, task: Task, body: PredictedBody, goal: tuple[Literal, ...], message: str) -> None:
+        """End a dry run, whose method has acted on a predicted body, with the plan or with why there is none."""
+        domain = self.load_domain(body.observe().domain)
         check = body.check(goal)
         task.journal.add("planned", plan=[str(a) for a in body.done], ok=check.ok, check=check.message)
         self._set(
@@ -335,19 +341,15 @@ class TaskRunner:
             task.journal,
             task.canceled,
             lambda: self.changed(task),
-            self.action_timeout,
-            task.approval,
             dry_run=task.status.dry_run,
             said=task.said,
             namespace=self.namespace,
-            pause=task.pause,
-            wait_while_paused=lambda: self._wait_while_paused(task),
-            look=lambda: body.look(self.observation_timeout).world,
             **({name: getattr(so_far, name) for name in counted} if so_far is not None else {}),
         )
+        episode.acting = self._acting(task, episode)
         name, failed = task.status.method, ""
         try:
-            run_with_edits((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
+            run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
@@ -369,18 +371,33 @@ class TaskRunner:
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
             try:
-                run_with_edits(self.make, self.fallback, episode)
+                run_method(self.make, self.fallback, episode)
             except NoPlanError as error:  # it does not say why the method before it failed
                 raise NoPlanError(f"{error}; before that: {reason}", error.proved) from None
             if episode.message == told:  # nothing was reported since; an error of the method is kept
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             check = self._look_at(task, body, goal, began)
-        if self._clear_view(episode, check):
+        if self._clear_view(task, episode, check):
             anew = self._look_at(task, body, goal, began)
             check = anew if anew.look.fresh else check
         return check, episode.message
 
-    def _clear_view(self, episode: Episode, check: GoalCheck) -> bool:
+    def _acting(self, task: Task, episode: Episode) -> ResumedBody:
+        """The episode's body with what decides round it before an action, and after it: outermost first a pause, then
+        approval and another look whether it is paused, as it may be while somebody reads the plan, and the record.
+        """
+
+        def wait() -> Resumed | None:
+            return self._wait_while_paused(task)
+
+        body: WrappedBody = RecordedBody(episode.body, episode, task.pause, self.action_timeout)
+        if task.approval is None:
+            return ResumedBody(body, episode, wait, task.pause)
+        look = lambda: episode.body.look(self.observation_timeout).world  # noqa: E731
+        body = ApprovedBody(PauseGate(body, episode, wait), episode, task.approval, look)
+        return ResumedBody(body, episode, wait, task.pause, task.approval.go_on)
+
+    def _clear_view(self, task: Task, episode: Episode, check: GoalCheck) -> bool:
         """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
         moved. Not where a person approves motions: nobody may be there any more.
         """
@@ -393,7 +410,7 @@ class TaskRunner:
             return False
         if Transition(domain, world).result(world, away).facts == world.facts:
             return False  # it is there
-        if episode.approval is not None:
+        if task.approval is not None:
             episode.tell(message="; ".join(filter(None, (episode.message, _HIDES))))
             return False
         try:
@@ -412,7 +429,7 @@ class TaskRunner:
         told = f"planned with {MODEL_FREE}: {reason}"
         self._set(task, method=MODEL_FREE)
         episode.tell("planning", told)
-        run_with_edits(self.make, MODEL_FREE, episode)
+        run_method(self.make, MODEL_FREE, episode)
         if episode.message != told:
             episode.message = f"{episode.message}; {told}"
         return MODEL_FREE

@@ -1,5 +1,6 @@
 """executor_node over real DDS with the real simulation; the camera is a double that knows the truth."""
 
+import hashlib
 import inspect
 import itertools
 import sys
@@ -389,11 +390,12 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
 def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until):
     from planweave_interfaces.action import ExecuteAction, RunTask
     from planweave_interfaces.msg import Action as ActionMsg
-    from planweave_interfaces.msg import Literal, TaskStatus
+    from planweave_interfaces.msg import ApprovedStep, Literal, TaskStatus
     from planweave_interfaces.srv import ApprovePlan
     from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
+    from planweave_ros.qos import TRANSIENT_LOCAL
 
     table = make_table(require_approval=True)
     assert table.executor._skills.context.settings.pushes == 0, "nobody approved that a neighbour is pushed"
@@ -405,7 +407,8 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
         return result.message
 
     assert "not part of an approved plan" in refused()
-    assert "no nodes answer /confirm_approval" in refused(approval="0" * 32)
+    assert "require_approval is not set" in refused(task_id="task-1")
+    assert "no node publishes /approved_step" in refused(approval="0" * 32)
     make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=60.0)])
     run = make_node.action_client(table.client, RunTask, "/run_task")
     approve = table.client.create_client(ApprovePlan, "/approve_plan")
@@ -423,24 +426,40 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     )
     spin_until(lambda: any(s.state == TaskStatus.AWAITING_APPROVAL for s in statuses), 30, "a plan to wait")
     waiting = statuses[-1]
-    spin_until(lambda: table.executor.count_services("/confirm_approval") == 1, 20, "the service to be seen")
-    assert "not the next step of an approved plan" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
-    assert "no task 'task-9'" in refused(approval=waiting.plan_hash, task_id="task-9")
+    for guess in (waiting.plan_hash, "0" * 32):
+        assert "not the next step of an approved plan" in refused(approval=guess, task_id=waiting.task_id)
+    told = []
+    listen = lambda msg: told.append(msg)  # noqa: E731
+    table.client.create_subscription(ApprovedStep, "/approved_step", listen, TRANSIENT_LOCAL)
     table.wait(approve.call_async(ApprovePlan.Request(plan_hash=waiting.plan_hash, approve=True, approver="anna")))
+    spin_until(lambda: told and told[-1].digest, 30, "the approved step")
+    assert (told[-1].task_id, told[-1].approver) == (waiting.task_id, "anna")
     result = table.wait(task.get_result_async(), 90.0).result
     assert result.success and result.status.approved_by == "anna", result.message
-    assert "no task" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
+    spin_until(lambda: not told[-1].digest, 10, "nothing to be approved any more")
+    first = next(msg for msg in told if msg.digest)
+    for token in (first.digest, waiting.plan_hash):  # what everybody can read is no token
+        assert "not the next step of an approved plan" in refused(approval=token, task_id=waiting.task_id)
+    stranger = table.client.create_publisher(ApprovedStep, "/approved_step", TRANSIENT_LOCAL)
+    forged = ApprovedStep(
+        task_id="task-9",
+        action=ActionMsg(name="grasp", arguments=["red_cube"]),
+        digest=hashlib.sha256(b"mine").hexdigest(),
+    )
+    stranger.publish(forged)
+    spin_until(lambda: told[-1].task_id == "task-9", 20, "the forged step")
+    assert "2 nodes publish /approved_step" in refused(approval="mine", task_id="task-9")
 
 
 def test_what_was_pushed_aside_stands_in_the_result(make_table):
     table = make_table()
     skills = table.executor._skills
-    by = skills.by
-    skills.by = lambda skill, action: skills.context.pushed.append("blue_cube") or by(skill, action)
+    attempt = skills.attempt
+    skills.attempt = lambda: skills.context.pushed.append("blue_cube") or attempt()
     result = table.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS and list(result.pushed) == ["blue_cube"]
     assert result.message == "done: pick up the red cube; pushed aside to get there: blue_cube"
-    skills.by = by
+    skills.attempt = attempt
     assert list(table.do("return_to_base()").pushed) == []
 
 

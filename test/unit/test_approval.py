@@ -9,6 +9,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from planweave.core.base.errors import GoalError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
+from planweave.core.workflow.approved_step import StepCheck
 from planweave.core.workflow.task_status import TaskState
 
 
@@ -138,60 +139,87 @@ def test_answers_that_nobody_asked_for(watch):
     plain.body.hold.set()
 
 
-class CheckingBody(SymbolicBody):
-    """A body with require_approval: it asks the manager before it does anything."""
-
-    def __init__(self, world):
-        super().__init__(world)
-        self.manager, self.redeemed = None, []
-
-    def execute(self, action, **options):
-        token, task_id = options["approval"], options["task_id"]
-        with pytest.raises(GoalError):  # the token of one action is not good for another one
-            self.manager.redeem(task_id, token, Action("grasp", ("b",)))
-        with pytest.raises(GoalError):  # and a wrong answer spends it
-            self.manager.redeem(task_id, token, action)
-        return super().execute(action, **options)
-
-
-def test_a_token_is_good_for_its_action_and_once(watch):
-    body = SymbolicBody(WORLD)
-    redeemed = []
+def redeemed_by(check, wrong=None):
+    """A body that redeems the token of every action by itself, as one with require_approval; and who approved them."""
+    body, approvers = SymbolicBody(WORLD), []
     execute = body.execute
 
     def asking(action, **options):
         token, task_id = options["approval"], options["task_id"]
         with pytest.raises(GoalError):  # a stranger's guess does not spend it
-            watcher.manager.redeem(task_id, "0" * 32, action)
-        redeemed.append(watcher.manager.redeem(task_id, token, action))
-        for wrong in (token, "", "0" * 32, watcher.asked(1).plan_hash, "é"):
+            check.redeem("0" * 32, task_id, action)
+        if wrong is not None:
+            with pytest.raises(GoalError):  # the token of one action is not good for another one
+                check.redeem(token, task_id, wrong)
+            with pytest.raises(GoalError):  # and that spends it
+                check.redeem(token, task_id, action)
+        else:
+            approvers.append(check.redeem(token, task_id, action).approver)
+        for bad in (token, "", "0" * 32, "é"):
             with pytest.raises(GoalError):
-                watcher.manager.redeem(task_id, wrong, action)
+                check.redeem(bad, task_id, action)
         return execute(action, **options)
 
     body.execute = asking
-    watcher = watch(body=body)
+    return body, approvers
+
+
+def test_a_token_is_good_for_its_action_and_once_and_the_published_step_gives_it_away_to_nobody(watch):
+    check, steps = StepCheck(), []
+
+    def publish(step):
+        steps.append(step)
+        check.publish(step)
+
+    body, approvers = redeemed_by(check)
+    watcher = watch(body=body, on_approved=publish)
     task = watcher.manager.submit("put a in the tray")
     waiting = watcher.asked(1)
-    with pytest.raises(GoalError):  # nothing is approved yet
-        watcher.manager.redeem(task.status.task_id, waiting.plan_hash, waiting.plan[0])
+    assert steps == [], "nothing is approved yet"
     watcher.manager.approve("", waiting.plan_hash, True, approver="anna")
     status = ended(task)
-    assert status.state is TaskState.SUCCEEDED and redeemed == ["anna", "anna"]
+    assert status.state is TaskState.SUCCEEDED and approvers == ["anna", "anna"]
     assert len(set(body.approvals)) == 2 and all(len(token) == 32 for token in body.approvals)
-    for token in body.approvals:
-        assert token not in task.journal.to_json() and token not in str(status)
-        with pytest.raises(GoalError, match="no task"):
-            watcher.manager.redeem(task.status.task_id, token, Action("grasp", ("a",)))
+    given = [step for step in steps if step is not None]
+    assert [step and (step.task_id, step.plan_hash, step.action, step.approver) for step in steps] == [
+        (status.task_id, waiting.plan_hash, waiting.plan[0], "anna"),
+        None,
+        (status.task_id, waiting.plan_hash, waiting.plan[1], "anna"),
+        None,
+    ], "each is revoked once it is over"
+    for token, step in zip(body.approvals, given):
+        assert token not in task.journal.to_json() and token not in str(status) and token not in str(steps)
+        check.publish(step)
+        for other in (step.digest, waiting.plan_hash):
+            with pytest.raises(GoalError):
+                check.redeem(other, step.task_id, step.action)
+        with pytest.raises(GoalError):
+            check.redeem(token, "task-9", step.action)
+        check.publish(step)  # the same message once more
+        with pytest.raises(GoalError):
+            check.redeem(token, step.task_id, step.action)
 
 
-def test_a_wrong_question_spends_the_token(watch):
-    body = CheckingBody(WORLD)
-    watcher = watch(body=body)
-    body.manager = watcher.manager
+def test_an_action_that_is_not_the_approved_one_spends_the_token(watch):
+    check = StepCheck()
+    body, _ = redeemed_by(check, wrong=Action("grasp", ("b",)))
+    watcher = watch(body=body, on_approved=check.publish)
     task = watcher.manager.submit("put a in the tray")
     watcher.manager.approve("", watcher.asked(1).plan_hash, True)
     assert ended(task).state is TaskState.SUCCEEDED  # this body asks only to see the answer
+
+
+def test_cancelling_revokes_the_approved_step(watch):
+    steps = []
+    watcher = watch(on_approved=steps.append)
+    watcher.body.hold.clear()
+    task = watcher.manager.submit("put a in the tray")
+    watcher.manager.approve("", watcher.asked(1).plan_hash, True)
+    assert watcher.body.began.wait(60.0)
+    watcher.manager.cancel()
+    watcher.body.hold.set()
+    assert ended(task).state is TaskState.CANCELED and steps[-1] is None
+    assert len([step for step in steps if step is not None]) == 1
 
 
 def test_who_approved_and_what_was_pushed_aside_is_recorded(watch):
@@ -213,16 +241,6 @@ def test_who_approved_and_what_was_pushed_aside_is_recorded(watch):
     assert task.journal.events("approval")[0]["approver"] == "anna"
     assert [e["pushed"] for e in task.journal.events("action")] == [["b"], ["b"]]
     assert "pushed aside to get there: b" in status.message
-
-
-def test_a_body_that_asks_without_approval_switched_on_is_told(watch):
-    plain = watch(seconds=0.0)
-    plain.body.hold.clear()
-    task = plain.manager.submit("put a in the tray")
-    assert plain.body.began.wait(60.0)
-    with pytest.raises(GoalError, match="require_approval is not set"):
-        plain.manager.redeem(task.status.task_id, "", Action("grasp", ("a",)))
-    plain.body.hold.set()
 
 
 def test_actions_near_people_are_asked_for_by_themselves_at_their_turn(watch):

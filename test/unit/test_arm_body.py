@@ -1,7 +1,9 @@
 """What an arm's body does around a skill, whatever the arm is."""
 
+import contextlib
 import re
 import types
+from functools import partial
 
 import pytest
 
@@ -30,8 +32,8 @@ class Body(ArmBody):
                 pushed=[], settings=types.SimpleNamespace(observe=(0.0,)), look_anew=self._look_anew
             ),
             begin=lambda told: setattr(self, "told", told),
-            able=lambda action: {name: name for name in self.names},
-            by=self._by,
+            able=lambda action: {name: types.SimpleNamespace(run=partial(self._run, name)) for name in self.names},
+            attempt=contextlib.nullcontext,
         )
         arm = types.SimpleNamespace(
             begin=lambda deadline: self._called("begin"),
@@ -50,7 +52,7 @@ class Body(ArmBody):
         if what in self.fails:
             raise self.fails[what]
 
-    def _by(self, skill, action):
+    def _run(self, skill, context, action):
         self.told("closing", 0.5)
         self.skills.context.pushed.append("blue_cube")
         self.facts, self.looked = self.makes.get(skill, (self.facts, self.facts))
@@ -60,7 +62,7 @@ class Body(ArmBody):
         self.facts = self.looked
         self._called("look")
 
-    def _admit(self, action, task_id, approval, told):
+    def _admit(self, action, told):
         self._called("admit")
 
     def _make_ready(self):

@@ -71,7 +71,7 @@ class ArmBody:
         code, unmet = Code.SUCCESS, tuple[Literal, ...]()
         try:
             self.arm.check()
-            self._admit(action, task_id, approval, told)
+            self._admit(action, told)
             how = self._carry_out(action)
             message = f"done: {self.domain.phrase(action)}{how}"
         except SkillFailureError as error:
@@ -103,7 +103,8 @@ class ArmBody:
             try:
                 if failed:  # by a skill that may have moved things
                     preconditions.check(self.domain, self.world.world(), action)
-                self.skills.by(skill, action)
+                with self.skills.attempt() as context:
+                    skill.run(context, action)
                 self._verify(action, facts)
                 return failed and f" by {name}, after{failed}"
             except SkillFailureError as error:
@@ -137,7 +138,7 @@ class ArmBody:
                 unmet,
             )
 
-    def _admit(self, action: Action, task_id: str, approval: str, told: Told) -> None:
+    def _admit(self, action: Action, told: Told) -> None:
         """Raise SkillFailureError where the action must not begin; the world is up to date afterwards."""
 
     def _make_ready(self) -> None:

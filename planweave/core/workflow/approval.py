@@ -1,24 +1,24 @@
 """Human approval of plans before the robot moves: one gate per task, independent of the planning method.
 
-A method announces its intended plan (`announce`); every action passes the gate (`pass_through`). The next step of an
-approved plan passes without asking. Any other action creates a request that waits for `answer`: for the announced plan
-if it begins with this action, otherwise for the action alone. A method that decides one step at a time therefore asks
-at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
+Every action passes the gate (`pass_through`) with what its method intends to do after it. The next step of an approved
+plan passes without asking. Any other creates a request, for the whole intended plan, that waits for `answer`. A method
+that decides one step at a time therefore asks at every step, and a changed plan is requested again together with its
+changes. Actions in the vicinity of people
 (approved individually) are always requested separately, also within an approved plan.
 
 An approval holds for what the person saw: where, in a look taken after the answer, a thing that the plan names has
 moved or gone, or other preconditions of it hold, it is requested anew with what has changed. A person may also edit
 the plan that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
 
-A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
-redeems it (`redeem`), so that it rejects actions from any other source.
+A passed action carries a token: a secret valid once, for this action only, until it is over (`revoke`). What a body
+with the parameter require_approval needs to check it by itself is published before (`approved_step`), so that it
+rejects actions from any other source.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import hmac
 import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -30,6 +30,7 @@ from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.approval_basis import MOVED, ApprovalBasis
+from planweave.core.workflow.approved_step import ApprovedStep, OnApproved, digest
 from planweave.core.workflow.pause import wait_unpaused
 
 NEAR_PEOPLE = ("hand_over", "push_aside")
@@ -84,30 +85,33 @@ class Decision:
 class Approval:
     """The approval gate of one task. seconds: how long to wait for an answer, after which the task is cancelled."""
 
-    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = (), moved: float = MOVED):
-        """alone: names of the actions that are approved individually. moved: see ApprovalBasis.changes."""
+    def __init__(
+        self,
+        task_id: str,
+        seconds: float,
+        alone: Collection[str] = (),
+        moved: float = MOVED,
+        publish: OnApproved = lambda step: None,
+    ):
+        """alone: names of the actions that are approved individually. moved: see ApprovalBasis.changes. publish: tells
+        the body the approved step.
+        """
         self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
-        self._moved = moved
+        self._moved, self._publish = moved, publish
         self._answered = threading.Condition()
-        self._announced: tuple[Action, ...] = ()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
         self._asked = 0
         self._word: Decision | None = None
         self._asking: _Asking | None = None  # of the request that waits
-        self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
         self.notes: tuple[str, ...] = ()  # what a person is told with every new plan
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
         self.waiting = False
         self.paused: Callable[[], bool] = lambda: False  # whether the time to answer stands still
 
-    def announce(self, plan: Sequence[Action]) -> None:
-        """Set the actions that the method intends to execute from here on."""
-        self._announced = tuple(plan)
-
     def pass_through(
         self,
-        action: Action,
+        intended: Sequence[Action],
         domain: Domain,
         observe: Callable[[], World],
         look: Callable[[], World],
@@ -115,22 +119,21 @@ class Approval:
         canceled: Cancellation,
         on_change: Callable[[Request, Decision | None], None],
     ) -> str:
-        """Return the token of an action once it is approved; on_change is called with the request, and again with its
-        answer. observe: the newest world. look: the world as a look after this call shows it.
+        """Return the token of the first intended action once it is approved; on_change is called with the request, and
+        again with its answer. observe: the newest world. look: the world as a look after this call shows it.
 
         Raises CanceledError where the plan is refused, the answer does not come in time, or the task is cancelled
         meanwhile; PlanEdited where another plan was approved.
         """
+        action, *rest = intended
         planned = self._left[:1] == (action,)
         alone = action.name in self._alone
         if planned and not alone:
             self._left = self._left[1:]
-            self._announced = self._left
             return self._token(action)
-        whole = self._announced[:1] == (action,) and not alone
-        own = plan = self._announced if whole else (action,)
+        own = plan = (action,) if alone else (action, *rest)
         changes = () if planned else (*self.notes, *_changes(self._left, plan))
-        asking = _Asking(domain, observe, tuple(goal) if whole else (), on_change)
+        asking = _Asking(domain, observe, () if alone else tuple(goal), on_change)
         while True:
             request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
             if not word.approve:
@@ -145,9 +148,9 @@ class Approval:
             changes = tuple(f"since it was shown: {change}" for change in changes)
         self.approver = word.approver
         if plan != own:
-            self._left = self._announced = plan
+            self._left = plan
             raise PlanEdited(plan)
-        self._left = self._announced = self._left[1:] if planned else plan[1:]
+        self._left = self._left[1:] if planned else plan[1:]
         return self._token(action)
 
     def go_on(self, action: Action) -> None:
@@ -189,23 +192,14 @@ class Approval:
         return request
 
     def _token(self, action: Action) -> str:
-        token = secrets.token_hex(16)
-        with self._answered:
-            self._open = token, action
+        token, shown = secrets.token_hex(16), self.shown
+        assert shown is not None
+        self._publish(ApprovedStep(self._task_id, shown.hash, action, self.approver, digest(token)))
         return token
 
-    def redeem(self, token: str, action: Action) -> str:
-        """Name of the person who approved the action of a token, which is valid once; raises GoalError for any other
-        token, which leaves the one that is open as it is.
-        """
-        with self._answered:
-            good = self._open
-            known = good is not None and hmac.compare_digest(good[0].encode(), token.encode())
-            if known:
-                self._open = None
-        if good is None or not known or good[1] != action:
-            raise GoalError(f"{action} is not the next step of an approved plan")
-        return self.approver
+    def revoke(self) -> None:
+        """The approved step is over: its token is good no longer."""
+        self._publish(None)
 
     def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Decision]:
         """The answer, and the request that it is for: a person may have edited the plan meanwhile."""

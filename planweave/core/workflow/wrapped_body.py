@@ -15,7 +15,9 @@ from planweave.core.workflow.ports import Look, LookingBody, Outcome, StoppableB
 
 
 class WrappedBody:
-    """Keeps planweave.core.workflow.ports.LookingBody; what a subclass does not change is the other body's."""
+    """Keeps planweave.core.workflow.ports.LookingBody; what a subclass does not change is the other body's, `begin` and
+    `stop` (StoppableBody) where that has them. A wrapper decides in `execute`, before and after the other body's.
+    """
 
     def __init__(self, body: LookingBody) -> None:
         self._body = body
@@ -32,12 +34,20 @@ class WrappedBody:
         """See planweave.core.workflow.ports.Body."""
         return self._body.execute(action, **options)
 
+    @property
+    def begin(self) -> Callable[[float], None]:
+        """The other body's; AttributeError where that cannot be stopped."""
+        return cast(StoppableBody, self._body).begin
+
+    @property
+    def stop(self) -> Callable[[Code, str], None]:
+        """The other body's; AttributeError where that cannot be stopped."""
+        return cast(StoppableBody, self._body).stop
+
 
 class CompletedBody(WrappedBody):
     """A body whose worlds have the constants of their domain, what its derived predicates follow from the rest, and
     where things were when a task began (`since`).
-
-    `begin` and `stop` are the other body's, where it has them (planweave.core.workflow.ports.StoppableBody).
     """
 
     def __init__(self, body: LookingBody, load_domain: Callable[[str], Domain]) -> None:
@@ -54,16 +64,6 @@ class CompletedBody(WrappedBody):
     def begin_anew(self, now: World, goal: Iterable[Literal]) -> None:
         """From now on what some literals say of things is meant from where these are now."""
         self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
-
-    @property
-    def begin(self) -> Callable[[float], None]:
-        """The other body's; AttributeError where that cannot be stopped."""
-        return cast(StoppableBody, self._body).begin
-
-    @property
-    def stop(self) -> Callable[[Code, str], None]:
-        """The other body's; AttributeError where that cannot be stopped."""
-        return cast(StoppableBody, self._body).stop
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.core.workflow.ports.Body."""

@@ -7,6 +7,9 @@ is sent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
@@ -63,10 +66,11 @@ class Skills:
         self.context.tried.clear()
         self.context.pushed.clear()
 
-    def by(self, skill: Skill, action: Action) -> None:
-        """Carry out an action whose precondition holds by a skill; raises SkillFailureError."""
+    @contextmanager
+    def attempt(self) -> Iterator[SkillContext]:
+        """The context in which a skill carries out an action whose precondition holds."""
         try:
-            skill.run(self.context, action)
+            yield self.context
         finally:
             self.context.world.action_ended()
 
@@ -75,4 +79,6 @@ class Skills:
         SkillFailureError.
         """
         self.begin(on_phase)
-        self.by(next(iter(self.able(action).values())), action)
+        skill = next(iter(self.able(action).values()))
+        with self.attempt() as context:
+            skill.run(context, action)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from planweave.bodies.arm.approach_planning import Approach, held_in
@@ -16,28 +17,53 @@ from planweave.core.base.failure import Code
 _CLOSED_BY = 0.001  # m by which fingers that close come together; less is no evidence that they take anything
 
 
-def grasp(context: SkillContext, name: str) -> None:
-    """Grasp an item and lift it. After a failed grasp the hand is open and out of the camera's view."""
-    context.sight.require(since_motion=True)
-    approach = _approach(context, name)
-    try:
-        _pick(context, context.thing(name), approach)
-    except SkillFailureError as error:
-        if error.action_code in (Code.NO_GRASP, Code.GRASP_LOST):
-            context.tried.extend([approach.grasp] if approach.grasp else [])
-            context.draw_back()
-        raise
+def grasp(context: SkillContext, name: str, grasps: Sequence[Grasp] = ()) -> None:
+    """Grasp an item and lift it: by one of these grasps, or by the best free one. After a failed grasp the hand is open
+    and out of the camera's view.
+    """
+    if grasps:
+        thing = context.thing(name)
+        with context.mover.planning(0.1) as start:
+            approach = context.reaching.best_grasp(thing, grasps, start)
+    else:
+        context.sight.require(since_motion=True)
+        approach = _approach(context, name)
+        thing = context.thing(name)
+    mover, touching = context.mover, context.neighbours(thing)
+    with _drawn_back(context, () if grasps or approach.grasp is None else (approach.grasp,)):
+        context.arm.grip(approach.opening, context.settings.grip_force, wait=False)
+        mover.move(approach.path, "approaching", 0.2)
+        if abs(context.arm.state().width - approach.opening) > 0.002:
+            mover.grip(approach.opening)
+        try:
+            mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
+        except SkillFailureError as error:
+            # What the thing stands on may be a little higher than it was seen.
+            line = context.touched_down(approach.line) if error.action_code is Code.CONTROL_FAILED else None
+            if line is None:
+                raise
+            approach = replace(approach, line=line)
+        _close(context, thing, approach)
+        with mover.thinking("lifting", 0.7):
+            mover.update_scene()
+            touching += context.touched_by_held()
+            lift = context.reaching.to_lift(thing, approach.line, touching)
+        mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())
+        lost = context.carrying()(context.arm.state()) or context.seen_elsewhere(thing.name)
+        if lost:
+            context.world.released(None)
+            raise SkillFailureError(Code.GRASP_LOST, lost)
+        context.world.settled(context.arm.state().width)
 
 
-def grasp_by(context: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
-    """Grasp an item by one of these grasps, and lift it; raises as `grasp`."""
-    thing = context.thing(name)
-    with context.mover.planning(0.1) as start:
-        approach = context.reaching.best_grasp(thing, grasps, start)
+@contextmanager
+def _drawn_back(context: SkillContext, tried: Iterable[Grasp]) -> Iterator[None]:
+    """Draw the hand back after a grasp that held nothing; these are not tried again."""
     try:
-        _pick(context, thing, approach)
+        yield
     except SkillFailureError as error:
         if error.action_code in (Code.NO_GRASP, Code.GRASP_LOST):
+            context.tried.extend(tried)
             context.draw_back()
         raise
 
@@ -73,22 +99,10 @@ def _push_one(context: SkillContext, names: list[str], away_from: str) -> bool:
     return False
 
 
-def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
+def _close(context: SkillContext, thing: Thing, approach: Approach) -> None:
+    """Close the fingers on an item, and see by their width whether they hold it; raises SkillFailureError."""
     grasp, settings, mover = approach.grasp, context.settings, context.mover
     assert grasp is not None
-    touching = context.neighbours(thing)
-    context.arm.grip(approach.opening, settings.grip_force, wait=False)
-    mover.move(approach.path, "approaching", 0.2)
-    if abs(context.arm.state().width - approach.opening) > 0.002:
-        mover.grip(approach.opening)
-    try:
-        mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
-    except SkillFailureError as error:
-        # What the thing stands on may be a little higher than it was seen.
-        line = context.touched_down(approach.line) if error.action_code is Code.CONTROL_FAILED else None
-        if line is None:
-            raise
-        approach = replace(approach, line=line)
     mover.phase("closing", 0.6)
     opened = context.arm.state().width
     state = mover.grip(0.0)
@@ -119,16 +133,6 @@ def _pick(context: SkillContext, thing: Thing, approach: Approach) -> None:
             f"{grasp.width * 1000:.0f} mm",
         )
     context.world.grasped(held_in(grasp, thing, context.reaching.kinematics.forward(state.positions), width))
-    with mover.thinking("lifting", 0.7):
-        mover.update_scene()
-        touching += context.touched_by_held()
-        lift = context.reaching.to_lift(thing, approach.line, touching)
-    mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())
-    lost = context.carrying()(context.arm.state()) or context.seen_elsewhere(thing.name)
-    if lost:
-        context.world.released(None)
-        raise SkillFailureError(Code.GRASP_LOST, lost)
-    context.world.settled(context.arm.state().width)
 
 
 def _let_go(context: SkillContext, approach: Approach, thing: Thing) -> None:

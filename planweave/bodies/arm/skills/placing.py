@@ -14,7 +14,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
-from planweave.bodies.arm.skills.grasp import grasp, grasp_by
+from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
@@ -112,7 +112,8 @@ def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
     """Grasp an item and put it down in front of another thing."""
-    _take(context, name)
+    if not _in_hand(context, name):
+        grasp(context, name)
     place_beside("front_of", context, name, target)
 
 
@@ -162,14 +163,15 @@ def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
 def grab_and_putin(context: SkillContext, name: str, target: str) -> None:
     """Grasp an item and place it in a container, or on a plate."""
     receptacle = context.thing(target)
-    _take(context, name)
+    if not _in_hand(context, name):
+        grasp(context, name)
     (place_in if receptacle.type == "container" else place_on)(context, name, target)
 
 
-def _take(context: SkillContext, name: str) -> None:
+def _in_hand(context: SkillContext, name: str) -> bool:
+    """Whether an item was taken in an earlier attempt."""
     held = context.world.held
-    if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
-        grasp(context, name)
+    return held is not None and held.thing.name == name
 
 
 def put_down(
@@ -223,7 +225,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
         return False
     _lower(context, name, back, "the ground")
     context.sight.look()
-    grasp_by(context, name, [regrasp_planning.like(g, back.placed, context.thing(name)) for g in grasps])
+    grasp(context, name, [regrasp_planning.like(g, back.placed, context.thing(name)) for g in grasps])
     return True
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import Validation, validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Change, Transition
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Outcome
+from planweave.methods.running.method_run import ReachedMeanwhileError
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,6 @@ class Resumed:
     before: World | None
     now: World
     changes: tuple[str, ...] = ()
-
-
-class ReachedMeanwhileError(PlanweaveError):
-    """While the task was paused its goal was reached: nothing is left to do but to verify it."""
-
-    code = "reached_meanwhile"
 
 
 @dataclass(frozen=True)
