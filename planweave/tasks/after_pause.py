@@ -39,13 +39,33 @@ class AfterPause:
         """The world to go on from."""
         return self.resumed.now.with_derived(self.goal)
 
-    def check_goal(self) -> None:
-        """Raise ReachedMeanwhileError where the goal, which did not hold, was brought about during the pause."""
+    def problem(self, plan: Sequence[Action]) -> Outcome | None:
+        """The failure of a plan's first step where the plan gets less far now than before the pause; raises
+        ReachedMeanwhileError.
+        """
+        self._check_goal()
+        before = self.resumed.before
+        return None if before is None else self._worse(before.with_derived(self.goal), plan, plan)
+
+    def rest(self, began: World, plan: Sequence[Action]) -> Action | Outcome:
+        """The action with which a plan goes on whose first one was interrupted, or its outcome where that is decided:
+        it is done, or no longer right. began: the world before it. Raises ReachedMeanwhileError.
+        """
+        if self._is_done(began, plan[0]):
+            return Outcome(Code.SUCCESS, "it was done when it was interrupted, as seen after the pause", self.now)
+        self._check_goal()
+        step = self._next_step(began, plan[0])
+        if step is None:
+            return self._failure(plan[0], validate(self.domain, self.now, plan[:1]))
+        return self._worse(began, plan, (step, *plan[1:])) or step
+
+    def _check_goal(self) -> None:
+        """Raise where the goal, which did not hold, was brought about during the pause."""
         before = self.resumed.before
         if before is not None and before.with_derived(self.goal).unmet(self.goal) and not self.now.unmet(self.goal):
             raise ReachedMeanwhileError("the goal was reached while the task was paused")
 
-    def problem(self, began: World, before: Sequence[Action], plan: Sequence[Action]) -> Outcome | None:
+    def _worse(self, began: World, before: Sequence[Action], plan: Sequence[Action]) -> Outcome | None:
         """The failure of a plan's first step where it gets less far now than the one before did where it began."""
         courses = (began, before), (self.now, plan)
         was, now = (validate(self.domain, world, steps, self.goal) for world, steps in courses)
@@ -55,15 +75,12 @@ class AfterPause:
             worse = was.possible and not now.possible
         return self._failure(plan[0], now) if worse else None
 
-    def is_done(self, began: World, action: Action) -> bool:
-        """Whether all that an interrupted action brings about is so, and something is that it changes.
-
-        began: the world before the action.
-        """
+    def _is_done(self, began: World, action: Action) -> bool:
+        """Whether all that an interrupted action brings about is so, and something is that it changes."""
         change = self._change(began, action)
         return bool(change.added or change.deleted) and _holds(self.now, change)
 
-    def next_step(self, began: World, action: Action) -> Action | None:
+    def _next_step(self, began: World, action: Action) -> Action | None:
         """The action with which an interrupted one goes on: itself, where it is applicable; else one over the same
         things that was possible when the body stopped, still is, and brings about all the rest of it, as put where a
         pick-and-put holds the thing; None without one.
@@ -79,10 +96,6 @@ class AfterPause:
             if possible and _holds(transition.result(self.now, step), wanted):
                 return step
         return None
-
-    def refused(self, action: Action) -> Outcome:
-        """The failure of an interrupted action that cannot go on."""
-        return self._failure(action, validate(self.domain, self.now, (action,)))
 
     def _change(self, began: World, action: Action) -> Change:
         transition = Transition(self.domain, began)

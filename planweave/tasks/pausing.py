@@ -14,7 +14,6 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
 from planweave.core.symbolic.world_changes import changes_between
-from planweave.core.workflow.pause import Pause
 from planweave.core.workflow.ports import Look, LookingBody, Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.methods.running.episode import Episode
@@ -39,9 +38,9 @@ class PauseGate(WrappedBody):
 
     _body: WrappedBody
 
-    def __init__(self, body: WrappedBody, episode: Episode, wait: Callable[[], Resumed | None]) -> None:
+    def __init__(self, body: WrappedBody, task: Task, episode: Episode, wait: Callable[[], Resumed | None]) -> None:
         super().__init__(body)
-        self._episode, self._wait = episode, wait
+        self._task, self._episode, self._wait = task, episode, wait
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
         """See planweave.core.workflow.ports.Body."""
@@ -49,76 +48,47 @@ class PauseGate(WrappedBody):
 
     def _problem(self, plan: Plan) -> Outcome | None:
         """Wait; the failure of a plan that is no longer right after that. Raises ReachedMeanwhileError."""
-        resumed = self._wait()
-        if resumed is None or resumed.before is None:
+        if (after := self._after_pause()) is None or after.resumed.before is None:
             return None
-        episode = self._episode
-        after = AfterPause(episode.domain, episode.goal, resumed)
-        after.check_goal()
-        return self._told(plan[0], after.problem(resumed.before.with_derived(episode.goal), plan, plan))
+        outcome = after.problem(plan)
+        return None if outcome is None else self._told(plan[0], outcome)
 
-    def _told(self, action: Action, outcome: Outcome | None) -> Outcome | None:
-        """Record an outcome that is decided without the body."""
+    def _after_pause(self) -> AfterPause | None:
+        resumed = self._wait()
+        return None if resumed is None else AfterPause(self._episode.domain, self._episode.goal, resumed)
+
+    def _told(self, action: Action, outcome: Outcome) -> Outcome:
+        """Record an outcome that was decided without the body."""
         episode = self._episode
-        if outcome is not None:
-            episode.journal.add(
-                "after_pause", action=str(action), code=outcome.code.name, message=outcome.message, done=outcome.ok
-            )
-            episode.executed += outcome.ok
-            episode.failed = None if outcome.ok else outcome
-            episode.observed.update(outcome.world.facts)
-            episode.tell(message="" if outcome.ok else outcome.message)
+        episode.journal.add(
+            "after_pause", action=str(action), code=outcome.code.name, message=outcome.message, done=outcome.ok
+        )
+        episode.executed += outcome.ok
+        episode.failed = None if outcome.ok else outcome
+        episode.observed.update(outcome.world.facts)
+        episode.tell(message="" if outcome.ok else outcome.message)
         return outcome
 
 
 class ResumedBody(PauseGate):
-    """Goes on with an action that a pause has interrupted, too.
-
-    on_rest: called with the action with which an interrupted one goes on: itself, or the rest of it.
-    """
-
-    def __init__(
-        self,
-        body: WrappedBody,
-        episode: Episode,
-        wait: Callable[[], Resumed | None],
-        pause: Pause,
-        on_rest: Callable[[Action], None] = lambda action: None,
-    ) -> None:
-        super().__init__(body, episode, wait)
-        self._pause, self._on_rest = pause, on_rest
+    """Goes on with an action that a pause has interrupted, too, or with the rest of it."""
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
         """See planweave.core.workflow.ports.Body."""
         outcome, began = self._problem(plan or (action,)), None
         while outcome is None:
-            outcome = self._body.execute(action, plan=plan, **options)
+            done = self._body.execute(action, plan=plan, **options)
             began = began or self._episode.before
-            if began is not None and outcome.code is Code.CANCELED and self._pause.is_set:
-                outcome, plan = self._rest(began, plan or (action,))
-                action = plan[0]
+            if began is None or done.code is not Code.CANCELED or not self._task.pause.is_set:
+                return done
+            if (after := self._after_pause()) is not None:
+                rest = after.rest(began, plan or (action,))
+                if isinstance(rest, Outcome):
+                    return self._told(action, rest)
+                action, plan = rest, (rest, *plan[1:])
+            if self._task.approval is not None:
+                self._task.approval.go_on(action)
         return outcome
-
-    def _rest(self, began: World, plan: Plan) -> tuple[Outcome | None, Plan]:
-        """Wait, after the first action of a plan was interrupted: its outcome where that is decided, and the plan with
-        which it goes on. began: the world before that action.
-        """
-        (action, *rest), resumed = plan, self._wait()
-        step: Action | None = action
-        if resumed is not None:
-            after = AfterPause(self._episode.domain, self._episode.goal, resumed)
-            if after.is_done(began, action):
-                done = Outcome(Code.SUCCESS, "it was done when it was interrupted, as seen after the pause", after.now)
-                return self._told(action, done), plan
-            after.check_goal()
-            step = after.next_step(began, action)
-            if step is None:
-                return self._told(action, after.refused(action)), plan
-            if problem := after.problem(began, plan, (step, *rest)):
-                return self._told(action, problem), plan
-        assert step is not None
-        self._on_rest(step)
-        return None, (step, *rest)
 
 
 @dataclass(frozen=True)

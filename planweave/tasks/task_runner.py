@@ -391,11 +391,10 @@ class TaskRunner:
             return self._wait_while_paused(task)
 
         body: WrappedBody = RecordedBody(episode.body, episode, task.pause, self.action_timeout)
-        if task.approval is None:
-            return ResumedBody(body, episode, wait, task.pause)
-        look = lambda: episode.body.look(self.observation_timeout).world  # noqa: E731
-        body = ApprovedBody(PauseGate(body, episode, wait), episode, task.approval, look)
-        return ResumedBody(body, episode, wait, task.pause, task.approval.go_on)
+        if task.approval is not None:
+            gate = PauseGate(body, task, episode, wait)
+            body = ApprovedBody(gate, episode, task.approval, lambda: episode.body.look(self.observation_timeout).world)
+        return ResumedBody(body, task, episode, wait)
 
     def _clear_view(self, task: Task, episode: Episode, check: GoalCheck) -> bool:
         """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
