@@ -110,7 +110,7 @@ class FeedbackNode(ManagedNode):
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed,
             on_end=self._actions.ended,
-            on_approved=lambda step: approved.publish(convert.approved_step_to_msg(step)),
+            on_approved=lambda step: approved.publish(convert.approved_step_to_msg(step) if step else ApprovedStep()),
             namespace=self.get_namespace().rstrip("/"),
             load_domain=rules.load,
             store=store,

@@ -87,25 +87,6 @@ def action_from_msg(msg: ActionMsg) -> Action | None:
     return Action(msg.name, tuple(msg.arguments)) if msg.name else None
 
 
-def approved_step_to_msg(step: ApprovedStep | None) -> ApprovedStepMsg:
-    """The approved step of now; None becomes an empty message."""
-    if step is None:
-        return ApprovedStepMsg()
-    return ApprovedStepMsg(
-        task_id=step.task_id,
-        plan_hash=step.plan_hash,
-        action=action_to_msg(step.action),
-        approver=step.approver,
-        digest=step.digest,
-    )
-
-
-def approved_step_from_msg(msg: ApprovedStepMsg) -> ApprovedStep | None:
-    """The approved step of now; None for an empty message."""
-    action = action_from_msg(msg.action)
-    return ApprovedStep(msg.task_id, msg.plan_hash, action, msg.approver, msg.digest) if action and msg.digest else None
-
-
 def literal_to_msg(literal: Literal) -> LiteralMsg:
     """A literal as a message."""
     return LiteralMsg(predicate=literal.predicate, arguments=list(literal.args), positive=literal.positive)
@@ -351,6 +332,8 @@ def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
 
 
 CODECS[UserQuestion | None] = Codec(question_to_msg, question_from_msg)
+#: An empty message, where nothing is approved, is read as a step of no token.
+approved_step_to_msg, approved_step_from_msg = _fields(ApprovedStep, ApprovedStepMsg)
 task_goal_to_msg, task_goal_from_msg = _fields(TaskGoal, TaskGoalMsg)
 status_to_msg, status_from_msg = _fields(TaskStatus, TaskStatusMsg)  # without the stamp
 

@@ -49,7 +49,7 @@ class StepCheck:
 
     def knows(self, token: str) -> bool:
         """Return whether a token is that of the approved step."""
-        return self._step is not None and hmac.compare_digest(self._step.digest, digest(token))
+        return self._step is not None and hmac.compare_digest(self._step.digest.encode(), digest(token).encode())
 
     def redeem(self, token: str, task_id: str, action: Action) -> ApprovedStep:
         """The approved step of a token, which this spends, also where it is that of another action; any other leaves
