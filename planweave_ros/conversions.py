@@ -285,24 +285,32 @@ def codec_of(kind: Any) -> Codec:
 
 
 def _fields(
-    value: type[_Value], message: type[_Message], left_out: Mapping[str, Any] = MappingProxyType({})
+    value: type[_Value],
+    message: type[_Message],
+    left_out: Mapping[str, Any] = MappingProxyType({}),
+    parts: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> tuple[Callable[[_Value], _Message], Callable[[_Message], _Value]]:
     """Conversions in both directions of a dataclass and a message whose fields have the same names.
 
     What may be None has a field has_NAME beside it in the message. left_out: fields that are not in the message, with
-    what they are read as.
+    what they are read as. parts: the part of the message that has a field, and its name there.
     """
     kinds, hints = message.get_fields_and_field_types(), get_type_hints(value)  # type: ignore[attr-defined]
     codecs = {f.name: codec_of(hints[f.name]) for f in fields(value) if f.name not in left_out}  # type: ignore[arg-type]
+    apart = [(codecs.pop(name), name, part, field) for name, (part, field) in parts.items()]
     codecs |= {name: Codec(time_to_msg, time_from_msg) for name in codecs if kinds[name] == "builtin_interfaces/Time"}
     optional = [name for name in codecs if f"has_{name}" in kinds]
 
     def to_msg(given: _Value) -> _Message:
         has = {f"has_{name}": getattr(given, name) is not None for name in optional}
-        return message(**{name: codec.to_msg(getattr(given, name)) for name, codec in codecs.items()}, **has)
+        made = message(**{name: codec.to_msg(getattr(given, name)) for name, codec in codecs.items()}, **has)
+        for codec, name, part, field in apart:
+            setattr(getattr(made, part), field, codec.to_msg(getattr(given, name)))
+        return made
 
     def from_msg(msg: _Message) -> _Value:
         found = {name: codec.from_msg(getattr(msg, name)) for name, codec in codecs.items()}
+        found |= {name: codec.from_msg(getattr(getattr(msg, part), field)) for codec, name, part, field in apart}
         absent = {name: None for name in optional if not getattr(msg, f"has_{name}")}
         return value(**{**found, **absent, **left_out})
 
@@ -335,7 +343,15 @@ CODECS[UserQuestion | None] = Codec(question_to_msg, question_from_msg)
 #: An empty message, where nothing is approved, is read as a step of no token.
 approved_step_to_msg, approved_step_from_msg = _fields(ApprovedStep, ApprovedStepMsg)
 task_goal_to_msg, task_goal_from_msg = _fields(TaskGoal, TaskGoalMsg)
-status_to_msg, status_from_msg = _fields(TaskStatus, TaskStatusMsg)  # without the stamp
+_PARTS = {
+    "reading": ("goal", "before", "keep", "understood", "answer"),
+    "progress": ("action", "unmet", "reached", "pushed", "steps", "executed", "corrections", "questions", "fallback"),
+    "plan": ("approved_by",),
+}
+_RENAMED = {"goal_source": ("reading", "source"), "plan": ("plan", "actions")}
+_RENAMED |= {f"plan_{name}": ("plan", name) for name in ("words", "check", "hash", "changes")}
+_IN_PARTS = {name: (part, name) for part, names in _PARTS.items() for name in names} | _RENAMED
+status_to_msg, status_from_msg = _fields(TaskStatus, TaskStatusMsg, parts=_IN_PARTS)  # without the stamp
 
 
 def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:

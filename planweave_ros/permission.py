@@ -16,7 +16,7 @@ from planweave.core.symbolic.world import Action
 from planweave.core.workflow.approved_step import StepCheck
 from planweave_ros.conversions import approved_step_from_msg
 from planweave_ros.liveliness import GRACE, LEASE, TASKS, Presence
-from planweave_ros.only_one import LivingPublishers, publisher_of, publishers, two_publishers
+from planweave_ros.only_one import publisher_of, publishers, two_publishers
 from planweave_ros.qos import TRANSIENT_LOCAL
 
 _DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
@@ -31,13 +31,12 @@ class Binding:
     Two of them, as of a second system in one ROS domain, would each move the arm without knowing of the other.
     """
 
-    def __init__(self, node: Node, on_departure: Callable[[], None] = lambda: None):
-        """on_departure: called when a feedback_node has gone."""
+    def __init__(self, node: Node):
         self._node, self._topic = node, node.resolve_topic_name(f"{TASKS}/alive")
         self._bound = b""
         self._lock = threading.Lock()
         self._departures = 0  # of feedback_nodes, when this one was bound
-        self._presence = Presence(node, TASKS, on_departure, self._meet)
+        self._presence = Presence(node, TASKS, on_arrival=self._meet)
 
     def problem(self, sender: str, given_up: Callable[[], bool]) -> str:
         """The reason to refuse the actions of a sender; "" for none. Waits where the one before may have died,
@@ -83,23 +82,18 @@ class Binding:
 
 
 class ApprovedSteps:
-    """What a person approved, as the only living feedback_node publishes it on /approved_step.
+    """What a person approved, as feedback_node alone publishes it on /approved_step.
 
     A client that sends an action itself has no token for it, and a token is valid once; this does not protect against a
     program that impersonates feedback_node in the same ROS domain.
     """
 
     def __init__(self, node: Node):
-        self._topic = node.resolve_topic_name("approved_step")
-        self._living = LivingPublishers(node, self._topic, _DEATH)
+        self._node, self._topic = node, node.resolve_topic_name("approved_step")
         self._checks: dict[bytes, StepCheck] = {}  # by the publisher
         self._lock = threading.Lock()
         group = MutuallyExclusiveCallbackGroup()  # else two threads may take two steps in the wrong order
         node.create_subscription(ApprovedStep, "approved_step", self._heard, TRANSIENT_LOCAL, callback_group=group)
-
-    def one_died(self) -> None:
-        """Leave feedback_nodes out of account that do not speak any more, as the graph lists a dead one for 20 s."""
-        self._living.one_died(b"")
 
     def problem(self, action: Action, task_id: str, token: str, given_up: Callable[[], bool]) -> str:
         """The reason to refuse the action; "" where a person approved it, which spends the token. Waits for the step,
@@ -110,9 +104,11 @@ class ApprovedSteps:
         if not token:
             return "it is not part of an approved plan: send a task to feedback_node, and answer: planweave approve"
         until(lambda: given_up() or self._knows(token), _SECONDS, _PAUSE)
-        names = self._living.names()
-        if len(names) != 1:
-            return two_publishers(names, self._topic) or f"no node publishes {self._topic}: start feedback_node"
+        names = publishers(self._node, self._topic)
+        if len(names) > 1:
+            return f"{two_publishers(names, self._topic)}; if one was killed a moment ago, wait 20 s"
+        if not names:
+            return f"no node publishes {self._topic}: start feedback_node"
         with self._lock:
             try:
                 self._check(names).redeem(token, task_id, action)
@@ -122,14 +118,14 @@ class ApprovedSteps:
 
     def _heard(self, msg: ApprovedStep, info: Mapping[str, Any]) -> None:
         source = publisher_of(info)
-        self._living.heard(source)
+        told = bool(source) or len(publishers(self._node, self._topic)) == 1  # else nobody knows whose it is
         with self._lock:
-            self._checks.setdefault(source, StepCheck()).publish(approved_step_from_msg(msg))
+            self._checks.setdefault(source, StepCheck()).publish(approved_step_from_msg(msg) if told else None)
             for gone in list(self._checks)[:-_PUBLISHERS_KEPT]:
                 del self._checks[gone]
 
     def _knows(self, token: str) -> bool:
-        names = self._living.names()
+        names = publishers(self._node, self._topic)
         with self._lock:
             return len(names) == 1 and self._check(names).knows(token)
 

@@ -95,7 +95,7 @@ class BodyServer:
         self._goals = threading.Semaphore(_MOST_GOALS)
         self._commander = Presence(node, COMMANDER, self._on_commander_lost)
         self._approved = ApprovedSteps(node) if require_approval else None
-        self._binding = Binding(node, self._approved.one_died if self._approved is not None else lambda: None)
+        self._binding = Binding(node)
         node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         if self._publishes:
             self._worlds.publish(body.observe())

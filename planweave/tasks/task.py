@@ -19,6 +19,9 @@ from planweave.methods.running.journal import Journal
 from planweave.tasks.answers import Answers
 from planweave.tasks.given_tree import is_tree
 
+_COUNTED = ("action", "steps", "executed", "corrections", "questions", "fallback", "message")
+"""Fields of a status that are those of the episode."""
+
 
 @dataclass
 class Task:
@@ -61,15 +64,9 @@ class Task:
             status = replace(
                 status,
                 phase=episode.phase or status.phase,
-                action=episode.action,
-                steps=episode.steps,
-                executed=episode.executed,
-                corrections=episode.corrections,
-                questions=episode.questions,
-                fallback=episode.fallback,
                 pushed=tuple(episode.pushed),
-                message=episode.message,
                 usage=status.usage + episode.usage,
+                **{name: getattr(episode, name) for name in _COUNTED},
             )
         if self.approval is not None and self.approval.shown is not None:
             shown = self.approval.shown

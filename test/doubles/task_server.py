@@ -13,7 +13,16 @@ import time
 
 import rclpy
 from planweave_interfaces.action import RunTask
-from planweave_interfaces.msg import Action, ActionNode, ActionTree, Literal, TaskStatus
+from planweave_interfaces.msg import (
+    Action,
+    ActionNode,
+    ActionTree,
+    Literal,
+    TaskPlan,
+    TaskProgress,
+    TaskReading,
+    TaskStatus,
+)
 from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -61,11 +70,12 @@ class TaskServer(GuardedNode):
             method="tree_planner",
             state=TaskStatus.RUNNING,
             phase="acting",
-            goal=[Literal(predicate="in", arguments=["red_cube", "left_tray"])],
-            goal_source="grammar",
-            understood="the red cube goes into the left tray",
-            action=Action(name="grasp", arguments=["red_cube"]),
-            steps=1,
+            reading=TaskReading(
+                goal=[Literal(predicate="in", arguments=["red_cube", "left_tray"])],
+                source="grammar",
+                understood="the red cube goes into the left tray",
+            ),
+            progress=TaskProgress(action=Action(name="grasp", arguments=["red_cube"]), steps=1),
         )
         self.statuses.append(status)
         self._tree.publish(
@@ -73,7 +83,9 @@ class TaskServer(GuardedNode):
                 task_id=status.task_id,
                 nodes=[
                     ActionNode(id=0, parent=-1, samples=3),
-                    ActionNode(id=1, parent=0, time_step=1, samples=3, status=ActionNode.DONE, action=status.action),
+                    ActionNode(
+                        id=1, parent=0, time_step=1, samples=3, status=ActionNode.DONE, action=status.progress.action
+                    ),
                     ActionNode(id=2, parent=1, time_step=2, samples=3, status=ActionNode.DONE, end=True),
                 ],
             )
@@ -86,7 +98,7 @@ class TaskServer(GuardedNode):
             time.sleep(0.01)
         if sentence == "linger":
             self.go_on.wait(30.0)
-        status.executed, status.action = 1, Action()
+        status.progress.executed, status.progress.action = 1, Action()
         status.state = {
             "succeed": TaskStatus.SUCCEEDED,
             "linger": TaskStatus.SUCCEEDED,
@@ -95,11 +107,19 @@ class TaskServer(GuardedNode):
             "blind": TaskStatus.NOT_CONFIRMED,
         }.get(sentence, TaskStatus.FAILED)
         if sentence == "ask":
-            status.goal, status.answer, status.understood = [], "I see the red cube.", ""
+            status.reading = TaskReading(source="grammar", answer="I see the red cube.")
         if task.dry_run:
-            status.state, status.dry_run, status.executed, status.steps = TaskStatus.PLANNED, True, 0, 0
-            status.plan, status.plan_words = [Action(name="grasp", arguments=["red_cube"])], ["pick up the red cube"]
-            status.plan_check = "every step can be done and the goal holds"
+            status.state, status.dry_run, status.progress.executed, status.progress.steps = (
+                TaskStatus.PLANNED,
+                True,
+                0,
+                0,
+            )
+            status.plan = TaskPlan(
+                actions=[Action(name="grasp", arguments=["red_cube"])],
+                words=["pick up the red cube"],
+                check="every step can be done and the goal holds",
+            )
         {TaskStatus.FAILED: goal.abort, TaskStatus.NOT_CONFIRMED: goal.abort, TaskStatus.CANCELED: goal.canceled}.get(
             status.state, goal.succeed
         )()

@@ -426,19 +426,19 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     )
     spin_until(lambda: any(s.state == TaskStatus.AWAITING_APPROVAL for s in statuses), 30, "a plan to wait")
     waiting = statuses[-1]
-    for guess in (waiting.plan_hash, "0" * 32):
+    for guess in (waiting.plan.hash, "0" * 32):
         assert "not the next step of an approved plan" in refused(approval=guess, task_id=waiting.task_id)
     told = []
     listen = lambda msg: told.append(msg)  # noqa: E731
     table.client.create_subscription(ApprovedStep, "/approved_step", listen, TRANSIENT_LOCAL)
-    table.wait(approve.call_async(ApprovePlan.Request(plan_hash=waiting.plan_hash, approve=True, approver="anna")))
+    table.wait(approve.call_async(ApprovePlan.Request(plan_hash=waiting.plan.hash, approve=True, approver="anna")))
     spin_until(lambda: told and told[-1].digest, 30, "the approved step")
     assert (told[-1].task_id, told[-1].approver) == (waiting.task_id, "anna")
     result = table.wait(task.get_result_async(), 90.0).result
-    assert result.success and result.status.approved_by == "anna", result.message
+    assert result.success and result.status.plan.approved_by == "anna", result.message
     spin_until(lambda: not told[-1].digest, 10, "nothing to be approved any more")
     first = next(msg for msg in told if msg.digest)
-    for token in (first.digest, waiting.plan_hash):  # what everybody can read is no token
+    for token in (first.digest, waiting.plan.hash):  # what everybody can read is no token
         assert "not the next step of an approved plan" in refused(approval=token, task_id=waiting.task_id)
     stranger = table.client.create_publisher(ApprovedStep, "/approved_step", TRANSIENT_LOCAL)
     forged = ApprovedStep(

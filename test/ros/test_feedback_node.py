@@ -97,8 +97,9 @@ def test_run_task_from_sentence_to_checked_goal(system, doubles):
     result = result_of(handle.get_result_async()).result
     assert result.success, result.message
     assert doubles[1].done == ["grasp(a)", "place_in(a, tray)"]
-    assert result.status.goal_source == "grammar" and result.status.executed == 2 and not result.status.unmet
-    assert any(f.feedback.status.action.name == "grasp" for f in feedback)
+    assert result.status.reading.source == "grammar"
+    assert result.status.progress.executed == 2 and not result.status.progress.unmet
+    assert any(f.feedback.status.progress.action.name == "grasp" for f in feedback)
     events = json.loads(result.record)["events"]
     assert [e["event"] for e in events][:2] == ["submitted", "goal"] and events[-1]["event"] == "ended"
 
@@ -159,7 +160,7 @@ def test_what_no_look_shows_ends_not_confirmed(system, doubles):
     assert (end.result.success, end.result.status.state) == (False, TaskStatus.NOT_CONFIRMED)
     assert end.status == GoalStatus.STATUS_ABORTED
     assert "a was never seen; tray was never seen; no fresh look" in end.result.message
-    assert body.done == ["grasp(a)", "place_in(a, tray)"] and not end.result.status.unmet
+    assert body.done == ["grasp(a)", "place_in(a, tray)"] and not end.result.status.progress.unmet
 
 
 def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
@@ -505,7 +506,7 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
     spin_until(lambda: "looking" in phases(), 10, "the task to wait")
     system.body_node.served.publish()
     result = result_of(handle.get_result_async()).result
-    assert result.success and result.status.steps == 0, result.message  # it held already in the new world
+    assert result.success and result.status.progress.steps == 0, result.message  # it held already in the new world
     assert body.done == []
 
 
@@ -561,13 +562,13 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
     )
     spin_until(lambda: any(f.feedback.status.state == TaskStatus.AWAITING_APPROVAL for f in seen), 10, "a plan to wait")
     waiting = next(f.feedback.status for f in seen if f.feedback.status.state == TaskStatus.AWAITING_APPROVAL)
-    assert [a.name for a in waiting.plan] == ["grasp", "place_in"] and len(waiting.plan_hash) == 12
+    assert [a.name for a in waiting.plan.actions] == ["grasp", "place_in"] and len(waiting.plan.hash) == 12
     assert cli.main(["approve", word, "--hash", "0" * 12]) == 1
-    assert f"the pending plan is {waiting.plan_hash}" in capsys.readouterr().err
+    assert f"the pending plan is {waiting.plan.hash}" in capsys.readouterr().err
     assert doubles[1].done == []
     assert cli.main(["approve", "--json"]) == 1  # to read only
-    assert json.loads(capsys.readouterr().out)["hash"] == waiting.plan_hash
-    assert cli.main(["approve", word, "--hash", waiting.plan_hash, "--comment", "seen by me"]) == 0
+    assert json.loads(capsys.readouterr().out)["hash"] == waiting.plan.hash
+    assert cli.main(["approve", word, "--hash", waiting.plan.hash, "--comment", "seen by me"]) == 0
     assert "1. pick up the a  [grasp(a)]" in capsys.readouterr().out
     result = result_of(handle.get_result_async()).result
     assert result.success is success and doubles[1].done == (["grasp(a)", "place_in(a, tray)"] if success else [])
@@ -586,12 +587,12 @@ def test_dry_runs_and_questions_end_as_asked_and_are_no_success(system, doubles)
     end = result_of(handle.get_result_async())
     assert end.status == GoalStatus.STATUS_SUCCEEDED and not end.result.success and body.done == []
     status = end.result.status
-    assert status.state == TaskStatus.PLANNED and [a.name for a in status.plan] == ["grasp", "place_in"]
-    assert list(status.plan_words) == ["pick up the a", "put the a in the tray"] and status.understood
+    assert status.state == TaskStatus.PLANNED and [a.name for a in status.plan.actions] == ["grasp", "place_in"]
+    assert list(status.plan.words) == ["pick up the a", "put the a in the tray"] and status.reading.understood
     planner.answer = "I see a and b."
     handle, _ = run(system, sentence="what do you see?")
     end = result_of(handle.get_result_async())
     assert end.status == GoalStatus.STATUS_SUCCEEDED and not end.result.success and body.done == []
-    assert (end.result.status.state, end.result.status.answer) == (TaskStatus.ANSWERED, "I see a and b.")
+    assert (end.result.status.state, end.result.status.reading.answer) == (TaskStatus.ANSWERED, "I see a and b.")
     listed = result_of(system.list.call_async(ListTasks.Request(limit=1)))
     assert [t.state for t in listed.tasks] == [TaskStatus.ANSWERED] and listed.total == 2

@@ -56,4 +56,4 @@ def test_a_task_by_each_method(make_node, spin_until, method):
     spin_until(result.done, 40.0, "the end of the task")
     got = result.result().result
     assert got.success, got.message
-    assert got.status.method == method and got.status.usage.requests and not got.status.fallback
+    assert got.status.method == method and got.status.usage.requests and not got.status.progress.fallback

@@ -89,7 +89,7 @@ def system(make_node, spin_until):
 
             def found():
                 states = [s for s in self.statuses if s.state == TaskStatus.AWAITING_APPROVAL]
-                return list({s.plan_hash: s for s in states}.values())
+                return list({s.plan.hash: s for s in states}.values())
 
             spin_until(lambda: len(found()) >= number, 60, "a plan to wait")
             return found()[number - 1]
@@ -136,7 +136,7 @@ def test_a_planned_task_moves_nothing_and_tells_all_motions(system, spin_until):
         task=task_goal(goal=convert.literals_to_msg([Literal("in", ("red_cube", "tray"))]), method="classical"),
     )()
     assert result.success and result.preview.success, result
-    assert [convert.action_from_msg(a) for a in result.status.plan] == [
+    assert [convert.action_from_msg(a) for a in result.status.plan.actions] == [
         convert.action_from_msg(s.action) for s in result.preview.steps
     ]
     assert result.preview.length > 0.5 and result.preview.duration > 1.0 and 0 < result.preview.clearance < 0.15
@@ -182,29 +182,29 @@ def test_an_edited_plan_is_checked_shown_approved_and_done(system, spin_until):
     goal = [Literal("in", ("red_cube", "tray"))]
     task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
     first = table.waiting()
-    assert table.shown(first.plan_hash).success
-    plan = [convert.action_from_msg(a) for a in first.plan]
+    assert table.shown(first.plan.hash).success
+    plan = [convert.action_from_msg(a) for a in first.plan.actions]
 
     def edit(plan_hash, *actions):
         return table.call("edit_plan", plan_hash=plan_hash, actions=[convert.action_to_msg(a) for a in actions])
 
-    broken = edit(first.plan_hash, PLACE)
+    broken = edit(first.plan.hash, PLACE)
     assert (broken.success, broken.code) == (False, "goal") and "holding(red_cube)" in broken.message, broken.message
     other = edit("0" * 12, *plan)
-    assert other.code == "goal" and first.plan_hash in other.message
-    assert edit(first.plan_hash).code == "goal"
+    assert other.code == "goal" and first.plan.hash in other.message
+    assert edit(first.plan.hash).code == "goal"
     home = Action("return_to_base")
-    edited = edit(first.plan_hash, *plan, home)
-    assert edited.success and edited.plan_hash != first.plan_hash and "goal holds" in edited.check
+    edited = edit(first.plan.hash, *plan, home)
+    assert edited.success and edited.plan_hash != first.plan.hash and "goal holds" in edited.check
     second = table.waiting(2)
-    assert second.plan_hash == edited.plan_hash and "+ return_to_base()" in list(second.plan_changes)
-    assert len(table.shown(second.plan_hash).steps) == len(plan) + 1
-    late = table.call("approve_plan", plan_hash=first.plan_hash, approve=True)
-    assert (late.success, late.code) == (False, "goal") and second.plan_hash in late.message
-    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=True, approver="anna").success
-    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=True).code == "goal"
+    assert second.plan.hash == edited.plan_hash and "+ return_to_base()" in list(second.plan.changes)
+    assert len(table.shown(second.plan.hash).steps) == len(plan) + 1
+    late = table.call("approve_plan", plan_hash=first.plan.hash, approve=True)
+    assert (late.success, late.code) == (False, "goal") and second.plan.hash in late.message
+    assert table.call("approve_plan", plan_hash=second.plan.hash, approve=True, approver="anna").success
+    assert table.call("approve_plan", plan_hash=second.plan.hash, approve=True).code == "goal"
     result = task()
-    assert result.success and result.status.executed == len(plan) + 1, result.message
+    assert result.success and result.status.progress.executed == len(plan) + 1, result.message
 
 
 def test_strangers_move_nothing(system, spin_until):
@@ -225,15 +225,15 @@ def test_strangers_move_nothing(system, spin_until):
     goal = [Literal("in", (name, "tray")) for name in ("blue_cube", "red_cube")]
     task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
     first = table.waiting()
-    assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
+    assert table.call("approve_plan", plan_hash=first.plan.hash, approve=True).success
     second = table.waiting(2)
     done, task_id, token = tokens[1]
-    coming = convert.action_from_msg(second.plan[0])
+    coming = convert.action_from_msg(second.plan.actions[0])
     spin_until(lambda: not table.executor._served.busy, 60, "the first action to have ended")
     assert "not the next step of an approved plan" in refused(done, task_id, token), "an old token"
     assert "not the next step of an approved plan" in refused(coming, task_id, token), "that of another action"
-    assert "not the next step of an approved plan" in refused(coming, task_id, second.plan_hash), "no token at all"
-    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=False).success
+    assert "not the next step of an approved plan" in refused(coming, task_id, second.plan.hash), "no token at all"
+    assert table.call("approve_plan", plan_hash=second.plan.hash, approve=False).success
     assert not task().success
     assert "not the next step of an approved plan" in refused(done, task_id, token), "after the end"
 
@@ -251,8 +251,8 @@ def test_what_has_moved_since_it_was_shown_is_asked_for_again(system, spin_until
     table.simulation._runner.call(lambda s: s.intervene(_moved(0, *free), lambda shown: None), 60.0)
     heard = table.feedback.manager._runner.body.observe  # by feedback_node, which judges what has moved
     spin_until(lambda: np.hypot(*np.subtract(heard().by_name["red_cube"].position, there)[:2]) > 0.03, 30, "the look")
-    assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
+    assert table.call("approve_plan", plan_hash=first.plan.hash, approve=True).success
     second = table.waiting(2)
-    assert any("red_cube has moved by" in change for change in second.plan_changes), second.plan_changes
-    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=True).success
+    assert any("red_cube has moved by" in change for change in second.plan.changes), second.plan.changes
+    assert table.call("approve_plan", plan_hash=second.plan.hash, approve=True).success
     assert task().success

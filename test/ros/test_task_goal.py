@@ -106,8 +106,12 @@ def test_run_task_and_plan_task_take_the_same(body, make_node, spin_until):
         assert done[name].success, done[name].message
         assert body.done == ([] if name == "/plan_task" else [FIRST, THEN])
     planned, ran = done["/plan_task"].status, done["/run_task"].status
-    assert planned.state == TaskStatus.PLANNED and [step.arguments[1] for step in planned.plan] == ["tray", "bowl"]
-    assert ran.reached == len(ran.before) == 1 and len(ran.keep) == 1
+    assert planned.state == TaskStatus.PLANNED and [step.arguments[1] for step in planned.plan.actions] == [
+        "tray",
+        "bowl",
+    ]
+    read = ran.reading
+    assert ran.progress.reached == len(read.before) == 1 and len(read.keep) == 1
     events = json.loads(done["/run_task"].record)["events"]
     assert [e["event"] for e in events][:2] == ["submitted", "goal"]
 

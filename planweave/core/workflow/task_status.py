@@ -47,7 +47,7 @@ NEXT: Mapping[TaskState, tuple[TaskState, ...]] = {
 
 @dataclass(frozen=True)
 class TaskStatus:
-    """One snapshot; the fields are those of TaskStatus.msg. elapsed in seconds of wall time."""
+    """One snapshot; the fields are those of TaskStatus.msg and its parts. elapsed in seconds of wall time."""
 
     task_id: str
     sentence: str
