@@ -89,7 +89,7 @@ class KnownThings:
         for thing in sorted(self.things, key=lambda t: (self._tracks[t.name].taken is None, t.lost)):
             track = self._tracks[thing.name]
             if track.taken is None:
-                seen = self._by_colour(thing, None) if thing.lost else self._at_rest(thing)
+                seen = self._lost(thing) if thing.lost else self._at_rest(thing)
             elif let_go is None:
                 continue
             else:
@@ -144,6 +144,12 @@ class KnownThings:
             return thing if found.seen >= max(LEAST, found.unsure) else None
         return self._near(thing, thing.bottom) or (self._by_colour(thing, None) if gone else None)
 
+    def _lost(self, thing: SeenThing) -> SeenThing | None:
+        """A thing that nobody knows the place of: where it was seen or let go last, or below, hidden until now, or
+        anywhere.
+        """
+        return self._near(thing, thing.low) or self._by_colour(thing, None)
+
     def _near(self, thing: SeenThing, foot: float) -> SeenThing | None:
         """A thing moved to where pictures show its points in their colours, or what may be of it, near where it is
         thought to be, or below. foot: height of its lower side there, m.
@@ -190,9 +196,11 @@ class KnownThings:
         return None
 
     def _support(self, thing: SeenThing) -> float:
-        """The lowest height that a thing can fall to: the ground, or the bottom of what is below it."""
-        low, high = thing.points[:, :2].min(axis=0), thing.points[:, :2].max(axis=0)
-        below = (p[((p[:, :2] > low) & (p[:, :2] < high)).all(axis=1), 2] for p in self._others(thing))
+        """The lowest height that a thing can fall to: the ground, or the bottom of what is below its middle; the floor
+        between walls beside that may not be known.
+        """
+        aside = np.ptp(thing.points[:, :2], axis=0) / 4
+        below = (p[(np.abs(p[:, :2] - thing.middle[:2]) < aside).all(axis=1), 2] for p in self._others(thing))
         return max([self.ground, *(float(np.percentile(z, 5)) for z in below if len(z) > LEAST)])
 
     def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:

@@ -16,6 +16,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.motion_execution import Mover
+from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
@@ -188,6 +189,13 @@ class SkillContext:
         with self.mover.planning(planning[1], planning[0]) as start:
             path = self.reaching.planner.plan(start, [goal], self.settings.planning_seconds)
         self.mover.move(path, *moving, watch=self.carrying())
+
+    def rise(self, height: float) -> None:
+        """Move the hand straight up, by a height (m) or as far as the arm can."""
+        with self.mover.planning(0.85, "retreating") as start:
+            line = self.reaching.planner.longest_line(start, UP, height)
+        if line is not None:
+            self.mover.move(line, "retreating", 0.85)
 
     def touched_down(self, line: Array) -> Array | None:
         """The part of a line (n, joints) that the arm has gone where it stopped at most as far before its end as the

@@ -28,6 +28,7 @@ _SIDES = {
 }  # rad from x, as seen beside the robot
 _MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
 _AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
+_LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -191,11 +192,22 @@ def put_down(
     try:
         context.sight.verify(name, where, expected)
     except SkillFailureError:
-        if context.settings.observe or context.is_seen(name):
+        if context.settings.observe or context.is_seen(name) or not _seen_from_elsewhere(context, name):
             raise
-        with contextlib.suppress(SkillFailureError):
-            context.go_aside()  # the hand hides it, or its camera does not see it from there
         context.sight.verify(name, where, expected)
+
+
+def _seen_from_elsewhere(context: SkillContext, name: str) -> bool:
+    """Whether an object that was put down is seen once the hand is farther above it, where a camera on the hand sees
+    into what it stands in, or once the arm has gone aside, if it was in the way.
+    """
+    for go in (lambda: context.rise(_LOOK_DOWN), context.go_aside):
+        with contextlib.suppress(SkillFailureError):
+            go()
+            context.sight.look()
+        if context.is_seen(name):
+            return True
+    return False
 
 
 def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
