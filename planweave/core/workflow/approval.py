@@ -35,6 +35,7 @@ from planweave.core.workflow.pause import wait_unpaused
 
 NEAR_PEOPLE = ("hand_over", "push_aside")
 """Actions in the vicinity of people or of what stands close: by default off on an arm, and approved individually."""
+_SINCE = "since it was shown: "
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class Request:
     basis: ApprovalBasis
     editor: str = ""
     edited: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether it was approved before, and the world had changed since it was shown."""
+        return any(change.startswith(_SINCE) for change in self.changes)
 
 
 class PlanEdited(Exception):
@@ -100,7 +106,7 @@ class Approval:
         self._moved, self._publish = moved, publish
         self._answered = threading.Condition()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
-        self._asked = 0
+        self._asked, self._passed = 0, False  # requests so far; whether a step has passed
         self._word: Decision | None = None
         self._asking: _Asking | None = None  # of the request that waits
         self.notes: tuple[str, ...] = ()  # what a person is told with every new plan
@@ -145,7 +151,7 @@ class Approval:
             changes = request.basis.changes(ApprovalBasis.of(domain, look(), plan), domain, self._moved)
             if not changes:
                 break
-            changes = tuple(f"since it was shown: {change}" for change in changes)
+            changes = tuple(f"{_SINCE}{change}" for change in changes)
         self.approver = word.approver
         if plan != own:
             self._left = plan
@@ -194,6 +200,7 @@ class Approval:
     def _token(self, action: Action) -> str:
         token, shown = secrets.token_hex(16), self.shown
         assert shown is not None
+        self._passed = True
         self._publish(ApprovedStep(self._task_id, shown.hash, action, self.approver, digest(token)))
         return token
 
@@ -214,8 +221,10 @@ class Approval:
                 self.waiting, self._asking = False, None
         canceled.check()
         if word is None:
+            again = " again, as the world had changed since it was shown," if request.changed else ""
+            moved = "nothing more is moved" if self._passed else "nothing was moved"
             raise CanceledError(
-                f"the plan was not approved within {self._seconds:g} s, so the task is cancelled; nothing was moved"
+                f"the plan was not approved{again} within {self._seconds:g} s, so the task is cancelled; {moved}"
             )
         asking.on_change(request, word)
         return request, word
