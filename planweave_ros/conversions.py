@@ -17,11 +17,11 @@ from planweave_interfaces.msg import Choice as ChoiceMsg
 from planweave_interfaces.msg import Clarification as ClarificationMsg
 from planweave_interfaces.msg import GoalStep as GoalStepMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
+from planweave_interfaces.msg import ObjectPart, RememberedAnswer
 from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
 from planweave_interfaces.msg import Question as QuestionMsg
-from planweave_interfaces.msg import RememberedAnswer
 from planweave_interfaces.msg import StepCandidate as CandidateMsg
 from planweave_interfaces.msg import StepMotion as StepMotionMsg
 from planweave_interfaces.msg import TaskGoal as TaskGoalMsg
@@ -35,7 +35,7 @@ from planweave.core.base.errors import WorldError
 from planweave.core.base.names import one_line
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
-from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Leaf, Literal, World, WorldObject
 from planweave.core.trees.action_tree import TreeNode as TreeNode
 from planweave.core.workflow.approved_step import ApprovedStep
 from planweave.core.workflow.ports import Candidate
@@ -145,6 +145,10 @@ def object_to_msg(thing: WorldObject, last_seen: float | None) -> WorldObjectMsg
         attributes=[f"{k}={v}" for k, v in sorted(thing.attributes.items())],
         known=int(thing.known),
         hidden_by=thing.hidden_by,
+        leaves=[
+            ObjectPart(pose=pose_to_msg(leaf.position, leaf.orientation), size=size_to_msg(leaf.size))
+            for leaf in thing.leaves
+        ],
         last_seen=time_to_msg(last_seen or 0.0),
     )
     if thing.position is not None:
@@ -166,6 +170,10 @@ def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
         known=known,
         last_seen=time_from_msg(msg.last_seen) or None,
         hidden_by=msg.hidden_by,
+        leaves=tuple(
+            Leaf(position_from_msg(leaf.pose), orientation_from_msg(leaf.pose), size_from_msg(leaf.size))
+            for leaf in msg.leaves
+        ),
     )
     if not msg.located:
         return thing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from planweave.core.symbolic.world import Known, World, WorldObject
+from planweave.core.symbolic.world import Known, Leaf, World, WorldObject
 
 if TYPE_CHECKING:
     import viser
@@ -75,7 +75,12 @@ class WorldView:
             font_screen_scale=0.5 if place else 0.75,
             anchor="center-center" if place else "bottom-center",
         )
-        return [shape, label]
+        return [shape, label, *(self._add_leaf(f"{node}_{k}", thing, leaf) for k, leaf in enumerate(thing.leaves))]
+
+    def _add_leaf(self, node: str, thing: WorldObject, leaf: Leaf) -> Any:
+        """What moves of furniture, not as transparent as its body."""
+        opacity = OPACITY.get(thing.known, 0.95)
+        return self._scene.add_box(node, color=_colour(thing), opacity=opacity, **_place_of(leaf))
 
 
 def add_shape(scene: viser.SceneApi, node: str, thing: WorldObject, **how: Any) -> Any:
@@ -84,17 +89,25 @@ def add_shape(scene: viser.SceneApi, node: str, thing: WorldObject, **how: Any) 
     return add(node, color=_colour(thing), **_extent(thing), **how)
 
 
-def _change(thing: WorldObject, shape: Any, label: Any) -> None:
+def _place_of(leaf: Leaf) -> dict[str, Any]:
+    x, y, z, w = leaf.orientation
+    return {"position": leaf.position, "wxyz": (w, x, y, z), "dimensions": leaf.size}
+
+
+def _change(thing: WorldObject, shape: Any, label: Any, *leaves: Any) -> None:
     """Pose, size and looks of what is shown; viser sends what is not as before."""
     for name, value in {**_extent(thing), **_appearance(thing), "color": _colour(thing)}.items():
         setattr(shape, name, value)
     shape.position, shape.wxyz = thing.position, _turn(thing)
     label.text, label.position = _words(thing), _label_at(thing)
+    for box, leaf in zip(leaves, thing.leaves):
+        for name, value in {**_place_of(leaf), "opacity": OPACITY.get(thing.known, 0.95)}.items():
+            setattr(box, name, value)
 
 
-def _kind(thing: WorldObject) -> tuple[bool, bool]:
-    """What a new shape is made for; all else changes in place."""
-    return thing.type == "location", _is_round(thing)
+def _kind(thing: WorldObject) -> tuple[bool, bool, int]:
+    """What new shapes are made for; all else changes in place."""
+    return thing.type == "location", _is_round(thing), len(thing.leaves)
 
 
 def _is_round(thing: WorldObject) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
-from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import Action, Known, Leaf, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree
 from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.task_status import TaskState, TaskStatus
@@ -27,6 +27,7 @@ KNOWLEDGE = {
 }
 ACTIONS = st.builds(Action, NAMES, st.lists(NAMES, max_size=3).map(tuple))
 LITERALS = st.builds(Literal, NAMES, st.lists(NAMES, max_size=3).map(tuple), st.booleans())
+LEAVES = st.builds(Leaf, *(st.tuples(*each) for each in ((FLOATS,) * 3, (FLOATS,) * 4, (LENGTHS,) * 3)))
 PLACED = st.builds(
     WorldObject,
     NAMES,
@@ -36,6 +37,7 @@ PLACED = st.builds(
     st.tuples(FLOATS, FLOATS, FLOATS),
     st.tuples(FLOATS, FLOATS, FLOATS, FLOATS),
     st.tuples(LENGTHS, LENGTHS, LENGTHS),
+    leaves=st.lists(LEAVES, max_size=2).map(tuple),
     **KNOWLEDGE,
 )
 UNPLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3), **KNOWLEDGE)

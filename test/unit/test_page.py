@@ -12,7 +12,7 @@ from doubles.fake_openai import unused_port
 
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import Action, Known, Leaf, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
 from planweave.core.workflow.question import Alternative, UserQuestion
@@ -292,6 +292,30 @@ def test_what_is_shown_changes_in_place_and_a_new_shape_is_made_for_another_kind
         assert round_one is not shape and round_one.radius == 0.1
         view.show(World("tabletop"))
         assert view._shown == {}
+    finally:
+        server.stop()
+
+
+def test_doors_and_knobs_of_furniture_are_drawn_where_they_are_and_turn_in_place():
+    viser = pytest.importorskip("viser")
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        view = WorldView(server.scene)
+
+        def shown(*leaves):
+            cupboard = WorldObject(
+                "cupboard", "fixture", "cupboard", {}, (0.7, 0.0, 0.1), None, (0.2, 0.2, 0.2), Known.SEEN, leaves=leaves
+            )
+            view.show(World("kitchen", (cupboard,)))
+            return view._shown["cupboard"][1]
+
+        door = Leaf((0.6, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), (0.01, 0.2, 0.2))
+        body, _, leaf = shown(door)
+        assert tuple(leaf.position) == door.position and leaf.opacity > body.opacity
+        turned = replace(door, position=(0.5, 0.1, 0.1), orientation=(0.0, 0.0, 0.6, 0.8))
+        assert shown(turned)[2] is leaf
+        assert tuple(leaf.position) == turned.position and tuple(leaf.wxyz) == (0.8, 0.0, 0.0, 0.6)
+        assert len(shown()) == 2
     finally:
         server.stop()
 

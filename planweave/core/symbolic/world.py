@@ -97,13 +97,24 @@ class Known(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Leaf:
+    """A box that moves. position: its centre in the frame of the world (m); orientation: unit quaternion (x, y, z, w);
+    size: extents along its axes (m).
+    """
+
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+    size: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class WorldObject:
     """An object or place.
 
     position: centre in the frame of the world (metres); orientation: unit quaternion (x, y, z, w); size: extents along
     the object's own axes (metres); all None where unknown. last_seen: stamp (s) of the newest observation that showed
     it, None for never; for SEEN objects that of the world. hidden_by: the object that hides it, where the newest
-    observation is consistent with its presence there.
+    observation is consistent with its presence there. leaves: of furniture, its doors and knobs, where they are now.
     """
 
     name: str
@@ -116,6 +127,7 @@ class WorldObject:
     known: Known = Known.UNKNOWN
     last_seen: float | None = None
     hidden_by: str = ""
+    leaves: tuple[Leaf, ...] = ()
 
     def __hash__(self) -> int:
         return hash((self.name, self.type))
@@ -220,6 +232,8 @@ class World:
                 return f"two objects have the name {thing.name}"
             seen.add(thing.name)
             numbers = (*(thing.position or ()), *(thing.orientation or ()), *(thing.size or ()))
+            for leaf in thing.leaves:
+                numbers += (*leaf.position, *leaf.orientation, *leaf.size)
             if not all(math.isfinite(x) and abs(x) < 1e6 for x in numbers) or min(thing.size or (0.0,)) < 0:
                 return f"pose or size of {thing.name} cannot be: {', '.join(f'{x:g}' for x in numbers)}"
         wrong_action = next((name for name in self.actions_off if not is_symbol(name)), None)
