@@ -17,6 +17,10 @@ _BAR, _CLEARANCE = 0.006, 0.032  # radius of a handle, and how far its middle st
 _STEEL = (0.62, 0.63, 0.66)
 _KNOB, _RIDGE = (0.022, 0.014), (0.040, 0.009, 0.016)  # radius and height; the ridge on it
 _DRAWERS = ("top_drawer", "bottom_drawer")
+KNOB, BURNER = "_knob", "_burner"
+"""What follows the name of a stove in those of its knob's joint and of what the knob turns on."""
+TURNED_ON = 0.3
+"""rad from which on a stove's knob has turned its burner on, which glows then."""
 _DOOR_RANGE, _KNOB_RANGE = 1.9, 1.6
 _RESISTANCE = {"slide": (2.0, 12.0), "hinge": (0.04, 0.15)}  # dry friction (N, Nm) and damping (N s/m, Nm s)
 
@@ -99,6 +103,7 @@ def _stove(b: ShapeBuilder, size: Sequence[float]) -> None:
     b.box((0, 0, height / 2), (depth, width, height))
     radius = min(depth, width) * 0.32
     b.disc((0.10 * depth, 0, height), radius, 0.003, rgb=COLOURS["black"])
+    b.body.geoms[-1].name = f"{b.body.name}{BURNER}"
     at = (-depth / 2 + _KNOB[0] + 0.012, -width / 4, height)
     knob = _part(b, "knob", "hinge", (0, 0, -1), _KNOB_RANGE, at, 0.1)
     knob.disc((0, 0, 0.001), *_KNOB, rgb=_STEEL)

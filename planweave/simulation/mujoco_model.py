@@ -27,6 +27,7 @@ OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
 _OPPOSITE = (1.62, -1.15, 0.98), (0.36, 0.0, 0.22)  # eye and target of the camera of videos, m
 _BESIDE = (0.08, -1.42, 1.2), (0.46, 0.06, 0.18)
 _OVERLAP = 0.002  # depth at which two objects count as overlapping, m
+_PLAY = 1e-4  # m or rad of a part that is locked
 _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
 _LEGS = 0.72  # height of the table, m
@@ -71,6 +72,10 @@ def build_model(
     _add_slips(spec, scene, robot)
     _add_noise(spec, scene)
     model = spec.compile()
+    for index, fixture in enumerate(scene.fixtures):
+        for part in fixture.locked:
+            joint, value = model.joint(fixture_body(index, part)), dict(fixture.joints).get(part, 0.0)
+            joint.range = value, min(value + _PLAY, joint.range[1])
     _refuse_overlaps(model, scene, robot)
     return model
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planweave.core.base.errors import ConfigError
+from planweave.simulation.fixtures import BURNER, KNOB, TURNED_ON
 
 if TYPE_CHECKING:
     import mujoco
@@ -38,6 +39,7 @@ def choose_gl() -> None:
         )
 
 
+_GLOW = (1.0, 0.25, 0.05)  # of a burner that is on
 _MODEL = threading.Lock()  # a context takes the sizes of its buffers from the model, which views share
 
 
@@ -115,6 +117,12 @@ class OffscreenView:
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
         self._camera.fixedcamid = model.camera(camera).id
+        names = [model.geom(k).name for k in range(model.ngeom)]
+        self._burners = {
+            k: int(model.joint(name.removesuffix(BURNER) + KNOB).qposadr[0])
+            for k, name in enumerate(names)
+            if name.endswith(BURNER)
+        }
 
     def render(self, qpos: np.ndarray, *, depth: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
         """Colour (h, w, 3) uint8 and, if requested, depth (h, w) float32 in m along the optical axis, at the joint
@@ -135,6 +143,8 @@ class OffscreenView:
             mujoco.mjtCatBit.mjCAT_ALL.value,
             self._scene,
         )
+        if any(qpos[knob] > TURNED_ON for knob in self._burners.values()):
+            self._light(qpos)
         width, height = self._size
         rgb = np.empty((height, width, 3), np.uint8)
         z = np.empty((height, width), np.float32) if depth else None
@@ -146,6 +156,15 @@ class OffscreenView:
         self._finish()
         mujoco.mjr_readPixels(rgb, z, self._rect, self._context)
         return np.flipud(rgb), None if z is None else self._metres(np.flipud(z))
+
+    def _light(self, qpos: np.ndarray) -> None:
+        """Have burners glow that are on."""
+        import mujoco
+
+        for geom in self._scene.geoms[: self._scene.ngeom]:
+            knob = self._burners.get(geom.objid) if geom.objtype == mujoco.mjtObj.mjOBJ_GEOM.value else None
+            if knob is not None and qpos[knob] > TURNED_ON:
+                geom.rgba[:3], geom.emission = _GLOW, 1.0
 
     def _metres(self, buffer: np.ndarray) -> np.ndarray:
         """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective projection."""

@@ -19,7 +19,8 @@ file, line and entry.
 position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
 the robot's base frame, metres.
 yaw: radians about z; a fixture's front faces the robot at 0. size: metres, one number or as the kind's dimensions
-say (shapes.KINDS, fixtures.FIXTURES). joints: how far a fixture's parts are open or turned at first, metres or radians.
+say (shapes.KINDS, fixtures.FIXTURES). joints: how far a fixture's parts are open or turned at first, metres or radians;
+locked: [top_drawer]: parts that nobody can move.
 """
 
 from __future__ import annotations
@@ -61,9 +62,12 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Fixture(SceneObject):
-    """Furniture that stands fast. joints: how far its parts are open or turned at first, m or rad, where not 0."""
+    """Furniture that stands fast. joints: how far its parts are open or turned at first, m or rad, where not 0;
+    locked: parts that stay so.
+    """
 
     joints: tuple[tuple[str, float], ...] = ()
+    locked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -216,10 +220,12 @@ def _number(fields: dict[str, _YamlNode], key: str, low: float, high: float, usu
 
 
 def _read_fixture(entry: _YamlNode, table: _Limits) -> Fixture:
-    fields = entry.fields((*_OBJECT, "joints"), _NEEDED)
+    fields = entry.fields((*_OBJECT, "joints", "locked"), _NEEDED)
     placed = _read_placed(fields, FIXTURES, entry.line, table)
-    joints = _section(fields, "joints", FIXTURES[placed.kind].parts)
-    return Fixture(**vars(placed), joints=tuple((part, _number(joints, part, 0.0, math.pi)) for part in joints))
+    parts = FIXTURES[placed.kind].parts
+    joints = _section(fields, "joints", parts)
+    locked = tuple(part.choice("part", parts) for part in fields["locked"].items()) if "locked" in fields else ()
+    return Fixture(**vars(placed), joints=tuple((p, _number(joints, p, 0.0, math.pi)) for p in joints), locked=locked)
 
 
 def _read_placed(fields: dict[str, _YamlNode], kinds: Mapping[str, Kind], line: int, table: _Limits) -> SceneObject:
