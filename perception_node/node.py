@@ -12,6 +12,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+from geometry_msgs.msg import Point
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, ObjectPart, SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -97,7 +98,12 @@ class PerceptionNode(ManagedNode):
         self._base_frame = str(values["base_frame"]) or self._robot.base
         self._transforms: Transforms | None = None
         self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
-        settings = PipelineLimits(table, values["plane_offset"], math.radians(values["plane_tilt"]))
+        settings = PipelineLimits(
+            table,
+            values["plane_offset"],
+            math.radians(values["plane_tilt"]),
+            glowing_burners=values["glowing_burners"],
+        )
         rules = Rules(min_frames=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
         detector = make_detector(
             values["detector"],
@@ -430,6 +436,7 @@ def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> Detec
             *(fixture_to_msg(fixture, _FIXTURE_IDS + k) for k, fixture in enumerate(result.fixtures)),
         ],
         occluded_pixels=result.occluded_pixels,
+        camera=[Point(**dict(zip("xyz", result.projector.camera_to_frame.translation.tolist())))],
     )
 
 

@@ -74,6 +74,11 @@ PARAMETERS = [
         "plane_offset", 0.02, "largest distance in metres of the table as seen from where it should be", 0.001, 0.1
     ),
     Parameter("plane_tilt", 2.0, "largest tilt of the table as seen, degrees", 0.1, 20.0),
+    Parameter(
+        "glowing_burners",
+        False,
+        "whether the burner of a stove that is on glows red, so that a dark one is off; else only detector vlm tells",
+    ),
     Parameter("tracking.confirm", 2, "frames in a row that make an object real", 1, 100),
     Parameter("tracking.clear_views", 4, "views of its empty place after which an object is gone", 1, 1000),
     Parameter("changes.distance", 0.02, "metres beyond which an object has moved", 0.002, 1.0),

@@ -15,7 +15,7 @@ from planweave.geometry.rotations import rotation_from_quaternion
 from planweave_ros import conversions as convert
 
 _LARGEST = 100.0  # m or rad; nothing that is seen here is larger
-_KINDS = ("slide", "hinge")
+_KINDS, _STATES = ("slide", "hinge"), ("on", "off")
 
 
 def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
@@ -69,9 +69,11 @@ def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
         value=joint.value,
         most=joint.most,
         visible=joint.visible,
+        state=joint.state,
         panel=part_to_msg(joint.panel),
         handle=[part_to_msg(joint.handle)] if joint.handle is not None else [],
         box=[part_to_msg(box) for box in joint.box],
+        room=[part_to_msg(joint.room)] if joint.room is not None else [],
     )
 
 
@@ -80,10 +82,20 @@ def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
     _check([*axis, *anchor, msg.value, msg.most])
     if msg.kind not in _KINDS or abs(np.linalg.norm(axis) - 1.0) > 1e-2 or not msg.name.isidentifier():
         raise ValueError(f"a joint needs a name, a kind ({', '.join(_KINDS)}) and an axis of length 1")
-    handle = part_from_msg(msg.handle[0]) if msg.handle else None
-    box = tuple(map(part_from_msg, msg.box))
+    handle, room = (part_from_msg(some[0]) if some else None for some in (msg.handle, msg.room))
     return SeenJoint(
-        msg.name, msg.kind, axis, anchor, msg.value, msg.most, part_from_msg(msg.panel), handle, msg.visible, box
+        msg.name,
+        msg.kind,
+        axis,
+        anchor,
+        msg.value,
+        msg.most,
+        part_from_msg(msg.panel),
+        handle,
+        msg.visible,
+        tuple(map(part_from_msg, msg.box)),
+        room,
+        msg.state if msg.state in _STATES else "",
     )
 
 

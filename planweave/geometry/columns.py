@@ -13,7 +13,8 @@ from planweave.geometry.arrays import Array, Mask
 
 NOTHING = -math.inf
 """Height of a cell without anything."""
-_COLUMN = 0.006  # edge of a column, m
+COLUMN = 0.006
+"""Edge of a column, m."""
 _GROUP, _STRAY = 0.008, 0.01  # m: edge of cells whose points are together; share of a thing's points that is no thing
 _BY_SIDE = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
@@ -27,12 +28,12 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
     """
     points = np.asarray(points, float)
     low = points[:, :2].min(axis=0)
-    cells = np.rint((points[:, :2] - low) / _COLUMN).astype(int)
+    cells = np.rint((points[:, :2] - low) / COLUMN).astype(int)
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
     for rows, span, height in _rectangles(_floored(_filled(top))):
-        first = low + (np.array([rows.start, span.start]) - 0.5) * _COLUMN
-        last = low + (np.array([rows.stop, span.stop]) - 0.5) * _COLUMN
+        first = low + (np.array([rows.start, span.start]) - 0.5) * COLUMN
+        last = low + (np.array([rows.stop, span.stop]) - 0.5) * COLUMN
         yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
 
 

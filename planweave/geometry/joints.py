@@ -46,7 +46,8 @@ class SeenJoint:
 
     panel, handle: of the part as it is now; handle None where it is not seen. box: floor and then sides of an open
     drawer, as far as it is out; room: what is free behind an open door, which does not move, along the axes of the
-    furniture; None where nobody has seen its floor. visible: seen in the newest look, else remembered.
+    furniture; None where nobody has seen its floor. visible: seen in the newest look, else remembered. state: "on" or
+    "off" of what a knob turns on, "" where nobody sees it.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SeenJoint:
     visible: bool = True
     box: tuple[OrientedBox, ...] = ()
     room: OrientedBox | None = None
+    state: str = ""
 
     @property
     def boxes(self) -> tuple[OrientedBox, ...]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from planweave.geometry.joints import OrientedBox, SeenJoint
+from planweave.geometry.joints import OrientedBox, SeenJoint, frame, turn
 from planweave.perception.carcass import BEFORE, CELL, FLAT, Carcass, left_of
 from planweave.perception.geometry import rotate_into
 
@@ -51,6 +51,7 @@ _SILL, _ROOF = 0.05, 0.02  # m behind the front in which the floor is looked for
 _COLUMN = 0.01  # m: width of the columns in which the floor behind a door is looked for
 _KNOB = (0.006, 0.06, 0.10)  # a knob stands out of a level face between these two, and is at most so wide, m
 _RIDGE = 0.35  # upper share of a knob's height that shows which way it points
+_BESIDE = 0.004  # m from the sides of a ridge from which on points are of what it stands on
 _LONG = 1.6  # how much longer than wide that is
 
 
@@ -106,11 +107,21 @@ def remembered(before: Sequence[SeenJoint], now: Sequence[SeenJoint]) -> list[Se
             alike = [new for new in left if k not in found and _is_same(old, new, as_named)]
             if alike:
                 room = max((old.room, alike[0].room), key=_size)
-                found[k] = replace(alike[0], name=old.name, most=min(old.most, alike[0].most), room=room)
+                most, handle = min(old.most, alike[0].most), _kept_handle(old, alike[0])
+                found[k] = replace(alike[0], name=old.name, most=most, room=room, handle=handle)
                 left.remove(alike[0])
     known = [found.get(k, replace(old, visible=False)) for k, old in enumerate(before)]
     names = {joint.name for joint in known}
     return [*known, *(new for new in left if new.name not in names)]
+
+
+def _kept_handle(old: SeenJoint, new: SeenJoint) -> OrientedBox | None:
+    """The handle of a joint that is found again: a door's turns away from who has seen it."""
+    is_shown = new.handle is not None and (new.value < _TURNED or not new.name.endswith("door"))
+    if is_shown or old.handle is None or old.kind != "hinge":
+        return new.handle
+    turned = turn(old.axis, new.value - old.value)
+    return old.handle.moved(frame(turned, new.anchor - turned @ old.anchor))
 
 
 def _is_same(old: SeenJoint, new: SeenJoint, as_named: bool) -> bool:
@@ -425,7 +436,9 @@ def _plate_and_handle(
     if outer - inner > _BOARD:
         of_it = (layers >= low) & (layers <= high)
         plate, least = (inner, outer, float(np.percentile(reach[of_it], 99.5))), outer + _OUT[0]
-    return plate, leaf[(out > least) & (out < least + _OUT[1] - _OUT[0]) & (reach > (1 + _ASIDE) * width)]
+    grip = leaf[(out > least) & (out < least + _OUT[1] - _OUT[0]) & (reach > (1 + _ASIDE) * width)]
+    is_bar = len(grip) >= _FEW and np.ptp(grip[:, 2]) > np.linalg.norm(np.ptp(grip[:, :2], axis=0))
+    return plate, grip if is_bar else grip[:0]
 
 
 def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:
@@ -475,8 +488,10 @@ def _knobs(body: Carcass, points: np.ndarray) -> Iterator[SeenJoint]:
             continue  # round: nobody sees how it is turned
         value = math.atan2(along[1], along[0]) % math.pi
         axes = np.column_stack(((*along, 0), (-along[1], along[0], 0), (0, 0, 1)))
-        half = np.array((long / 2, short / 2, (high - body.top) / 2))
-        box = OrientedBox(np.array((x, y, (body.top + high) / 2)), axes, half)
+        beside = knob[np.abs((knob[:, :2] - (x, y)) @ left_of(along)) > short / 2 + _BESIDE, 2]
+        foot = float(np.percentile(beside, 90)) if len(beside) >= _FEW else body.top  # of the ridge: the knob's disc
+        half = np.array((long / 2, short / 2, (high - foot) / 2))
+        box = OrientedBox(np.array((x, y, (foot + high) / 2)), axes, half)
         up = np.array((0.0, 0.0, 1.0))
         yield SeenJoint("knob", "hinge", up, np.array((x, y, body.top)), value, math.pi, box, box)
 

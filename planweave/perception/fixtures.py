@@ -6,14 +6,15 @@ what has a door a cupboard, what has a knob a stove, what has boards a shelf; an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.perception.articulation import joints_of, remembered, with_shut
+from planweave.perception.burners import TurnedOn, knob_of, with_state
 from planweave.perception.carcass import Carcass, cells_covered, find_body
 from planweave.perception.naming import numbered
 
@@ -91,7 +92,7 @@ def _boards(body: Carcass, points: np.ndarray) -> list[float]:
 @dataclass(eq=False)
 class _Record:
     """Furniture as it is remembered: its newest look, how often in a row it was found so, or not, and joints that
-    were seen once.
+    were seen once; turned: what its knob has turned on.
     """
 
     fixture: SeenFixture
@@ -100,6 +101,7 @@ class _Record:
     missed: int = 0
     elsewhere: int = 0
     once: tuple[SeenJoint, ...] = ()
+    turned: TurnedOn = field(default_factory=TurnedOn)
 
 
 class FixtureMemory:
@@ -141,6 +143,16 @@ class FixtureMemory:
             fixture = fixture_of(body, group)
             if fixture is not None:
                 self._records.append(_Record(replace(fixture, name=self._name(fixture)), with_shut(body, group)))
+        return self.fixtures
+
+    def use_states(self, shown: Callable[[SeenFixture], str]) -> tuple[SeenFixture, ...]:
+        """The furniture with what its knobs have turned on. shown: "on" or "off" by the newest look, else ""."""
+        for record in self._records:
+            knob = knob_of(record.fixture)
+            if knob is not None:
+                if record.fixture.visible:
+                    record.turned = record.turned.now(knob, shown(record.fixture))
+                record.fixture = with_state(record.fixture, record.turned.state)
         return self.fixtures
 
     def unseen(self) -> tuple[SeenFixture, ...]:

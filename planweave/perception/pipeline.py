@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox, SeenFixture
+from planweave.perception.burners import light_of
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, Measured, View
-from planweave.perception.detectors import Detector
+from planweave.perception.detectors import Detector, StateReader
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
 from planweave.perception.fixtures import FixtureMemory, cut_out
 from planweave.perception.geometry import LEVEL, Intrinsics, Plane
@@ -37,13 +38,14 @@ class PipelineLimits:
 
     table: x_min, x_max, y_min, y_max of the searched area.
     plane_offset, plane_tilt: largest deviation of the measured table from the calibration. min_depth: least share of
-    pixels with depth.
+    pixels with depth. glowing_burners: whether the burner of a stove that is on glows, so that a dark one is off.
     """
 
     table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
     plane_offset: float = 0.02
     plane_tilt: float = math.radians(2.0)
     min_depth: float = 0.2
+    glowing_burners: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ class Pipeline:
                 fixtures = furniture.unseen()
             else:
                 seen, points, problems = self._checked(sides, robot, view)
-                fixtures = furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
+                furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
+                fixtures = furniture.use_states(self._state_reader([view, *seen]))
             high = np.nonzero(inside_table(view, table) & (height > LOW))
             mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
             pieces = np.zeros(shape, bool)
@@ -174,6 +177,22 @@ class Pipeline:
         return SeenScene(
             tuple(found), view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems)
         )
+
+    def _state_reader(self, views: Sequence[DepthView]) -> Callable[[SeenFixture], str]:
+        """Says of a stove whether these pictures show it on or off: the model that names things where there is one, and
+        its burner's light; "" where they contradict each other.
+        """
+
+        def shown(fixture: SeenFixture) -> str:
+            told = set()
+            if self.settings.glowing_burners:
+                told.add(light_of(fixture, views))
+            if isinstance(self._detect, StateReader):
+                told.add(self._detect.state_of(fixture, views[0]))
+            told.discard("")
+            return told.pop() if len(told) == 1 else ""
+
+        return shown
 
     def _checked(
         self, sides: Sequence[DepthView], robot: RobotState | None, first: DepthView

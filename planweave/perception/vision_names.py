@@ -164,6 +164,11 @@ class VisionNamer:
         self._known += [(things[k], UNKNOWN, None) for k in unnamed & set(missing) if self._find(things[k]) is None]
         return [replace(self._recall(thing, things), state=states.get(k, "")) for k, thing in enumerate(things)]
 
+    def states(self, pictures: Sequence[np.ndarray], things: Sequence[Marked]) -> list[str]:
+        """The states of things as these pictures show them, "" where nothing is said; raises ModelError."""
+        answers = self._ask(pictures, things, range(len(things)), self._words) or {}
+        return [answers.get(k + 1, UNKNOWN).state for k in range(len(things))]
+
     def known(self, things: Sequence[Marked], words: str = "") -> list[Named | None]:
         """What was answered for every thing under these words, None where it was not asked for; asks nothing."""
         if words != self._words:
@@ -303,6 +308,7 @@ def _schema(numbers: Sequence[int], count: int) -> dict[str, Any]:
 
 _NEAR = 0.03  # m: a thing that moved by less stands where it was
 _RESIZED = 0.25  # share by which a thing's size differs between two looks
+_CHANGED = 0.15  # difference of colours from which on a thing that stands where it was has changed
 _ALIKE, _HARDLY = 0.35, 0.9  # difference of colours (0 equal, 2 none shared) of one look, and of one place
 
 
@@ -325,6 +331,11 @@ def _alike(one: Marked, two: Marked) -> bool:
     """Whether two measurements look the same."""
     sizes = zip([*sorted(one.size[:2]), one.size[2]], [*sorted(two.size[:2]), two.size[2]])
     return _differ(one, two) < _ALIKE and all(abs(a - b) < _RESIZED * max(a, b, 0.02) for a, b in sizes)
+
+
+def looks_the_same(one: Marked, two: Marked) -> bool:
+    """Whether two measurements are of one thing that has not moved and has not changed its colours."""
+    return _apart(one, two) < _NEAR and _differ(one, two) < _CHANGED
 
 
 def _histogram(rgb: np.ndarray) -> np.ndarray:

@@ -54,6 +54,19 @@ def test_there_and_back():
         assert_same(one, other)
 
 
+def test_what_a_knob_has_turned_on_and_the_room_behind_a_door_go_along():
+    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
+
+    knob = SeenJoint("knob", "hinge", TURNED[:, 2], np.zeros(3), 0.3, np.pi, box(0.5), box(0.5), state="on")
+    door = SeenJoint("door", "hinge", TURNED[:, 2], np.zeros(3), 1.2, 1.9, box(0.5), None, room=box(0.7))
+    msg = fixture_to_msg(SeenFixture("stove", "stove", (box(0.7),), (knob, door)), 1)
+    turned, opened = fixture_from_msg(msg, "stove").joints
+    assert (turned.state, turned.room, opened.state, opened.handle) == ("on", None, "", None)
+    assert_same(opened.room, door.room)
+    msg.joints[0].state = "burning"
+    assert fixture_from_msg(msg, "stove").joints[0].state == "", "that is no state"
+
+
 @pytest.mark.parametrize(
     "spoil",
     [

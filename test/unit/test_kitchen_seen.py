@@ -7,6 +7,7 @@ import pytest
 from doubles.kitchen_cameras import SeenKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
+from planweave.perception.pipeline import PipelineLimits
 
 pytestmark = pytest.mark.gl
 
@@ -113,6 +114,27 @@ def test_a_camera_that_disagrees_is_said_and_left_out(off):
     }
 
 
+@pytest.fixture(scope="module")
+def stove():
+    """A kitchen in which burners glow; looks at it by how its knob is turned, rad."""
+    made = SeenKitchen()
+    made.perceiver.pipeline.settings = PipelineLimits(glowing_burners=True)
+
+    def look(value):
+        made.move(2, "knob", value)
+        return joints(made.look(3))["stove", "knob"].state
+
+    return look
+
+
+def test_a_stove_is_on_while_its_burner_glows(stove):
+    assert [stove(value) for value in (0.0, 0.2, 1.2, 0.0)] == ["off", "off", "on", "off"]
+
+
+def test_a_dark_burner_says_nothing_where_none_glow(kitchen):
+    assert joints(kitchen.look())["stove", "knob"].state == ""
+
+
 def test_a_door_is_seen_open_and_shut_again():
     kitchen = SeenKitchen()
     kitchen.look(3)
@@ -120,6 +142,17 @@ def test_a_door_is_seen_open_and_shut_again():
         kitchen.move(1, "door", value)
         door = joints(kitchen.look(3))["cupboard", "door"]
         assert door.visible and door.value == pytest.approx(value, abs=0.035)
+
+
+def test_the_handle_of_a_door_that_turned_away_is_where_it_was_taken_along():
+    kitchen = SeenKitchen()
+    kitchen.look(3)
+    kitchen.put(3, (0.5, -0.16, 0.001))  # the plate, before the open door
+    kitchen.move(1, "door", 1.4)
+    door = joints(kitchen.look(4))["cupboard", "door"]
+    body = kitchen.data.body("fixture_1_door")
+    bar = body.xpos + body.xmat.reshape(3, 3) @ (-0.038, 0.03 - 0.26, 0.15)
+    assert door.handle.centre == pytest.approx(bar, abs=0.015)
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,16 @@ from doubles.table_view import table_view
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelTimeoutError
 from planweave.core.base.paths import find_config
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception import object_classes
 from planweave.perception.calibration import load_extrinsics
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import vlm
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.vlm import Vlm
+from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.regions import PixelRegion
 from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, owners, read_names, vision_client
@@ -315,6 +318,37 @@ def test_a_part_is_merged_into_its_whole(scripted):
 def test_a_part_of_nothing_stays_a_thing(scripted):
     with replies(answer(row(1, "handle", part_of=2), row(2, "nothing"))) as fake:
         assert [d.class_name for d in seen_by(scripted(fake), JAR, SHADOW)] == ["handle", object_classes.UNKNOWN]
+
+
+def stove(top, angle=0.3):
+    """A stove whose top has a colour and whose knob is turned by an angle, rad, and a picture of it from above."""
+    body = OrientedBox(np.array((0.0, 0.0, 0.02)), np.eye(3), np.array((0.1, 0.1, 0.02)))
+    ridge = OrientedBox(np.array((-0.08, -0.05, 0.05)), np.eye(3), np.array((0.02, 0.005, 0.01)))
+    knob = SeenJoint("knob", "hinge", np.array((0.0, 0.0, 1.0)), ridge.centre, angle, np.pi, ridge, ridge)
+    rgb, depth = np.full((48, 64, 3), top, np.uint8), np.full((48, 64), 0.96, np.float32)
+    above = Pose(np.diag([1.0, -1.0, -1.0]), np.array((0.0, 0.0, 1.0)))
+    view = DepthView("camera", rgb, depth, Intrinsics.of_view(20.0, 64, 48), above)
+    return SeenFixture("stove", "stove", (body,), (knob,)), view
+
+
+def told(detector, *seen):
+    detector.state_of(*stove(*seen))
+    deadline = time.monotonic() + 30
+    while detector.waiting and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return detector.state_of(*stove(*seen))
+
+
+def test_whether_a_stove_is_on_is_asked_once_until_its_knob_or_its_top_has_changed(scripted):
+    grey, red = (120, 120, 120), (250, 90, 30)
+    with replies(*(answer(row(1, "stove", state=state)) for state in ("off", "on", "off", "open"))) as fake:
+        detector = scripted(fake)
+        assert detector.state_of(*stove(grey)) == "", "nobody has answered yet"
+        assert [told(detector, grey), told(detector, grey), told(detector, grey, 0.35)] == ["off"] * 3
+        assert len(fake.requests) == 1
+        assert told(detector, grey, 1.0) == "on" and told(detector, red, 1.0) == "off"
+        assert told(detector, red, 2.0) == "", "open is no state of a stove"
+        assert len(fake.requests) == 4
 
 
 def test_the_time_limit_is_named_where_the_model_stalls():

@@ -8,14 +8,26 @@ weights with the first one that contains objects.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from planweave.core.base.plugins import Registry
+from planweave.geometry.joints import SeenFixture
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.options import Options
 
 Detector = Callable[[View], list[Detection]]
 """Raises ConfigError where its weights cannot be had. One that names in its own time has two attributes more: waiting,
 whether names of what it was given last are still to come; answered, a number that grows when they came."""
+
+
+@runtime_checkable
+class StateReader(Protocol):
+    """A detector that also tells whether a stove is on."""
+
+    def state_of(self, fixture: SeenFixture, view: DepthView) -> str:
+        """Returns "on" or "off" for furniture with a knob in a picture; "" where it cannot tell, or not yet."""
+
 
 DETECTORS = Registry("planweave.detectors", "detector")
 """By name: called with Options, gives a Detector. Attributes of the entry: model, the default one of a detector that

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from planweave.geometry.columns import columns
+from planweave.geometry.columns import COLUMN, columns
 from planweave.perception.colours import BLACK, colour_word, family_image, other_surface, patch_colour
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
@@ -38,6 +38,7 @@ _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cube
 _WALL = 0.025  # m of width of a bit of a wall
 _DEEP = 0.02  # m that a small thing is hollow, at least
 _HANDLE_WIDTH, _HANDLE_REACH = 0.04, 0.035  # m: of handles; and how far their middles are from a vessel's outside
+_RIM = 0.01  # m from within a rim up to which a point is of its wall, and none of a handle
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
 _WITHIN = 0.9  # of the radius of a rim: what is seen nearer to its middle is inside
@@ -172,9 +173,16 @@ def _with_handles(
 
 
 def parts_of(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], ...]:
-    """Boxes for the points (n, 3) of a thing that stands on the table, m: see Detection.parts."""
-    level = rotate_into(points[:, :2], thing.position[:2], thing.yaw)
-    boxes = columns(np.column_stack((level, points[:, 2])), 0.0)
+    """Boxes for the points (n, 3) of a thing that stands on the table, m: see Detection.parts. The wall
+    of a round vessel is as high as its rim all around, and no further out.
+    """
+    own = np.column_stack((rotate_into(points[:, :2], thing.position[:2], thing.yaw), points[:, 2]))
+    if thing.is_round:
+        away, most = np.hypot(*own[:, :2].T), thing.size[0] / 2 - COLUMN / 2
+        angles = np.linspace(0.0, 2 * np.pi, math.ceil(8 * most / COLUMN))
+        rim = np.column_stack((most * np.cos(angles), most * np.sin(angles), np.full(len(angles), thing.size[2])))
+        own = np.concatenate((own[(away < most) | (away > most + _RIM)], rim))
+    boxes = columns(own, 0.0)
     return tuple(tuple(float(v) for v in (*low, *high)) for low, high in boxes)
 
 

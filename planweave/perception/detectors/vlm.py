@@ -1,7 +1,7 @@
 """Naming by a model that takes pictures, at an OpenAI-compatible endpoint; each thing is asked for once.
 
 The model is asked in a thread, for the newest image: a reply takes seconds, and images wait for nothing. What has no
-name yet is an unknown thing.
+name yet is an unknown thing. The same of whether a stove is on, which is asked for again once its knob was turned.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from planweave.core.base.errors import ConfigError, ModelError
+from planweave.geometry.joints import SeenFixture
+from planweave.perception.burners import knob_of, top_of, turned
+from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.attributes import detect_by_attributes, parts_of
 from planweave.perception.detectors.by_head import ByHead
@@ -22,10 +26,12 @@ from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.renaming import nameable, rename
 from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.regions import PixelRegion
-from planweave.perception.vision_names import Marked, Named, VisionNamer, owners, vision_client
+from planweave.perception.vision_names import Marked, Named, VisionNamer, looks_the_same, owners, vision_client
 
 _SURE = 0.9  # confidence in an answer
 _ABOVE = 0.001  # m above the table from which on a thing does not stand on it
+_ON_OFF, _REMEMBERED = ("on", "off"), 20  # states of stoves, and as many answers
+_SHOWN = 400  # pixels of a stove's top that show whether it is on, at least
 _PAUSE = 20.0  # s after a failure in which the model is not asked again
 
 
@@ -38,7 +44,8 @@ class Vlm:
     def __init__(self, options: Options, environ: Mapping[str, str] = os.environ):
         self._say, self._namer = options.say, None
         self._head = ByHead(options)
-        self._newest: tuple[np.ndarray, Sequence[Marked], str] | None = None
+        self._jobs: dict[str, Callable[[], None]] = {}  # what waits, by what is asked for
+        self._states: list[tuple[Marked, float, str]] = []  # of stoves: looks, how the knob was turned, and the answers
         self._asked, self._asking = threading.Condition(), False
         self._not_before = 0.0
         self.answered = 0
@@ -51,7 +58,7 @@ class Vlm:
     def waiting(self) -> bool:
         """Whether the model is asked for a name of what was seen last."""
         with self._asked:
-            return self._asking or self._newest is not None
+            return self._asking or bool(self._jobs)
 
     def __call__(self, view: View) -> list[Detection]:
         """See Detector."""
@@ -64,34 +71,54 @@ class Vlm:
         words = ", ".join(view.names)
         answers = self._namer.known(things, words)
         if None in answers:
-            self._ask(view.rgb, things, words)
+            self._ask("names", partial(self._ask_names, view.rgb, things, words))
         return _named(view, regions, answers)
 
-    def _ask(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
-        """Have the thread ask for what is not known, in place of what waits."""
+    def state_of(self, fixture: SeenFixture, view: DepthView) -> str:
+        """See StateReader. It is asked anew where the knob is turned otherwise, or the top has other colours."""
+        knob, top = knob_of(fixture), _marked_top(fixture, view)
+        if self._namer is None or knob is None or top is None or time.monotonic() < self._not_before:
+            return ""
+        for look, value, state in self._states:
+            if looks_the_same(look, top) and not turned(knob.value, value):
+                return state
+        self._ask(fixture.name, partial(self._ask_state, view.rgb, top, knob.value))
+        return ""
+
+    def _ask(self, what: str, job: Callable[[], None]) -> None:
+        """Have the thread ask, in place of what waits of the same."""
         with self._asked:
-            self._newest = rgb, things, words
+            self._jobs[what] = job
             if not self._asking:
                 self._asking = True
                 threading.Thread(target=self._work, name="vision-names", daemon=True).start()
 
+    def _ask_names(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
+        """Ask for what is not known."""
+        assert self._namer is not None
+        if None in self._namer.known(things, words):
+            self._namer.names([rgb], things, words)
+
+    def _ask_state(self, rgb: np.ndarray, top: Marked, value: float) -> None:
+        assert self._namer is not None
+        (state,) = self._namer.states([rgb], [top])
+        self._states = [(top, value, state if state in _ON_OFF else ""), *self._states][:_REMEMBERED]
+
     def _work(self) -> None:
         """Ask until nothing new waits."""
-        assert self._namer is not None
         while True:
             with self._asked:
-                if self._newest is None:
+                if not self._jobs:
                     self._asking = False
                     return
-                (rgb, things, words), self._newest = self._newest, None
+                job = self._jobs.pop(next(iter(self._jobs)))
             try:
-                if None in self._namer.known(things, words):
-                    self._namer.names([rgb], things, words)
+                job()
             except ModelError as error:
                 self._say(f"region_head names things for {_PAUSE:g} s: {error} (parameter naming_timeout is the limit)")
                 self._not_before = time.monotonic() + _PAUSE
                 with self._asked:
-                    self._newest = None
+                    self._jobs = {}
             except Exception as error:  # a fault of ours must not leave everything unnamed without a word
                 self._say(f"naming failed, please report this: {type(error).__name__}: {error}")
                 self._not_before = time.monotonic() + _PAUSE
@@ -133,6 +160,15 @@ def _with_parts(thing: Detection, regions: Sequence[PixelRegion]) -> Detection:
     floor = top if thing.floor >= thing.top else thing.floor  # of a solid thing, and of a hollow one
     raised = replace(thing, position=(x, y, (top + thing.bottom) / 2), size=size, floor=floor, parts=())
     return raised if thing.bottom > _ABOVE else replace(raised, parts=parts_of(points, raised))
+
+
+def _marked_top(fixture: SeenFixture, view: DepthView) -> Marked | None:
+    """The top of a stove, to be asked for; None where the picture hardly shows it."""
+    mask, body = top_of(fixture, view), fixture.bodies[0]
+    if mask.sum() < _SHOWN:
+        return None
+    (x, y, z), (a, b, c) = body.centre.tolist(), (2 * body.half).tolist()
+    return Marked([mask], (x, y, z), (a, b, c), view.rgb[mask])
 
 
 def _marked(view: View, thing: Detection, region: PixelRegion) -> Marked:
