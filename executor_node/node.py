@@ -398,7 +398,9 @@ class ExecutorNode(ManagedNode):
                     things[name] = self._thing(name, detected)
             except ValueError as error:
                 self._left_out(f"the detected object {name}", str(error))
-        self._world.on_detections(things.values(), stamp, furniture.values())
+        places = ((p.x, p.y, p.z) for p in msg.camera)
+        camera = next((place for place in places if can_be(place, (), (1.0,))), None)
+        self._world.on_detections(things.values(), stamp, furniture.values(), camera)
 
     def _left_out(self, what: str, why: str) -> None:
         self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)

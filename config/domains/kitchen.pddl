@@ -41,7 +41,8 @@
     (holds_things ?x - thing)           ; has an inside
     (bears_things ?x - thing)           ; things can stand on it
     (can_open ?x - thing)
-    (can_turn ?x - thing))              ; has a knob or a switch
+    (can_turn ?x - thing)               ; has a knob or a switch
+    (blocks ?o - thing ?x - thing))     ; it, or what is open of it, is in the way of opening or closing that
 
   (:action grasp
     :parameters (?i - item)
@@ -50,6 +51,7 @@
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
       (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
       (forall (?o - thing) (and (not (nearer ?i ?o)) (not (farther ?i ?o))))
+      (forall (?x - thing) (not (blocks ?i ?x)))
       (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?b - thing) (when (under ?i ?b) (not (under ?i ?b))))
@@ -119,13 +121,16 @@
 
   (:action open
     :parameters (?x - thing)
-    :precondition (and (hand_empty) (can_open ?x) (not (opened ?x)) (reachable ?x))
+    :precondition (and (hand_empty) (can_open ?x) (not (opened ?x)) (reachable ?x)
+      (forall (?o - thing) (not (blocks ?o ?x))))
     :effect (and (opened ?x) (not (closed ?x)) (not (at_base))))
 
   (:action close
     :parameters (?x - thing)
-    :precondition (and (hand_empty) (can_open ?x) (not (closed ?x)) (reachable ?x))
-    :effect (and (closed ?x) (not (opened ?x)) (not (at_base))))
+    :precondition (and (hand_empty) (can_open ?x) (not (closed ?x)) (reachable ?x)
+      (forall (?o - thing) (not (blocks ?o ?x))))
+    :effect (and (closed ?x) (not (opened ?x)) (not (at_base))
+      (forall (?y - thing) (not (blocks ?x ?y)))))
 
   (:action turn_on
     :parameters (?x - thing)

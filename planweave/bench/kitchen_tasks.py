@@ -13,7 +13,7 @@ import yaml
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.core.base.paths import find_config
-from planweave.simulation.fixtures import FIXTURES
+from planweave.simulation.fixtures import FIXTURES, TURNED_ON
 from planweave.simulation.scene import Fixture, Scene
 
 TOP, BOTTOM, DOOR, KNOB = "0/top_drawer", "0/bottom_drawer", "1/door", "2/knob"
@@ -22,6 +22,9 @@ OPEN, SHUT = (0.08, 1.0), (-0.01, 0.012)
 """Ranges of m that a drawer is out."""
 SWUNG, CLOSED = (0.6, 2.0), (-0.05, 0.10)
 """Ranges of rad that a door is open."""
+
+OFF, ON = (-0.1, TURNED_ON), (TURNED_ON, 2.0)
+"""Ranges of rad to which a stove's knob is turned."""
 
 _FREE = (0.32, 0.58), (-0.24, 0.24)  # x and y of the counter on which things are strewn, m
 _KEPT_FREE = (0.52, 0.25, 0.08), (0.56, -0.32, 0.11)  # x, y and radius of where drawers and the door go, m
@@ -33,10 +36,10 @@ _BOARD = 0.012  # m, of carcasses
 
 @dataclass(frozen=True)
 class KitchenTask:
-    """A sentence, and what it asks for: parts within ranges (m or rad), things inside drawers, or on other things or
-    furniture.
+    """A sentence, and what it asks for: parts within ranges (m or rad), things in drawers or behind doors, or on other
+    things or furniture.
 
-    open_at_first: parts by how far they are open.
+    open_at_first: parts by how far they are open; locked: parts that nobody can move.
     """
 
     id: str
@@ -45,6 +48,7 @@ class KitchenTask:
     inside: Mapping[str, str] = field(default_factory=dict)
     on: Mapping[str, str] = field(default_factory=dict)
     open_at_first: Mapping[str, float] = field(default_factory=dict)
+    locked: tuple[str, ...] = ()
 
     def scene(self, seed: int | None = None) -> str:
         """Text of the scene file; seed: of a random arrangement of the things, None for the kitchen's own."""
@@ -52,6 +56,8 @@ class KitchenTask:
         for part, value in self.open_at_first.items():
             index, name = part.split("/")
             scene["fixtures"][int(index)].setdefault("joints", {})[name] = value
+        for index, name in (part.split("/") for part in self.locked):
+            scene["fixtures"][int(index)].setdefault("locked", []).append(name)
         if seed is not None:
             _strew(scene["objects"], np.random.default_rng(seed))
         return yaml.safe_dump(scene)
@@ -73,6 +79,8 @@ TASKS = (
     KitchenTask("close_top", "close the top drawer", {TOP: SHUT}, open_at_first={TOP: 0.15}),
     KitchenTask("open_cupboard", "open the cupboard", {DOOR: SWUNG}),
     KitchenTask("mug_away", MUG_AWAY, {TOP: SHUT}, {"mug": TOP}),
+    KitchenTask("mug_in_cupboard", "put the mug in the cupboard and close it", {DOOR: CLOSED}, {"mug": DOOR}),
+    KitchenTask("stove_on", "turn on the stove", {KNOB: ON}),
     KitchenTask("can_on_plate", "put the can on the plate", on={"can": "plate"}),
     KitchenTask("can_on_shelf", "put the can on the shelf", on={"can": "shelf"}),
 )
@@ -98,7 +106,7 @@ def part_name(joint: str) -> str:
 
 
 def _inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
-    """Whether the middle of a thing's bottom is within a drawer that is so far out, m."""
+    """Whether the middle of a thing's bottom is within a drawer that is so far out, m, or behind a door."""
     index, name = part.split("/")
     fixture = scene.fixtures[int(index)]
     depth, width, height = fixture.size
@@ -107,7 +115,8 @@ def _inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
     low = height - _BOARD - each * (names.index(name) + 1)
     c, s = math.cos(fixture.yaw), math.sin(fixture.yaw)
     x, y = body.position[0] - fixture.position[0], body.position[1] - fixture.position[1]
-    along, across = c * x + s * y + value, c * y - s * x
+    out = value if name.endswith("drawer") else 0.0
+    along, across = c * x + s * y + out, c * y - s * x
     return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.bottom < low + each
 
 

@@ -107,6 +107,7 @@ class SolidBench:
         for a in self.things.values():
             for b in self.things.values():
                 low = a.position[2] - a.size[2] / 2 - (b.position[2] - b.size[2] / 2)
-                if a is not b and np.hypot(*np.subtract(a.position[:2], b.position[:2])) < 0.03 and low > -0.002:
+                near = 0.06 if b.regions else 0.03  # anywhere in a room, in the middle of a thing
+                if a is not b and np.hypot(*np.subtract(a.position[:2], b.position[:2])) < near and low > -0.002:
                     facts |= {Literal("on", (a.name, b.name)), Literal("in", (a.name, b.name))}
         return Observation(World(self.domain.name, facts=frozenset(facts)), tuple(self.things.values()), self.arm.stamp)

@@ -55,6 +55,12 @@ def test_a_vertical_line_enters_and_leaves_a_part(part: Part) -> None:
     assert low[2] > high[2]  # missed
 
 
+@pytest.mark.parametrize("part", [Part.box(np.eye(4), (0.1, 0.1, 0.3)), Part.cylinder(np.eye(4), 0.1, 0.3)])
+def test_what_is_behind_a_part_is_hidden_by_it(part: Part) -> None:
+    points = np.array([(0.3, 0.0, 0.0), (0.3, 0.0, 0.5), (0.3, 0.4, 0.0), (-0.2, 0.0, 0.0), (0.05, 0.0, 0.0)])
+    assert part.hides((-1.0, 0.0, 0.2), points).tolist() == [True, False, False, False, True]
+
+
 def test_heights_of_a_turned_box_reach_to_its_corners() -> None:
     solid = Solid((Part.box(at(0.5, 0.0, 0.05, math.pi / 4), [0.03, 0.03, 0.05]),))
     inside, outside = 0.03 * math.sqrt(2) - 0.006, 0.03 * math.sqrt(2) + 0.006

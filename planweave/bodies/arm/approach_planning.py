@@ -25,7 +25,7 @@ from planweave.geometry.arrays import Array
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
-_SPOTS = 40
+_SPOTS = 160
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
 _PLANS = 2  # failed plans before an approach is given up

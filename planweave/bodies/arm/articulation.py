@@ -19,6 +19,8 @@ from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame, turn
 from planweave.robots.description import GripperDescription
 
+OPENED = {"slide": 0.93, "hinge": 0.75}
+"""Share of their range to which drawers and doors are opened."""
 _UP = np.array([0.0, 0.0, 1.0])
 _PULL_TILTS = (0.0, 15.0, 30.0, 45.0, 60.0)  # of the hand below the horizontal, degrees
 _PUSH_TILTS = (30.0, 45.0, 60.0, 75.0, 90.0)
@@ -168,7 +170,8 @@ class Articulation:
         width = float(np.ptp(ridge @ thin))
         if width > gripper.opening - 0.01:
             return
-        at = np.array([*self.anchor[:2], max(tops) - _DEEP])
+        foot = float(ridge[:, 2].min()) + gripper.tip + _CLEAR  # fingers stay above what the ridge stands on
+        at = np.array([*self.anchor[:2], min(max(max(tops) - _DEEP, foot), max(tops))])
         at += thin * float((ridge @ thin).max() - width / 2 - at @ thin)  # between its sides
         for sign in (1.0, -1.0):
             yield _hand(at, -_UP, sign * thin), width, 1.0

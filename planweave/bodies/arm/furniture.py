@@ -18,7 +18,7 @@ from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_soli
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Known, Literal, WorldObject
+from planweave.core.symbolic.world import Known, Leaf, Literal, WorldObject
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame
 
 _SHUT = {"slide": 0.006, "hinge": 0.06}  # m and rad up to which a part counts as closed: what a look is wrong by
@@ -54,7 +54,14 @@ class Furniture:
     def state(self) -> tuple[object, ...]:
         """What of it changes, without noise: which parts are seen, and how far they are open."""
         parts = (
-            (name, joint.visible, joint.handle is not None, round(joint.value / _STEP[joint.kind]), joint.room is None)
+            (
+                name,
+                joint.visible,
+                joint.state,
+                joint.handle is not None,
+                round(joint.value / _STEP[joint.kind]),
+                joint.room is None,
+            )
             for name, joint in self.joints.items()
         )
         return (self.name, self.visible, *parts)
@@ -98,6 +105,14 @@ class Furniture:
                 known = Known.SEEN if joint.visible else Known.REMEMBERED
                 turned = quaternion(joint.panel.axes)
                 yield WorldObject(name, "part", "drawer", {}, (x, y, z), turned, size, known)
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Its doors and knobs, each where it is, with its handle."""
+        for joint in self.joints.values():
+            for box in (joint.panel, joint.handle) if joint.kind != "slide" else ():
+                if box is not None:
+                    (x, y, z), (a, b, c) = box.centre.tolist(), (2 * box.half).tolist()
+                    yield Leaf((x, y, z), quaternion(box.axes), (a, b, c))
 
     def rooms(self) -> list[Thing]:
         """The insides of its open drawers, and, under its own name, what is behind its open door."""
@@ -150,6 +165,13 @@ class Furniture:
             found.name.endswith("knob"),
         )
 
+    def swinging(self) -> Iterator[tuple[str, Articulation]]:
+        """How its drawers and doors move, each with the name of the object that it moves."""
+        for owner, joint in self.owned_joints():
+            part = None if joint.name.endswith("knob") else self.articulation(f"{self.name}_{joint.name}")
+            if part is not None:
+                yield owner, part
+
     def facts(self) -> set[Literal]:
         """What its joints show of it in the domain `kitchen`; what is neither open nor closed is ajar."""
         found: set[Literal] = set()
@@ -159,10 +181,9 @@ class Furniture:
                 found.add(Literal("part_of", (name, self.name)))
             if joint.name.endswith("knob"):  # which way is on, nobody sees
                 found.add(Literal("can_turn", of))
+                found |= {Literal(f"turned_{joint.state}", of)} if joint.state else set()
                 continue
-            found.add(Literal("can_open", of))
-            if joint.kind == "slide" or joint.room is not None:
-                found.add(Literal("holds_things", of))
+            found |= {Literal("can_open", of), Literal("holds_things", of)}
             if joint.value <= _SHUT[joint.kind]:
                 found.add(Literal("closed", of))
             elif _is_open(joint):

@@ -12,7 +12,10 @@ from functools import wraps
 from itertools import islice, product
 from typing import ParamSpec
 
+import numpy as np
+
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.workspace import Location
 
 Vector = tuple[float, float, float]
@@ -27,6 +30,7 @@ _WALL = 0.012
 _CLOSE_SPOTS = 12
 _OFF_WALL = 0.015  # more room at the walls, where there is some: they are seen a few millimetres off
 _FLOOR = 0.008
+_AROUND = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,25 @@ def cheapest_first(sample: Sampler[P]) -> Callable[P, Iterator[Spot]]:
         yield from (spot for _, spot in sorted(sample(*args, **kwargs), key=lambda pair: pair[0]))
 
     return ordered
+
+
+def in_sight(
+    item: Thing, spots: Iterable[Spot], parts: Sequence[Part], eye: Vector, ground: float, hidden: float
+) -> list[Spot]:
+    """Those of the spots at which parts in the base frame hide at most a share of the item's upper half from an eye;
+    spots above the ground are left as they are.
+    """
+    found = list(spots)
+    low = [k for k, spot in enumerate(found) if spot.z < ground + _FLOOR / 2]
+    if not low:
+        return found
+    own = [(item.radius * x, item.radius * y, item.size[2] * z) for (x, y), z in product(_AROUND, (0.5, 1.0))]
+    points = np.array([(found[k].x, found[k].y, found[k].z) for k in low])[:, None] + np.array(own)
+    shade = np.zeros(points.shape[:2], bool)
+    for part in parts:
+        shade |= part.hides(eye, points.reshape(-1, 3)).reshape(shade.shape)
+    shaded = {k for k, row in zip(low, shade) if row.mean() > hidden}
+    return [spot for k, spot in enumerate(found) if k not in shaded]
 
 
 def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:

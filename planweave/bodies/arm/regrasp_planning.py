@@ -18,8 +18,7 @@ from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.geometry.arrays import Array
 
-_SPOTS = 6  # looked at for one grasp
-_OF = 36  # spots of which these are taken, evenly
+_SPOTS, _OF = 32, 160  # spots looked at for one grasp, at most; of so many, evenly
 _TRIES = 14  # grasps of one tier that are looked at
 _ENOUGH = 3
 _ROOM = 4.0  # cost of a grasp that fits at few spots, over one that fits at all
@@ -33,7 +32,7 @@ def grasps_for(
     its middle where it is to be laid down, as it turns between the fingers elsewhere. Nothing is held afterwards in the
     planning scene.
     """
-    choice = list(islice(spots, 0, _OF, _OF // _SPOTS))
+    choice = spots[: _OF : max(1, math.ceil(min(len(spots), _OF) / _SPOTS))]
     laid_down = any(spot.lying != UP for spot in choice)
     found: list[Grasp] = []
     for options in grasp_sampling.tiers(item, others, reaching.gripper):

@@ -33,7 +33,7 @@ _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
 _LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
-_GRID = 0.012  # between placements that are tried
+_GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
 _YAWS = tuple(math.pi * k / 4 for k in range(4))
 _GAPS = (0.02, 0.03, 0.045, 0.06)  # between neighbours that are put side by side
 _ANGLES = (0.0, 0.2, -0.2, 0.4, -0.4)
@@ -180,9 +180,11 @@ def in_solid(
     resting = Resting(item, others, ground, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
     low = region.centre[2] - region.size[2] / 2
-    room = [max(0.0, s - 0.02) for s in region.size[:2]]
+    margin = 2 * resting.reach if roof else (0.02, 0.02)  # nothing of it may stand out of what has a door
+    room = [max(0.0, float(s - m)) for s, m in zip(region.size[:2], margin)]
     c, s = math.cos(region.yaw), math.sin(region.yaw)
-    for (u, v), yaw in product(grid(room, _GRID), (region.yaw + k * math.pi / 4 for k in range(4))):
+    step, turns = (_COARSE, 8) if roof else (_GRID, 4)
+    for (u, v), yaw in product(grid(room, step), (region.yaw + k * math.pi / turns for k in range(turns))):
         there = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
         rest = resting.at(*there, yaw)
         sunk = min(0.3 * item.size[2], 0.5 * region.size[2])

@@ -27,6 +27,7 @@ _SIDES = 16  # of the prism that stands for a cylinder
 _LEVEL = 0.004  # steps in which a rim is looked for from the top down, m
 _DEEP = 0.008  # less deep is no hollow, m
 _RIM = 0.94  # share of a rim that must be seen
+_PARALLEL = 1e-9  # m along a plane's normal below which a line runs along it
 _WIDE = 0.02  # nothing fits into what is less wide, m
 
 
@@ -91,6 +92,17 @@ class Part:
             own = _directions()
         normals = own @ self.pose[:3, :3].T
         return normals, (self.corners @ normals.T).max(axis=0)
+
+    def hides(self, eye: Sequence[float], points: Array) -> Mask:
+        """Which points (n, 3) it hides from an eye (3,)."""
+        normals, offsets = self.planes
+        room, way = offsets - normals @ np.asarray(eye), (points - eye) @ normals.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = room / way
+        first = np.where(way < -_PARALLEL, share, 0.0).max(axis=1)
+        last = np.where(way > _PARALLEL, share, 1.0).min(axis=1)
+        beside = ((np.abs(way) <= _PARALLEL) & (room < 0.0)).any(axis=1)
+        return np.asarray((np.maximum(first, 0.0) < np.minimum(last, 1.0)) & ~beside)
 
     def crossing(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Where vertical lines through points enter and leave it: lowest and highest z; inf, -inf where they miss."""

@@ -25,6 +25,7 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.poses import angle_between
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.swept_space import blocks, swept
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.errors import WorldError
 from planweave.core.symbolic.domain import Domain
@@ -74,6 +75,7 @@ class WorldModel:
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
         self._furniture: tuple[Furniture, ...] = ()
+        self._camera: tuple[float, float, float] | None = None
         self._contents = Contents()
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
@@ -106,8 +108,16 @@ class WorldModel:
 
     # ---- what comes in ------------------------------------------------------------------------------------------
 
-    def on_detections(self, things: Iterable[Thing], stamp: float, furniture: Iterable[Furniture] = ()) -> None:
-        """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it."""
+    def on_detections(
+        self,
+        things: Iterable[Thing],
+        stamp: float,
+        furniture: Iterable[Furniture] = (),
+        camera: tuple[float, float, float] | None = None,
+    ) -> None:
+        """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it. camera: its place, m;
+        None where nobody knows.
+        """
         with self._changed:
             if self._world.silent and stamp < self._seen_stamp - _BACK:  # joint states will tell the same, later
                 self.clock_restarted()
@@ -133,7 +143,7 @@ class WorldModel:
             }
             self._handed = {n: t for n, t in self._handed.items() if n not in back}
             found = {n: t for n, t in found.items() if n not in self._handed}
-            self._furniture = tuple(furniture)
+            self._furniture, self._camera = tuple(furniture), camera
             found = self._contents.update(found, self._furniture)
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
@@ -245,7 +255,7 @@ class WorldModel:
         """Know what another model knows now, but where the arm is."""
         with other._changed, self._changed:
             self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
-            self._furniture, self._contents = other._furniture, other._contents.copy()
+            self._furniture, self._contents, self._camera = other._furniture, other._contents.copy(), other._camera
             self._held, self._gripped, self._felt = other._held, other._gripped, set(other._felt)
             self._last_seen, self._looks, self._no_joint_states = (
                 dict(other._last_seen),
@@ -368,6 +378,11 @@ class WorldModel:
         with self._changed:
             return (*self._things.values(), *(t for each in self._furniture for t in each.things(self.domain)))
 
+    def kept_free(self) -> list[Thing]:
+        """Where nothing is put down, so that drawers and doors can be moved on."""
+        with self._changed:
+            return swept(self._furniture)
+
     def _fixtures(self) -> list[Thing]:
         return [each.thing(self.domain) for each in self._furniture]
 
@@ -375,6 +390,12 @@ class WorldModel:
         """The joint of a drawer, door or knob; None where none is known."""
         with self._changed:
             return articulation_of(self._furniture, name)
+
+    @property
+    def camera(self) -> tuple[float, float, float] | None:
+        """Place of the camera that shows what stands on the table, m; None where nobody knows."""
+        with self._changed:
+            return self._camera
 
     @property
     def held(self) -> Held | None:
@@ -476,6 +497,7 @@ class WorldModel:
 
     def _compute(self, handed: Sequence[Thing]) -> None:
         things, held = list(self._steady.values()), self._held.thing.name if self._held is not None else ""
+        sensed = {held, *(t.name for t in handed)}
         fixtures, parts = self._fixtures(), [part for each in self._furniture for part in each.parts()]
         rooms = [room for each in self._furniture for room in each.rooms()]
         facts = relations.facts(
@@ -488,10 +510,10 @@ class WorldModel:
             facts |= relations.properties((*things, *fixtures)) | {f for e in self._furniture for f in e.facts()}
             facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
             facts |= {Literal("in", (t.name, drawer)) for t in things if (drawer := self._contents.hider(t.name))}
+            facts |= set(blocks(self._furniture, [t for t in things if t.name not in sensed], facts))
             types = {t.name: t.type for t in (*things, *handed, *fixtures)} | {part.name: part.type for part in parts}
             types |= {place.name: "location" for place in self.places}
             facts = frozenset(f for f in facts if self._is_of_the_domain(f, types))
-        sensed = {held, *(t.name for t in handed)}
         lying = [t for t in things if t.name not in sensed]
         felt = Known.REMEMBERED if self._no_joint_states else Known.SENSED
         unseen = {
@@ -503,7 +525,10 @@ class WorldModel:
             else self._object(t, felt if t.name in sensed else Known.SEEN)
             for t in sorted((*things, *handed), key=attrgetter("name"))
         ]
-        found += [self._object(t, Known.SEEN if t.visible else Known.REMEMBERED) for t in fixtures]
+        found += [
+            replace(self._object(t, Known.SEEN if t.visible else Known.REMEMBERED), leaves=tuple(each.leaves()))
+            for t, each in zip(fixtures, self._furniture)
+        ]
         found += [
             part if part.known is Known.SEEN else replace(part, last_seen=self._last_seen.get(part.name))
             for part in parts

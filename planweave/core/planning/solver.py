@@ -209,6 +209,7 @@ def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[s
     for literal in unmet:
         if _state_unknown(domain, world, literal):
             notes.append(f"whether {domain.phrase(replace(literal, positive=True))} is not known")
+    notes += [domain.phrase(fact) for literal in unmet for fact in _in_the_way(domain, world, literal)]
     for name in dict.fromkeys(a for g in unmet for a in g.args):
         for predicate in domain.predicates.values():
             literal = Literal(predicate.name, (name,), False)
@@ -216,6 +217,14 @@ def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[s
                 notes.append(domain.phrase(literal))
     more = f"; and {len(notes) - _NOTES} more" if len(notes) > _NOTES else ""
     return [f"{'; '.join(notes[:_NOTES])}{more}"] if notes else []
+
+
+def _in_the_way(domain: Domain, world: World, literal: Literal) -> list[Literal]:
+    """Facts that keep an action of one thing from bringing a literal about, as what blocks a door."""
+    transition = Transition(domain, world)
+    actions = [Action(name, literal.args) for name in achievers(domain, literal) if len(literal.args) == 1]
+    able = (a for a in actions if len(domain.actions[a.name].parameters) == 1)
+    return [fact.negated() for a in able for fact in transition.unmet(transition.state(), a) if not fact.positive]
 
 
 def _state_unknown(domain: Domain, world: World, literal: Literal) -> bool:

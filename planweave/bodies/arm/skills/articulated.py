@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,8 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from planweave.bodies.arm.arms.base import ArmState, Watch
-from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.articulation import OPENED, Articulation
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.planning_scene import Contact
 from planweave.bodies.arm.scene_object import thing_of_solid
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.solids import Solid
@@ -19,14 +20,13 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 from planweave.geometry.arrays import Array
 
-_ATTEMPTS = 3
+_ATTEMPTS, _TRIES = 3, 5  # at drawers and doors; at knobs, which may turn both ways
 _ENOUGH = 3  # free ways of which the shortest is taken
 _PLANS = 3  # of these, paths to which are looked for
 _SOLUTIONS = 4  # joint solutions looked at for one pose
 _BACK = 0.06  # straight way to and from a handle, m
 _SPREAD = 0.02  # fingers open so much wider than what they take, m
 _STEPS = 16  # poses along the motion of a joint
-_OPEN = {"slide": 0.93, "hinge": 0.75}  # share of the range to which drawers and doors are opened
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
 _TURNED = 0.32  # share of a knob's range that turns it on
 _KNOB = 0.7  # rad by which a knob is turned of which that is not known
@@ -34,6 +34,7 @@ _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
 _CONTACT = (Code.CONTROL_FAILED, Code.COLLISION)  # what moves along, or is pushed shut, ends where it ends
 _EMPTY = 0.004  # the fingers hold nothing below this, m
 _SLIPPED = 0.5  # share of the width at closing below which the fingers hold a handle no more; a bar may turn in them
+_SHARES, _YIELDS = (0.4, 0.7, 1.0), 0.004  # of a way at which its leaf is looked at; m by which that is known
 _STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
 _AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
@@ -51,7 +52,7 @@ class _Motion:
 def open_up(context: SkillContext, name: str) -> None:
     """Open a drawer or a door by its handle."""
     part = context.articulation(name)
-    target = _OPEN[part.kind] * part.open_end
+    target = OPENED[part.kind] * part.open_end
     _until(context, name, Literal("opened", (name,)), lambda tried: _pull(context, name, target, tried))
 
 
@@ -72,32 +73,47 @@ def turn_off(context: SkillContext, name: str) -> None:
 
 
 def _turn_until(context: SkillContext, name: str, effect: Literal, target: float, sense: float) -> None:
-    """Turn a knob to a value; where nobody knows which way is on, one way, and the other where that has no effect.
-    Nothing moves where it is not seen either whether what it turns on is on.
+    """Turn a knob to a value; where nobody knows which way is on, one way, and the other where that came to its end.
+    Nothing moves while it is not seen whether what it turns on is on.
     """
-    part, known = context.articulation(name), context.world.world()
-    targets = [target]
-    if part.half_turns:
+    if not context.articulation(name).half_turns:
+        _until(context, name, effect, lambda tried: _turn(context, name, target, tried))
+        return
+    tried: dict[float, list[Array]] = {1.0: [], -1.0: []}
+    way, held = sense * context.ways_on.get(name, 1.0), ""
+    before: float | None = None
+
+    def attempt(every: list[Array]) -> str:
+        nonlocal way, before, held
+        known, value = context.world.world(), context.articulation(name).value
         if not any(known.holds(Literal(state, (name,))) for state in ("turned_on", "turned_off")):
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"it is not seen whether {name} is on, so that turning its knob could not be verified",
+                f"it is not seen whether {name} is on, so that turning its knob could not be verified: its burner must "
+                "be in view, or the model that names things tell (detector vlm)",
+                (effect,),
+                permanent=True,
             )
-        targets = [part.value + sense * _KNOB, part.value - sense * _KNOB]
-    values = itertools.cycle(targets)
-    tried: dict[float, list[Array]] = {value: [] for value in targets}
-
-    def attempt(every: list[Array]) -> str:
-        value = next(values)
+        if held or (before is not None and way * math.remainder(value - before, math.pi) < _KNOB / 2):
+            way = -way  # it came to its end, or the fingers slipped
+        before, held = value, ""
         try:
-            return _turn(context, name, value, tried[value])
+            held = _turn(context, name, value + way * _KNOB, tried[way])
+            return held
         finally:
             every[:] = [pose for poses in tried.values() for pose in poses]
 
-    _until(context, name, effect, attempt)
+    _until(context, name, effect, attempt, _TRIES)
+    context.ways_on[name] = sense * way
 
 
-def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[[list[Array]], str]) -> None:
+def _until(
+    context: SkillContext,
+    name: str,
+    effect: Literal,
+    attempt: Callable[[list[Array]], str],
+    times: int = _ATTEMPTS,
+) -> None:
     """Attempt in different ways until the effect is seen. Raises the last failure, or CONTROL_FAILED. Nothing is
     attempted while the part is not in view: where it is remembered to be it may be no more.
 
@@ -106,7 +122,7 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
     tried: list[Array] = []
     failure: SkillFailureError | None = None
     held, before = "", context.articulation(name)
-    for _ in range(_ATTEMPTS):
+    for _ in range(times):
         count = len(tried)
         if not _is_known(context, name) and not _comes_into_view(context, name):
             failure = SkillFailureError(
@@ -123,6 +139,8 @@ def _until(context: SkillContext, name: str, effect: Literal, attempt: Callable[
             failure = error
             if error.permanent or error.action_code not in _AGAIN or len(tried) == count:
                 break
+            if error.action_code is Code.GRASP_LOST:  # off the handle: how far it went says more
+                held, failure = error.message, None
         context.mover.phase("verifying", 0.9)
         if _is_seen_so(context, name, effect):
             return
@@ -141,23 +159,35 @@ def _how_far(before: Articulation, now: Articulation, effect: Literal, held: str
     if not held:
         return f"it is at {now.value:.3f} of {now.range}"
     if now.half_turns or not now.visible:
-        return f"the arm was blocked ({held})"
+        return held
     moved = abs(now.value - before.value)
     if moved <= max(_STILL[now.kind], now.precision):
-        return f"it did not move at all, and the arm was blocked: it is locked or something holds it ({held})"
+        return f"it did not move at all: it is locked or something holds it ({held})"
     end = now.closed_end if effect.predicate in ("closed", "turned_off") else now.open_end
     unit = "m" if now.kind == "slide" else "rad"
-    return f"it moved {moved:.3f} of {abs(end - before.value):.3f} {unit} and was blocked ({held})"
+    return f"it moved {moved:.3f} of {abs(end - before.value):.3f} {unit}: {held}"
 
 
 def _is_seen_so(context: SkillContext, name: str, effect: Literal) -> bool:
     """Whether a look from now on shows the effect."""
     if context.articulation(name).half_turns:  # what the knob has turned on shows it
-        context.look_anew()
-    elif not _comes_into_view(context, name):
+        context.go_observe()
+        return _shows(context, name, effect)
+    if not _comes_into_view(context, name):
         return False
     shut = effect.predicate != "closed" or context.articulation(name).is_flush
     return context.world.world().holds(effect) and shut
+
+
+def _shows(context: SkillContext, name: str, effect: Literal) -> bool:
+    """Wait for a look that shows whether what a knob turns on is on; whether it shows the effect."""
+    for _ in context.sight.images():
+        part, world = context.world.articulation(name), context.world.world()
+        if part is not None and part.visible and world.holds(effect):
+            return True
+        if any(world.holds(Literal(state, (name,))) for state in ("turned_on", "turned_off")):
+            return False
+    return False
 
 
 def _is_known(context: SkillContext, name: str) -> bool:
@@ -196,7 +226,7 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     part = context.articulation(name)
     target = part.closed_end - np.sign(part.open_end) * _SHUT[part.kind]
     ways = ((pose, _carried(part, pose, target, share), 0.0) for pose, share in part.pushes(context.gripper))
-    motion, mover = _plan(context, name, part, ways, tried), context.mover
+    motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
@@ -216,7 +246,7 @@ def _take(
     """
     part, most = context.articulation(name), context.gripper.opening
     ways = ((pose, _carried(part, pose, target, share), min(width + _SPREAD, most)) for pose, width, share in grasps)
-    motion, mover = _plan(context, name, part, ways, tried), context.mover
+    motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
     mover.move(motion.line, "approaching", 0.3, slow=True, touching=(part.thing,))
@@ -290,9 +320,14 @@ def _retreat(context: SkillContext, part: Articulation, way: Array | None = None
 
 
 def _plan(
-    context: SkillContext, name: str, part: Articulation, ways: Iterable[tuple[Array, Array, float]], tried: list[Array]
+    context: SkillContext,
+    name: str,
+    part: Articulation,
+    ways: Iterable[tuple[Array, Array, float]],
+    tried: list[Array],
+    target: float,
 ) -> _Motion:
-    """The way of least joint travel that is reachable and free, and unlike those tried, which it joins."""
+    """The way to a value of least joint travel that is reachable and free, and unlike those tried, which it joins."""
     mover, planner = context.mover, context.reaching.planner
     blocked = "it is out of reach"
     with mover.planning() as start:
@@ -302,7 +337,7 @@ def _plan(
                 continue
             context.scene.set_opening(opening)
             for q in context.reaching.kinematics.ranked(pose, start)[:_SOLUTIONS]:
-                way = _with(context, name, part, q, pose, along)
+                way = _with(context, name, part, q, pose, along, target)
                 if isinstance(way, _Motion):
                     found.append((_travel(context, start, way), pose, replace(way, opening=opening)))
                 else:
@@ -322,8 +357,10 @@ def _plan(
     raise SkillFailureError(Code.PLANNING_FAILED, f"there is no free way to move {name} by its handle: {blocked}")
 
 
-def _with(context: SkillContext, name: str, part: Articulation, q: Array, pose: Array, along: Array) -> _Motion | str:
-    """The straight way to joint positions at a handle and the way with it, or what blocks them."""
+def _with(
+    context: SkillContext, name: str, part: Articulation, q: Array, pose: Array, along: Array, target: float
+) -> _Motion | str:
+    """The straight way to joint positions at a handle and the way with it to a value, or what blocks them."""
     back = context.reaching.planner.line(q, -pose[:3, 2], _BACK)
     way = context.reaching.kinematics.along(q, along)
     if back is None or way is None or context.reaching.planner.line(way[-1], -along[-1][:3, 2], _BACK) is None:
@@ -332,8 +369,20 @@ def _with(context: SkillContext, name: str, part: Articulation, q: Array, pose: 
     hit = context.scene.path_contact(back, 0.0, (part.thing,))
     if hit is None:
         _leave_out(context, name, part)
-        hit = context.scene.path_contact(way, 0.0, (part.thing,))
+        hit = context.scene.path_contact(way, 0.0, (part.thing,)) or _hit_by_leaf(context, part, way, target)
     return str(hit) if hit else _Motion(back[:0], back[::-1].copy(), way, 0.0)
+
+
+def _hit_by_leaf(context: SkillContext, part: Articulation, way: Array, target: float) -> Contact | None:
+    """What the leaf, or the front of a drawer, hits of the arm on a way with it to a value."""
+    for share in _SHARES:
+        moved = part.moved(part.value + share * (target - part.value))
+        leaf = thing_of_solid(part.thing, "fixture", "fixture", Solid((part.panel.moved(moved),)))
+        context.scene.update([leaf])
+        hit = context.scene.contact(way[round(share * (len(way) - 1))], -_YIELDS, (part.thing,))
+        if hit is not None:
+            return hit
+    return None
 
 
 def _travel(context: SkillContext, start: Array, motion: _Motion) -> float:

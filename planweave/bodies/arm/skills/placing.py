@@ -7,11 +7,14 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import regrasp_planning, solid_placement
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.held import Held
+from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
@@ -29,6 +32,7 @@ _SIDES = {
 _MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
 _AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
 _LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
+_HIDDEN = 0.5  # share of an item that may be hidden from the camera where it is put down
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -82,9 +86,14 @@ def place_at(context: SkillContext, name: str, target: str) -> None:
     place = context.place(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
-            return solid_placement.at_level(item, place, others, context.ground)
-        return spots.at_place(item, place, others, context.world.places)
+        for around in ([*others, *context.world.kept_free()], others):  # no door shall be blocked, where there is room
+            if item.solid is not None:
+                found = list(solid_placement.at_level(item, place, around, context.ground))
+            else:
+                found = list(spots.at_place(item, place, around, context.world.places))
+            if found:
+                break
+        return found
 
     put_down(context, name, target, free_spots, Literal("at", (name, target)))
 
@@ -187,7 +196,7 @@ def put_down(
             raise
         approach = _to_place(context, name, where, free_spots, rise)
     _lower(context, name, approach, where)
-    context.go_observe()
+    _leave(context, approach)
     mover.phase("verifying", 0.9)
     try:
         context.sight.verify(name, where, expected)
@@ -210,6 +219,21 @@ def _seen_from_elsewhere(context: SkillContext, name: str) -> bool:
     return False
 
 
+def _leave(context: SkillContext, approach: Approach) -> None:
+    """Move out of the camera's view; where no other way out is found, as of a cupboard, the way that the hand came."""
+    try:
+        context.go_observe()
+    except SkillFailureError as error:
+        way_back, start = approach.path[::-1], context.arm.state().positions
+        with context.mover.thinking("retreating", 0.78):
+            context.mover.update_scene()
+            blocked = context.scene.path_contact(np.vstack([start, way_back]), 0.0)
+        if error.action_code is not Code.PLANNING_FAILED or blocked is not None:
+            raise
+        context.mover.move(np.vstack([start, way_back]), "retreating", 0.8, slow=True)
+        context.go_observe()
+
+
 def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     """Put the held item down near where it was, and grasp it so that it can be put down at one of the spots; whether
     there is such a grasp. Only for items of known parts: of others nothing tells their grasps apart.
@@ -224,6 +248,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
             name,
             "the ground",
             lambda item, others: solid_placement.at_level(item, here, others, context.ground),
+            hidden=0.0,
         )
     except SkillFailureError:
         return False
@@ -236,15 +261,28 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     if not grasps:
         return False
     _lower(context, name, back, "the ground")
-    context.sight.look()
+    context.look_anew()
     grasp(context, name, [regrasp_planning.like(g, back.placed, context.thing(name)) for g in grasps])
     return True
 
 
-def _to_place(context: SkillContext, name: str, where: str, free_spots: FreeSpots, rise: float = 0.0) -> Approach:
-    held = context.held(name)
+def _to_place(
+    context: SkillContext, name: str, where: str, free_spots: FreeSpots, rise: float = 0.0, hidden: float = _HIDDEN
+) -> Approach:
+    """The first reachable free spot at which at most a share of the item is hidden from the camera."""
+    held, eye = context.held(name), context.world.camera
     with context.mover.planning() as start:
-        spots_there = free_spots(held.thing, list(context.world.things()))
+        others = list(context.world.things())
+        spots_there = free_spots(held.thing, others)
+        if eye is not None:
+            every, parts = list(spots_there), [part for other in others for part in parts_of(other)]
+            spots_there = spots.in_sight(held.thing, every, parts, eye, context.ground, hidden)
+            if every and not spots_there:
+                raise SkillFailureError(
+                    Code.PLANNING_FAILED,
+                    f"what stands higher hides from the camera all places for {name} at {where}, so that it could not "
+                    "be seen there: shut what is open, or move what hides it",
+                )
         return context.reaching.to_place(held, spots_there, start, where, rise)
 
 
