@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planweave.bodies.arm import relations
 from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
@@ -22,22 +24,25 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Observation:
-    """What a look shows: the symbolic world, the things in the robot's base frame, and when (s).
+    """What a look shows: the things in the robot's base frame, and when (s).
 
-    articulation: the joint of a drawer, door or knob by name; None where none is known.
+    world, articulation: of a simulator that tells the truth, the symbolic world and the joint of a drawer, door or knob
+    by name. Of cameras world is None: it follows from the things, the furniture, and those that are lost.
     """
 
-    world: World
+    world: World | None
     things: tuple[Thing, ...]
     stamp: float
     articulation: Callable[[str], Articulation | None] = lambda name: None
+    furniture: tuple[Furniture, ...] = ()
+    lost: tuple[Thing, ...] = ()
 
 
 class LookedWorld(WorldModel):
-    """World model that looks when an observation is waited for, and whose facts come with it.
+    """World model that looks when an observation is waited for.
 
-    look: called with this model, observes what is there now; joints: positions measured now, rad; ground: height of
-    what things stand on, m.
+    look: called with this model, observes what is there now; joints: positions measured now, rad; others as of
+    WorldModel. What can be reached, only planning tells.
     """
 
     def __init__(
@@ -49,9 +54,24 @@ class LookedWorld(WorldModel):
         safety: Safety,
         places: Sequence[Location] = (),
         ground: float = 0.0,
+        frame: str = "",
+        base_to_frame: Array | None = None,
+        rules: relations.PutRules = relations.AS_SEEN,
+        actions_off: frozenset[str] = frozenset(),
     ) -> None:
         self._look, self._measured, self._ground = look, joints, ground
-        super().__init__(domain, places, kinematics, safety)
+        self._seen: Observation | None = None
+        super().__init__(
+            domain,
+            places,
+            kinematics,
+            safety,
+            frame=frame,
+            actions_off=actions_off,
+            ground=ground,
+            base_to_frame=base_to_frame,
+            rules=rules,
+        )
         self._show(look(self))
 
     @property
@@ -71,22 +91,34 @@ class LookedWorld(WorldModel):
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of a drawer, door or knob at the newest look; None where none is known."""
-        return self._joint_of(name)
+        truth = self._seen.articulation(name) if self._seen is not None else None
+        return truth or super().articulation(name)
+
+    def reachable(self, what: Thing | Location) -> bool:
+        """Always."""
+        return True
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
         """Look; the look's stamp."""
         seen = self._look(self)
-        self._show(replace(seen, world=replace(seen.world, origins=self._world.origins)))
+        self._show(seen)
         return seen.stamp
 
     def motion_ended(self, stamp: float) -> None:
         """The arm is at rest; what is there is seen at the next look."""
 
     def _show(self, seen: Observation) -> None:
+        self._moving, self._seen = False, seen
+        self.on_joints(self._measured())
+        if seen.world is None:
+            self.on_detections(seen.things, max(seen.stamp, 0.0), seen.furniture, seen.lost)
+            return
         held = self._held.thing.name if self._held is not None else ""
-        self._world, self._joint_of = seen.world, seen.articulation
+        self._world = replace(seen.world, origins=self._world.origins)
         self._things = {t.name: t for t in seen.things if t.name != held}
-        self._moving, self._seen_stamp = False, max(seen.stamp, 0.0)
+        self._seen_stamp = max(seen.stamp, 0.0)
 
     def _refresh(self, tell: bool = False) -> None:
-        """Does nothing: facts change with a look."""
+        """Recompute the world, unless it came with the look."""
+        if self._seen is None or self._seen.world is None:
+            super()._refresh(tell)

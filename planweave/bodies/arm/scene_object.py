@@ -32,7 +32,8 @@ class Thing(Upright):
     inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
     its class as round. orientation: unit quaternion (x, y, z, w) of a tilted object, as in a tilted hand; yaw is then
     that of its x axis. None: upright. solid: its parts, where they are known, in its own frame (a room, such as
-    a drawer's inside, has none). regions: where things are put on or in it, where that is not its middle.
+    a drawer's inside, has none). regions: where things are put on or in it, where that is not its middle. below, state:
+    see planweave.geometry.seen_object.
     """
 
     name: str
@@ -49,6 +50,8 @@ class Thing(Upright):
     orientation: tuple[float, float, float, float] | None = None
     solid: Solid | None = None
     regions: tuple[Region, ...] = ()
+    below: str | None = None
+    state: str = ""
 
     @property
     def is_round(self) -> bool:

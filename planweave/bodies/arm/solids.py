@@ -153,6 +153,14 @@ class Opening:
     def depth(self) -> float:
         return self.rim - self.floor
 
+    def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
+        """Whether a point lies inside, dilated by `slack`."""
+        u, v = x - self.centre[0], y - self.centre[1]
+        if self.is_round:
+            return math.hypot(u, v) < self.size[0] / 2 + slack
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return abs(c * u + s * v) < self.size[0] / 2 + slack and abs(c * v - s * u) < self.size[1] / 2 + slack
+
 
 @dataclass(frozen=True, eq=False)
 class Solid:
