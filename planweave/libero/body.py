@@ -11,10 +11,9 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
-from planweave.bodies.arm.relations import PutRules
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.settings import PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.budget import Budget
@@ -48,7 +47,8 @@ _SETTINGS = SkillSettings(
 _WORKSPACE = (-0.3, -0.85, -0.05), (0.95, 0.85, 1.1)  # of the tool, m in the base frame
 _POOLS = {TRUTH: Pools(boxes=320, cylinders=16, held=48), CAMERA: Pools(boxes=1000, cylinders=1, held=128)}
 _UNSURE = 0.015  # m by which the middles of two things may be wrong against each other, as they are seen
-_RULES = PutRules(_UNSURE, 0.03 - _UNSURE, 0.03 - _UNSURE)  # LIBERO wants 0.03 m between the middles of two items
+RULES = PutRules(_UNSURE, 0.03 - _UNSURE, 0.03 - _UNSURE)
+"""LIBERO wants 0.03 m between the middles of two items."""
 _TURNING = 1.5  # rad of travel of the first joint that take as long as 1 rad of the hand, which turns slowly
 
 
@@ -84,7 +84,7 @@ class LiberoBody(ArmBody):
             ground,
             PERSON,
             self._view.base_to_frame,
-            _RULES,
+            RULES,
             frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
         )
         planner = MotionPlanner(scene, self._kinematics)

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.held import Held
-from planweave.bodies.arm.looked_world import LookedWorld, Observation
+from planweave.bodies.arm.looked_world import LookedWorld, Observation, observation_of
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.thing_builder import ThingBuilder
@@ -34,8 +33,8 @@ from planweave.perception.robot_filter import RobotState, robot_mask
 Array = NDArray[np.float64]
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 WIDTH, HEIGHT = 640, 480
-NEAREST, FARTHEST, ASIDE = 0.2, 1.1, 0.65  # m from the robot's base within which things are looked for
-BELOW, ABOVE = 0.12, 0.7  # m below and above it
+BOX = (0.2, -0.65, -0.12), (1.1, 0.65, 0.7)
+"""Corners of where things are looked for, m, in the robot's base frame."""
 TURNED = np.diag([-1.0, -1.0, 1.0])
 """From LIBERO's frame, and that of the robot's base, to the person's."""
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
@@ -122,10 +121,9 @@ class SeenView:
         self._base = np.asarray(base, float)[:3]
         self._builder = ThingBuilder(domain)
         self._carried: Thing | None = None
-        box = (NEAREST, -ASIDE, -BELOW), (FARTHEST, ASIDE, ABOVE)
-        self._scene = NamedScene(self.pictures(), namer, domain, *box, sentence)
+        self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
         if self._await_rest():
-            self._scene = NamedScene(self.pictures(), namer, domain, *box, sentence)
+            self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
         self.ground = self._scene.ground
         self.base_to_frame = frame(TURNED, TURNED @ self._base)
         self.places = places(np.linalg.inv(self.base_to_frame))
@@ -159,15 +157,13 @@ class SeenView:
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
             return self._last, held
         views, stamp = self.pictures(), self._arm.state().stamp
-        furniture = map(Furniture.of, self._scene.look_at_furniture(views))
-        known = {thing.name: thing for thing in world.things()}
-        moved = {n: t.position for n, t in world.carried_by(furniture).items() if n in known}
-        self._scene.carried({n: np.subtract(place, known[n].position).tolist() for n, place in moved.items()})
+        self._scene.carried(world.carried_by(self._scene.look_at_furniture(views)))
         self._scene.look_at_states(views, tcp_to_base[:3, 3])
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         let_go = None
         if held is None and self._carried is not None:
-            let_go = self._moved(pose_of(known.get(self._carried.name, self._carried)))
+            put = {thing.name: thing for thing in world.things() if not thing.visible}
+            let_go = self._moved(pose_of(put.get(self._carried.name, self._carried)))
             self._carried = None
         self._scene.look(views, stamp, let_go)
         self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
@@ -186,14 +182,7 @@ class SeenView:
     def _observation(self, held: str) -> Observation:
         """What the scene shows, as what perception_node publishes becomes a world."""
         seen = self._scene.perceived(self._arm.state().stamp, held)
-        objects = [each.seen() for each in seen.objects]
-        return Observation(
-            None,
-            tuple(self._builder.thing(each) for each in objects if not each.lost),
-            seen.stamp,
-            furniture=tuple(map(Furniture.of, seen.fixtures)),
-            lost=tuple(self._builder.thing(each) for each in objects if each.lost),
-        )
+        return observation_of(self._builder, (each.seen() for each in seen.objects), seen.fixtures, seen.stamp)
 
     def _moved(self, pose: Array) -> Pose:
         """The motion of what is carried, since it was taken, to a pose."""

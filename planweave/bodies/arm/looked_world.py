@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm import relations
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
+from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import World
+from planweave.geometry.joints import SeenFixture
+from planweave.geometry.seen_object import SeenObject
 
 Array = NDArray[np.float64]
 
@@ -38,6 +41,17 @@ class Observation:
     lost: tuple[Thing, ...] = ()
 
 
+def observation_of(
+    builder: ThingBuilder, objects: Iterable[SeenObject], fixtures: Iterable[SeenFixture], stamp: float
+) -> Observation:
+    """What perception tells at a stamp, s."""
+    things: dict[bool, list[Thing]] = {True: [], False: []}
+    for each in objects:
+        things[each.lost].append(builder.thing(each))
+    furniture = tuple(map(Furniture.of, fixtures))
+    return Observation(None, tuple(things[False]), stamp, furniture=furniture, lost=tuple(things[True]))
+
+
 class LookedWorld(WorldModel):
     """World model that looks when an observation is waited for.
 
@@ -56,7 +70,7 @@ class LookedWorld(WorldModel):
         ground: float = 0.0,
         frame: str = "",
         base_to_frame: Array | None = None,
-        rules: relations.PutRules = relations.AS_SEEN,
+        rules: PutRules = AS_SEEN,
         actions_off: frozenset[str] = frozenset(),
     ) -> None:
         self._look, self._measured, self._ground = look, joints, ground

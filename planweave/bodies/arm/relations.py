@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.solids import Opening
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.world import Literal
@@ -31,22 +31,6 @@ HOLLOW = 0.025
 AT_BASE = 0.03
 """Largest joint difference from the home position, rad."""
 _BEARING = ("item", "surface", "fixture")
-
-
-@dataclass(frozen=True)
-class PutRules:
-    """What is surely so of things that the robot has put somewhere, m; by default as of all others.
-
-    unsure: by which the middles of two things may be wrong against each other, as they are seen; centred: between the
-    middles of an item and one that bears it, at most; stacked: the same of one in its hollow, which then is on it, too.
-    """
-
-    unsure: float = 0.0
-    centred: float = math.inf
-    stacked: float = -1.0
-
-
-AS_SEEN = PutRules()
 Reading = Callable[[Sequence[Thing], Sequence[Location]], Iterable[tuple[str, ...]]]
 FURTHER: dict[str, Reading] = {}
 """Further predicates, of domains of one's own and of ours: how each is read off what lies on the table (without what is

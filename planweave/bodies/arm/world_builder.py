@@ -12,6 +12,7 @@ from planweave.bodies.arm.compartments import Compartment
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.poses import angle_between, quaternion
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, WorldObject
@@ -64,7 +65,7 @@ class WorldBuilder:
         reachable: Callable[[Thing | Location], bool],
         ground: float = 0.0,
         base_to_frame: Array | None = None,
-        rules: relations.PutRules = relations.AS_SEEN,
+        rules: PutRules = AS_SEEN,
     ) -> None:
         self._domain, self._reachable, self._ground = domain, reachable, ground
         self._base_to_frame, self._rules = base_to_frame, rules

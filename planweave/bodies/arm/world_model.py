@@ -25,6 +25,7 @@ from planweave.bodies.arm.held import Held, between_fingers
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_builder import Surroundings, WorldBuilder, steady
 from planweave.core.base.errors import WorldError
@@ -32,6 +33,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import needed_predicates
 from planweave.core.symbolic.world import Literal, World
 from planweave.geometry import spatial
+from planweave.geometry.joints import SeenFixture
 
 Array = NDArray[np.float64]
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
@@ -66,7 +68,7 @@ class WorldModel:
         actions_off: frozenset[str] = frozenset(),
         ground: float = 0.0,
         base_to_frame: Array | None = None,
-        rules: relations.PutRules = relations.AS_SEEN,
+        rules: PutRules = AS_SEEN,
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
@@ -164,10 +166,13 @@ class WorldModel:
             self._refresh(tell=was_silent)
             self._changed.notify_all()
 
-    def carried_by(self, furniture: Iterable[Furniture]) -> dict[str, Thing]:
-        """What lies in drawers, where these have taken it as the furniture is seen now."""
+    def carried_by(self, furniture: Iterable[SeenFixture]) -> dict[str, tuple[float, float, float]]:
+        """By how much what lies in drawers has gone along with these, (x, y, z) m, as the furniture is seen now."""
         with self._changed:
-            return self._contents.carried({}, joints_of(furniture))
+            moved = self._contents.carried({}, joints_of(map(Furniture.of, furniture)))
+            old = {name: self._things[name].position for name in moved if name in self._things}
+            by = {name: np.subtract(moved[name].position, place).tolist() for name, place in old.items()}
+            return {name: (x, y, z) for name, (x, y, z) in by.items()}
 
     def check_overdue(self) -> None:
         """Publish a change where detections or joint states are overdue; call a few times per second."""
