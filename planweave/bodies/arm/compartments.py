@@ -77,5 +77,5 @@ class Compartments:
         for thing in things:
             if thing.type == "fixture":
                 known = before.get(thing.name)
-                same = known is not None and known[0].solid is thing.solid
+                same = known is not None and known[0].parts is thing.parts
                 self._of[thing.name] = known if known and same else (thing, (*compartments_of(thing, self._turn),))

@@ -187,12 +187,12 @@ def _contains(other: Thing, item: Thing, margin: float) -> bool:
 
 def is_room(thing: Thing) -> bool:
     """Whether it is only the room in a drawer."""
-    return thing.solid is not None and not thing.solid.parts
+    return not thing.solid.parts
 
 
 def hollow_of(thing: Thing) -> Opening | None:
     """The opening, in its own frame, of a thing into which others can be put; None where none is seen."""
-    if thing.type != "item" or thing.solid is None or not thing.solid.openings:
+    if thing.type != "item" or not thing.solid.openings:
         return None
     opening = thing.solid.openings[0]
     return opening if opening.depth > HOLLOW and min(opening.size) > HOLLOW else None
@@ -204,11 +204,10 @@ def properties(things: Iterable[Thing], parted: Collection[str] = ()) -> set[Lit
     """
     found: set[Literal] = set()
     for thing in things:
-        if thing.solid is not None:
-            if thing.name not in parted:
-                found.add(Literal("bears_things", (thing.name,)))
-            if hollow_of(thing) is not None:
-                found.add(Literal("holds_things", (thing.name,)))
+        if thing.name not in parted:
+            found.add(Literal("bears_things", (thing.name,)))
+        if hollow_of(thing) is not None:
+            found.add(Literal("holds_things", (thing.name,)))
     return found
 
 

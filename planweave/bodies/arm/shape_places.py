@@ -22,7 +22,7 @@ _GAP = 4  # cells: half of the width of a gap in a wall that is not seen whole, 
 def pockets_of(thing: Thing) -> Iterator[Region]:
     """The pockets of a thing of known parts, along its axes, in the frame of its position; m."""
     solid = thing.solid
-    if solid is None or not solid.parts or not solid.openings:
+    if not solid.openings:
         return
     heights = solid.heights
     rim = min(opening.rim for opening in solid.openings)
@@ -44,7 +44,7 @@ def pockets_of(thing: Thing) -> Iterator[Region]:
 def level_top(thing: Thing) -> Region | None:
     """The highest of the large level parts of a thing's upper side; None where it has none."""
     solid = thing.solid
-    if solid is None or not solid.parts:
+    if not solid.parts:
         return None
     heights = solid.heights
     seen = np.isfinite(heights.top)

@@ -16,7 +16,7 @@ import numpy as np
 
 from planweave.bodies.arm.placement_sampling import UP, Spot, Vector, cheapest_first, grid
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid, upright
+from planweave.bodies.arm.poses import laid
 from planweave.bodies.arm.scene_object import Region, Thing
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
@@ -58,9 +58,7 @@ class Resting:
 
     def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
         """ground: height of what everything stands on."""
-        x, y, z = item.position
-        back = upright(-x, -y, -z, 0.0)
-        self._solid = item.solid or Solid(tuple(p.moved(back) for p in parts_of(item)))
+        self._solid = item.solid
         self._foot = _underside(self._solid)
         self._tops = _tops([o for o in others if o.name != item.name], below)
         self._ground = ground

@@ -67,5 +67,5 @@ def with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
 
 def _has_handle(thing: Thing) -> bool:
     """Whether something stands out of a vessel, so that it is not round."""
-    openings = thing.solid.openings if thing.solid is not None else ()
+    openings = thing.solid.openings
     return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)

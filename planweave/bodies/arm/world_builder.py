@@ -92,16 +92,14 @@ class WorldBuilder:
         facts |= around.felt
         if around.gripped:
             facts -= {Literal("hand_empty")}
-        if around.furniture or any(t.solid is not None for t in around.things):
-            facts |= relations.properties(things, {c.of for c in compartments})
-            facts |= {fact for each in around.furniture for fact in each.facts()}
-            facts |= {fact for each in compartments for fact in each.facts()}
-            parts = self._parts(around)
-            facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
-            types = {t.name: t.type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}
-            types |= {place.name: "location" for place in around.places}
-            facts = {f for f in facts if self._is_of_the_domain(f, types)}
-        return frozenset(facts)
+        facts |= relations.properties(things, {c.of for c in compartments})
+        facts |= {fact for each in around.furniture for fact in each.facts()}
+        facts |= {fact for each in compartments for fact in each.facts()}
+        parts = self._parts(around)
+        facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
+        types = {t.name: t.type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}
+        types |= {place.name: "location" for place in around.places}
+        return frozenset(f for f in facts if self._is_of_the_domain(f, types))
 
     def objects(self, around: Surroundings) -> tuple[WorldObject, ...]:
         """All objects, with how they are known."""
@@ -182,7 +180,7 @@ def steady(new: Thing, old: Thing | None) -> Thing:
             size=old.size,
             yaw=old.yaw,
             orientation=old.orientation,
-            solid=old.solid,
+            parts=old.parts,
             regions=old.regions,
         )
         == old

@@ -38,7 +38,7 @@ def place_on(context: SkillContext, name: str, target: str) -> None:
     support = context.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
+        if not item.is_block:
             return solid_placement.on_solid(item, support, others, context.ground)
         if support.type == "surface":
             return spots.on_surface(item, support, [o for o in others if o.name != target])
@@ -58,7 +58,7 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
     box = context.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
+        if not item.is_block:
             return solid_placement.in_solid(item, box, others, context.ground)
         return spots.in_container(item, box, [o for o in others if o.name != target])
 
@@ -69,7 +69,7 @@ def place_at(context: SkillContext, name: str, target: str) -> None:
     place = context.place(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
+        if not item.is_block:
             return solid_placement.at_level(item, place, others, context.ground)
         return spots.at_place(item, place, others, context.world.places)
 
@@ -91,7 +91,7 @@ def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots
     """Free spots beside a thing in a direction (rad from x)."""
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
+        if not item.is_block:
             return solid_placement.beside_solid(item, thing, turn, others, context.ground)
         return spots.beside(item, thing, turn, others, context.world.places)
 
@@ -128,7 +128,7 @@ def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         for far in _AWAY:
-            gone = replace(was, size=(2 * far, 2 * far, was.size[2]), solid=None)
+            gone = replace(was, size=(2 * far, 2 * far, was.size[2]), parts=None)
             yield from _spots_beside(context, gone, turn)(item, others)
 
     return free_spots
@@ -138,7 +138,7 @@ def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
     first, second = context.thing(one), context.thing(two)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
+        if not item.is_block:
             return solid_placement.between_solids(item, first, second, others, context.ground)
         return spots.between(item, first, second, others, context.world.places)
 
@@ -187,7 +187,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     there is such a grasp. Only for items of known parts: of others nothing tells their grasps apart.
     """
     held = context.held(name)
-    if held.thing.solid is None:
+    if held.thing.is_block:
         return False
     here = Location("", held.thing.position[:2], (_NEAR, _NEAR))
     try:
@@ -255,7 +255,7 @@ def _release(context: SkillContext, approach: Approach, held: Held) -> None:
     context.world.released(approach.placed)
     with context.mover.thinking("retreating", 0.7):
         context.mover.update_scene()
-        if approach.placed is not None and approach.placed.solid is not None:
+        if approach.placed is not None and not approach.placed.is_block:
             context.leave_out_touched()
         retreat = context.reaching.to_retreat(approach.line, name)
     context.mover.move(retreat, "retreating", 0.75, slow=True, touching=(name,))
