@@ -33,18 +33,23 @@ _NEAR = 0.3  # edge of the square in which an item is put down to be grasped ane
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
-def place_on(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item on another item or on a plate."""
-    support = context.thing(target)
+def _free(context: SkillContext, relation: str, *of: Thing | Location | float) -> FreeSpots:
+    """Free spots: on, inside, at, beside or between things or places. By its box, for an item of which nothing else is
+    known, else by its parts.
+    """
+    ground = spots.Ground(context.ground, context.world.places)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if not item.is_block:
-            return solid_placement.on_solid(item, support, others, context.ground)
-        if support.type == "surface":
-            return spots.on_surface(item, support, [o for o in others if o.name != target])
-        return spots.on_thing(item, support)
+        sampling = spots if item.is_block else solid_placement
+        found: Iterable[spots.Spot] = getattr(sampling, relation)(item, *of, others, ground)
+        return found
 
-    put_down(context, name, target, free_spots, Literal("on", (name, target)))
+    return free_spots
+
+
+def place_on(context: SkillContext, name: str, target: str) -> None:
+    """Place the held item on another item or on a plate."""
+    put_down(context, name, target, _free(context, "on", context.thing(target)), Literal("on", (name, target)))
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
@@ -56,46 +61,23 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
                 Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), permanent=True
             )
     box = context.thing(target)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if not item.is_block:
-            return solid_placement.in_solid(item, box, others, context.ground)
-        return spots.in_container(item, box, [o for o in others if o.name != target])
-
-    put_down(context, name, target, free_spots, Literal("in", (name, target)), rise=box.size[2] + 0.03)
+    rise = box.size[2] + 0.03
+    put_down(context, name, target, _free(context, "inside", box), Literal("in", (name, target)), rise)
 
 
 def place_at(context: SkillContext, name: str, target: str) -> None:
-    place = context.place(target)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if not item.is_block:
-            return solid_placement.at_level(item, place, others, context.ground)
-        return spots.at_place(item, place, others, context.world.places)
-
-    put_down(context, name, target, free_spots, Literal("at", (name, target)))
+    put_down(context, name, target, _free(context, "at", context.place(target)), Literal("at", (name, target)))
 
 
 def place_beside(relation: str, context: SkillContext, name: str, target: str) -> None:
     """Place the held item at a side of an object, near it, as who gives the orders sees it: the front is theirs."""
-    free_spots = _spots_beside(context, context.thing(target), _side(context, relation))
+    free_spots = _free(context, "beside", context.thing(target), _side(context, relation))
     put_down(context, name, f"{_SIDES[relation][1]} {target}", free_spots, Literal(relation, (name, target)))
 
 
 def _side(context: SkillContext, relation: str) -> float:
     """The direction, rad from x, of a side as who gives the orders sees it."""
     return _SIDES[relation][0] + (0.0 if context.settings.left > 0 else math.pi)
-
-
-def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots:
-    """Free spots beside a thing in a direction (rad from x)."""
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if not item.is_block:
-            return solid_placement.beside_solid(item, thing, turn, others, context.ground)
-        return spots.beside(item, thing, turn, others, context.world.places)
-
-    return free_spots
 
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
@@ -129,19 +111,13 @@ def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         for far in _AWAY:
             gone = replace(was, size=(2 * far, 2 * far, was.size[2]), parts=None)
-            yield from _spots_beside(context, gone, turn)(item, others)
+            yield from _free(context, "beside", gone, turn)(item, others)
 
     return free_spots
 
 
 def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
-    first, second = context.thing(one), context.thing(two)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if not item.is_block:
-            return solid_placement.between_solids(item, first, second, others, context.ground)
-        return spots.between(item, first, second, others, context.world.places)
-
+    free_spots = _free(context, "between", context.thing(one), context.thing(two))
     put_down(context, name, f"the room between {one} and {two}", free_spots, Literal("between", (name, one, two)))
 
 
@@ -191,12 +167,7 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
         return False
     here = Location("", held.thing.position[:2], (_NEAR, _NEAR))
     try:
-        back = _to_place(
-            context,
-            name,
-            "the ground",
-            lambda item, others: solid_placement.at_level(item, here, others, context.ground),
-        )
+        back = _to_place(context, name, "the ground", _free(context, "at", here))
     except SkillFailureError:
         return False
     assert back.placed is not None
