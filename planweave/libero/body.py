@@ -82,10 +82,10 @@ class LiberoBody(ArmBody):
             safety,
             self._view.places,
             ground,
-            PERSON,
-            self._view.base_to_frame,
-            RULES,
-            frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
+            frame=PERSON,
+            base_to_frame=self._view.base_to_frame,
+            rules=RULES,
+            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
         )
         planner = MotionPlanner(scene, self._kinematics)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from planweave.bodies.arm.compartments import Compartments
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.world_builder import Surroundings, WorldBuilder
@@ -29,16 +28,14 @@ def seen_object(name, kind, points, bottom=0.0, below="", **more):
 
 def world_of(objects, fixtures=(), held="", put=(), ground=0.0):
     """The world of objects and furniture that are seen; put: names of those that the robot has put down."""
-    builder, compartments = ThingBuilder(KITCHEN), Compartments(TURNED)
+    builder = ThingBuilder(KITCHEN)
     things = {each: builder.thing(each) for each in objects}
     lying = tuple(thing for each, thing in things.items() if not each.lost)
-    compartments.find(lying)
     around = Surroundings(
         things=lying,
         handed=(),
         lost=tuple(thing for each, thing in things.items() if each.lost),
         furniture=tuple(map(Furniture.of, fixtures)),
-        compartments=compartments.found,
         places=(),
         held=held,
         gripped=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,13 +36,13 @@ class Compartment:
 
 
 def compartments_of(thing: Thing, turn: Array) -> Iterator[Compartment]:
-    """The compartments of a thing that has several of them; a side that two of them have is told of none.
+    """The compartments of what stands and has several of them; a side that two of them have is told of none.
 
     turn: rotation (3, 3) to the frame of who gives the orders: x away from them, y to their left.
     """
     found: dict[str, list[Region]] = {}
     wide = float((np.abs(turn) @ np.array(thing.size))[1])
-    for region in pockets_of(thing):
+    for region in pockets_of(thing) if thing.type == "fixture" else ():
         x, y, _ = (turn @ np.subtract(region.centre, thing.position)).tolist()
         aside = abs(y) > _ASIDE * wide
         side = ("left" if y > 0 else "right") if aside else ("front" if x < 0 else "back")
@@ -51,31 +51,3 @@ def compartments_of(thing: Thing, turn: Array) -> Iterator[Compartment]:
         if len(regions) == 1 and len(found) > 1:
             name = f"{thing.name}_{side}_compartment"
             yield Compartment(room(name, "part", "compartment", regions[0]), thing.name, side)
-
-
-class Compartments:
-    """Those of all things that stand, found once for each shape. turn: as in `compartments_of`, by default none."""
-
-    def __init__(self, turn: Array | None = None) -> None:
-        self._turn = np.eye(3) if turn is None else turn
-        self._of: dict[str, tuple[Thing, tuple[Compartment, ...]]] = {}
-
-    def copy(self) -> Compartments:
-        """Compartments of their own, the same until now."""
-        other = Compartments(self._turn)
-        other._of = dict(self._of)
-        return other
-
-    @property
-    def found(self) -> list[Compartment]:
-        """As they were found last."""
-        return [part for _, parts in self._of.values() for part in parts]
-
-    def find(self, things: Iterable[Thing]) -> None:
-        """Look at all things there are."""
-        before, self._of = self._of, {}
-        for thing in things:
-            if thing.type == "fixture":
-                known = before.get(thing.name)
-                same = known is not None and known[0].parts is thing.parts
-                self._of[thing.name] = known if known and same else (thing, (*compartments_of(thing, self._turn),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import WorldModel
@@ -55,8 +55,8 @@ def observation_of(
 class LookedWorld(WorldModel):
     """World model that looks when an observation is waited for.
 
-    look: called with this model, observes what is there now; joints: positions measured now, rad; others as of
-    WorldModel. What can be reached, only planning tells.
+    look: called with this model, observes what is there now; joints: positions measured now, rad; ground, more:
+    as of WorldModel. What can be reached, only planning tells.
     """
 
     def __init__(
@@ -68,24 +68,11 @@ class LookedWorld(WorldModel):
         safety: Safety,
         places: Sequence[Location] = (),
         ground: float = 0.0,
-        frame: str = "",
-        base_to_frame: Array | None = None,
-        rules: PutRules = AS_SEEN,
-        actions_off: frozenset[str] = frozenset(),
+        **more: Any,
     ) -> None:
         self._look, self._measured, self._ground = look, joints, ground
         self._seen: Observation | None = None
-        super().__init__(
-            domain,
-            places,
-            kinematics,
-            safety,
-            frame=frame,
-            actions_off=actions_off,
-            ground=ground,
-            base_to_frame=base_to_frame,
-            rules=rules,
-        )
+        super().__init__(domain, places, kinematics, safety, ground=ground, **more)
         self._show(look(self))
 
     @property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+import numpy as np
+
 from planweave.bodies.arm import relations
-from planweave.bodies.arm.compartments import Compartment
+from planweave.bodies.arm.compartments import Compartment, compartments_of
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.poses import angle_between, quaternion
 from planweave.bodies.arm.scene_object import Thing
@@ -40,7 +42,6 @@ class Surroundings:
     handed: Sequence[Thing]
     lost: Sequence[Thing]
     furniture: Sequence[Furniture]
-    compartments: Sequence[Compartment]
     places: Sequence[Location]
     held: str
     gripped: bool
@@ -51,6 +52,12 @@ class Surroundings:
     put: frozenset[str]
     hidden: Mapping[str, str]
     seen: Mapping[str, float]
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What of it changes the world, without noise and stamps."""
+        rest = {key: value for key, value in vars(self).items() if key not in ("furniture", "seen")}
+        return rest, [each.state for each in self.furniture]
 
 
 class WorldBuilder:
@@ -70,10 +77,15 @@ class WorldBuilder:
         self._domain, self._reachable, self._ground = domain, reachable, ground
         self._base_to_frame, self._rules = base_to_frame, rules
 
+    def compartments(self, things: Iterable[Thing]) -> list[Compartment]:
+        """The compartments of things, called as who sees the world's frame calls them."""
+        turn = np.eye(3) if self._base_to_frame is None else self._base_to_frame[:3, :3]
+        return [part for thing in things for part in compartments_of(thing, turn)]
+
     def facts(self, around: Surroundings) -> frozenset[Literal]:
         """All facts that follow from what is known, but those of planweave.geometry.spatial."""
         fixtures = [each.thing(self._domain) for each in around.furniture]
-        things, compartments = (*around.things, *fixtures), around.compartments
+        things, compartments = (*around.things, *fixtures), self.compartments(around.things)
         facts: set[Literal] = set(
             relations.facts(
                 things,
@@ -127,9 +139,9 @@ class WorldBuilder:
         nowhere = [_object(thing, Known.UNKNOWN, around) for thing in around.lost]
         return (*found, *(replace(each, position=None, orientation=None, size=None) for each in nowhere))
 
-    @staticmethod
-    def _parts(around: Surroundings) -> list[WorldObject]:
-        return [*(p for each in around.furniture for p in each.parts()), *(c.part() for c in around.compartments)]
+    def _parts(self, around: Surroundings) -> list[WorldObject]:
+        drawers = [part for each in around.furniture for part in each.parts()]
+        return drawers + [each.part() for each in self.compartments(around.things)]
 
     def _is_of_the_domain(self, fact: Literal, types: Mapping[str, str]) -> bool:
         """Whether the domain has such a fact of objects of these types."""

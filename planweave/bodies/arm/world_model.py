@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.articulation import Articulation
-from planweave.bodies.arm.compartments import Compartments
 from planweave.bodies.arm.contents import Contents, joints_of
 from planweave.bodies.arm.furniture import Furniture, articulation_of
 from planweave.bodies.arm.grasps import grasp_height
@@ -82,7 +81,7 @@ class WorldModel:
         self._things: dict[str, Thing] = {}
         self._furniture: tuple[Furniture, ...] = ()
         self._contents = Contents()
-        self._compartments = Compartments(None if base_to_frame is None else base_to_frame[:3, :3])
+        self._rooms: list[Thing] = []  # compartments of things
         self._lost: dict[str, Thing] = {}  # known, but nobody knows where they are
         self._put: set[str] = set()  # what the robot has put where it is
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
@@ -107,7 +106,7 @@ class WorldModel:
             derived=spatial.derived(relations_of - self._listed),
             actions_off=actions_off,
         )
-        self._known: tuple[object, ...] = ()  # what the world was computed from
+        self._known: object = None  # what the world was computed from
         self._steady: dict[str, Thing] = {}  # the things among that, without noise
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
@@ -156,7 +155,7 @@ class WorldModel:
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
             self._lost = {t.name: t for t in lost if t.name not in found}
-            self._compartments.find(found.values())
+            self._rooms = [each.room for each in self._builder.compartments(found.values())]
             self._seen_stamp = stamp
             self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
             for each in self._furniture:
@@ -274,7 +273,7 @@ class WorldModel:
         with other._changed, self._changed:
             self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
             self._furniture, self._contents = other._furniture, other._contents.copy()
-            self._compartments, self._lost, self._put = other._compartments.copy(), dict(other._lost), set(other._put)
+            self._lost, self._put, self._rooms = dict(other._lost), set(other._put), other._rooms
             self._held, self._gripped, self._felt = other._held, other._gripped, set(other._felt)
             self._last_seen, self._looks, self._no_joint_states = (
                 dict(other._last_seen),
@@ -292,8 +291,7 @@ class WorldModel:
             self._world = replace(self._world, silent=True)
             self._tell()
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
-            self._furniture, self._lost, self._put = (), {}, set()
-            self._compartments.find(())
+            self._furniture, self._rooms, self._lost, self._put = (), [], {}, set()
             self._contents.clear()
             self._gripped, self._felt = None, set()
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
@@ -303,7 +301,7 @@ class WorldModel:
     def use_limits(self, safety: Safety) -> None:
         """Replace the workspace limits."""
         with self._changed:
-            self._safety, self._known = safety, ()  # what can be reached is computed anew
+            self._safety, self._known = safety, None  # what can be reached is computed anew
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
@@ -397,11 +395,7 @@ class WorldModel:
     def things(self) -> tuple[Thing, ...]:
         """Objects on the table, without the held one; furniture, and the rooms in its open drawers."""
         with self._changed:
-            rooms = (each.room for each in self._compartments.found)
-            return (*self._things.values(), *rooms, *(t for f in self._furniture for t in f.things(self.domain)))
-
-    def _fixtures(self) -> list[Thing]:
-        return [each.thing(self.domain) for each in self._furniture]
+            return (*self._things.values(), *self._rooms, *(t for f in self._furniture for t in f.things(self.domain)))
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of a drawer, door or knob; None where none is known."""
@@ -477,44 +471,14 @@ class WorldModel:
             things.append(self._held.seen_from(self._kinematics.forward(self._joints)))
         self._steady = {t.name: steady(t, self._steady.get(t.name)) for t in sorted(things, key=attrgetter("name"))}
         handed = tuple(t for t in self._handed.values() if t.name not in self._things)
-        there = {t.name for t in (*things, *handed, *self._fixtures())} | {p.name for p in self.places}
+        there = {t.name for t in (*things, *handed, *self._furniture)} | {p.name for p in self.places}
         there |= {part.name for each in self._furniture for part in each.parts()}
         self._felt = {fact for fact in self._felt if there.issuperset(fact.args)}
-        known = (
-            tuple(self._steady.values()),
-            handed,
-            self._held.thing.name if self._held is not None else "",
-            self._gripped is not None,
-            self._at_base,
-            self._no_joint_states,
-            frozenset(self._felt),
-            self.places,
-            frozenset(self._placed),
-            tuple(each.state for each in self._furniture),
-            frozenset(self._lost),
-            frozenset(self._put),
-        )
-        self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
-        if known != self._known:
-            self._known = known
-            self._compute(handed)
-        if tell or self._told != self._world.revision:
-            self._tell()
-
-    def _tell(self) -> None:
-        """Publish the world, unless it only seems empty: no task may start then, as long as the tracker is unsure."""
-        sure = self._seen_stamp >= 0 and (bool(self._steady) or max(self._looks, self._empty) >= _LOOKS)
-        if sure and self.on_change is not None:
-            self._told = self._world.revision
-            self.on_change(self._world)
-
-    def _compute(self, handed: Sequence[Thing]) -> None:
         around = Surroundings(
             tuple(self._steady.values()),
             handed,
             tuple(self._lost.values()),
             self._furniture,
-            self._compartments.found,
             self.places,
             self._held.thing.name if self._held is not None else "",
             self._gripped is not None,
@@ -526,6 +490,21 @@ class WorldModel:
             {name: part for name in self._steady if (part := self._contents.hider(name))},
             self._last_seen,
         )
+        self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
+        if around.state != self._known:
+            self._known = around.state
+            self._compute(around)
+        if tell or self._told != self._world.revision:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Publish the world, unless it only seems empty: no task may start then, as long as the tracker is unsure."""
+        sure = self._seen_stamp >= 0 and (bool(self._steady) or max(self._looks, self._empty) >= _LOOKS)
+        if sure and self.on_change is not None:
+            self._told = self._world.revision
+            self.on_change(self._world)
+
+    def _compute(self, around: Surroundings) -> None:
         old, objects, facts = self._world, self._builder.objects(around), self._builder.facts(around)
         if self._listed:
             poses = replace(old, objects=objects, facts=facts)
