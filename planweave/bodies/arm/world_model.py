@@ -471,7 +471,8 @@ class WorldModel:
             things.append(self._held.seen_from(self._kinematics.forward(self._joints)))
         self._steady = {t.name: steady(t, self._steady.get(t.name)) for t in sorted(things, key=attrgetter("name"))}
         handed = tuple(t for t in self._handed.values() if t.name not in self._things)
-        there = {t.name for t in (*things, *handed, *self._furniture)} | {p.name for p in self.places}
+        there = {t.name for t in (*things, *handed)} | {p.name for p in self.places}
+        there |= {each.name for each in self._furniture}
         there |= {part.name for each in self._furniture for part in each.parts()}
         self._felt = {fact for fact in self._felt if there.issuperset(fact.args)}
         around = Surroundings(
