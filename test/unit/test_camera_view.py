@@ -178,6 +178,13 @@ def test_what_lies_across_the_rim_is_not_inside():
     assert Literal("holds_things", ("other_1",)) in facts and Literal("in", ("thing_1", "other_1")) not in facts
 
 
+def test_the_place_of_a_thing_with_a_handle_is_the_middle_of_its_box():
+    pan = np.concatenate([vessel(0.07, 0.06), box((0.07, -0.01, 0.04), (0.25, 0.01, 0.06))])
+    (found,) = world_of([seen_object("pan_1", "frying_pan", pan)]).objects
+    assert found.position == pytest.approx((-0.09, 0.0, 0.03), abs=0.006)
+    assert found.size == pytest.approx((0.32, 0.14, 0.06), abs=0.012)
+
+
 def test_what_is_lost_has_no_fact_while_another_thing_is_held():
     held = seen_object("thing_1", "butter", box((0, 0, 0.3), (0.05, 0.05, 0.35)))
     lost = seen_object("other_1", "bowl", box((0.2, 0, 0), (0.25, 0.05, 0.05)), lost=True, below=None)

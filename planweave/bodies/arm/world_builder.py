@@ -12,7 +12,7 @@ import numpy as np
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.compartments import Compartment, compartments_of
 from planweave.bodies.arm.furniture import Furniture
-from planweave.bodies.arm.poses import angle_between, quaternion
+from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.workspace import Location
@@ -160,13 +160,21 @@ def _object(thing: Thing, known: Known, around: Surroundings, others: Sequence[T
         thing.type,
         thing.class_name,
         attributes,
-        thing.position,
+        _middle(thing),
         _orientation(thing),
         thing.size,
         known,
         None if known is Known.SEEN else around.seen.get(thing.name),  # of what is seen: the world's stamp
         hider.name if hider is not None else around.hidden.get(thing.name, "") if known is not Known.SEEN else "",
     )
+
+
+def _middle(thing: Thing) -> tuple[float, float, float]:
+    """The centre of its box: that of a vessel with a handle is not where people say its middle is."""
+    if not thing.solid.parts:
+        return thing.position
+    x, y, z = (pose_of(thing) @ np.r_[sum(thing.solid.bounds) / 2, 1.0])[:3].tolist()
+    return x, y, z
 
 
 def _in_frame(thing: WorldObject, base_to_frame: Array) -> WorldObject:
