@@ -26,7 +26,7 @@ from planweave.core.workflow.ports import Look
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
 from planweave.libero.client import LiberoSimulator, LiberoTask
-from planweave.libero.views import LiberoView, SeenView, TruthView, classes
+from planweave.libero.views import SeenView, TruthView, classes
 from planweave.perception.named_scene import Namer
 from planweave.perception.vision_names import VisionNamer, vision_client, vision_timeout
 
@@ -100,7 +100,7 @@ class LiberoBody(ArmBody):
         namer: Namer | None,
         domain: Domain,
         arm: LiberoArm,
-    ) -> LiberoView:
+    ) -> TruthView | SeenView:
         if view == TRUTH:
             return TruthView(simulator, task, domain, arm)
         if view != CAMERA:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,25 +42,12 @@ _LOOKS, _PAUSE = 12, 5  # looks at most before the first one counts, and steps b
 _MOVES, _PIXELS = 0.01, 20  # m of depth, and pixels, that change where something still moves
 
 
-class LiberoView(Protocol):
-    """Looks. ground: height of what things stand on, m in the base frame; places: named ones, in that frame;
-    base_to_frame: pose (4x4) that brings it to the person's (planweave.libero.truth).
-    """
-
-    ground: float
-    places: Sequence[Location]
-    base_to_frame: Array
-
-    def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
-        """What is there now, and what the hand holds as it lies in it: None where it does not hold it any more.
-
-        world: as it was known until now, with what the hand should hold; tcp_to_base: the hand's pose (4x4).
-        """
-        ...
-
-
 class TruthView:
-    """The simulator's own poses."""
+    """The simulator's own poses.
+
+    ground: height of what things stand on, m in the base frame; places: named ones, in that frame; base_to_frame: pose
+    (4x4) that brings it to the person's (planweave.libero.truth).
+    """
 
     def __init__(self, simulator: LiberoSimulator, task: LiberoTask, domain: Domain, arm: LiberoArm) -> None:
         self._simulator, self._task, self._domain, self._arm = simulator, task, domain, arm
@@ -72,7 +59,10 @@ class TruthView:
         self.places, self.base_to_frame = places(from_frame), np.asarray(np.linalg.inv(from_frame), np.float64)
 
     def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
-        """See LiberoView."""
+        """What is there now, and what the hand holds as it lies in it: None where it does not hold it any more.
+
+        world: as it was known until now, with what the hand should hold; tcp_to_base: the hand's pose (4x4).
+        """
         held = world.held
         state, stamp = self._simulator.state(), self._arm.state().stamp
         self._geometry = Geometry(self._task, state)
@@ -101,10 +91,10 @@ class TruthView:
 
 
 class SeenView:
-    """RGB-D pictures, the robot's own joints and the sentence. Nothing is read from the simulator's state but these.
+    """RGB-D pictures, the robot's own joints and the sentence: nothing else is read from the simulator's state.
 
     namer: gives names, sentence: helps it; base: place of the robot's base, m, in LIBERO's frame. The first look names
-    the things, and raises ModelError; later ones follow them.
+    the things, and raises ModelError; later ones follow them. Attributes as of TruthView.
     """
 
     def __init__(
@@ -151,7 +141,7 @@ class SeenView:
         return True
 
     def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
-        """See LiberoView."""
+        """See TruthView."""
         held = world.held
         carried = self._carried.name if self._carried is not None else ""
         if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):

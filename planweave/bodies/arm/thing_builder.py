@@ -54,10 +54,10 @@ class ThingBuilder:
             round_class=domain.is_round_class(kind),
             orientation=None if is_upright(seen.orientation) else seen.orientation,
         )
-        return with_parts(thing, seen.parts) if self._solid else thing
+        return _with_parts(thing, seen.parts) if self._solid else thing
 
 
-def with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
+def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
     """A thing as it is seen, of boxes in the base frame; without any, of its box or cylinder."""
     parts = tuple(map(part_of_box, boxes))
     centre = None if parts else thing.position[:2]
