@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from planweave_interfaces.msg import DetectedObject, DetectedObjects
+from planweave_interfaces.msg import DetectedObjects
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
@@ -23,7 +23,7 @@ from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.furniture import Furniture, with_parts
+from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.input_checks import can_be, detections_fault, joint_state_fault
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lists
@@ -35,6 +35,7 @@ from planweave.bodies.arm.safety import Safety, safety_from
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings, actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.workspace import load_workspace
@@ -45,13 +46,12 @@ from planweave.core.base.health import Report, heard
 from planweave.core.base.names import one_line, symbols
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.rules import highest
-from planweave.geometry.upright_shape import is_upright, yaw_of
 from planweave.goals import RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
 from planweave_ros.camera_pictures import Pictures
-from planweave_ros.fixture_messages import fixture_from_msg, part_from_msg
+from planweave_ros.fixture_messages import fixture_from_msg, seen_from_msg
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
@@ -91,7 +91,7 @@ class ExecutorNode(ManagedNode):
         self._watch: StopWatch | None = None
         self._values, robot = values, self._robot
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
-        self._base_frame = str(values["base_frame"])
+        self._base_frame, self._builder = str(values["base_frame"]), ThingBuilder(self._domain)
         pools = _OF_PARTS if "fixture" in self._domain.types else Pools()
         self._scene = PlanningScene(values["robot_model"] or None, robot=robot, pools=pools)
         self._scene.ceiling = highest(self._domain.rules) or math.inf
@@ -395,33 +395,15 @@ class ExecutorNode(ManagedNode):
                 if self._domain.type_of_class(one_line(detected.class_name)) == "fixture":
                     furniture[name] = Furniture.of(fixture_from_msg(detected, name))
                 else:
-                    things[name] = self._thing(name, detected)
+                    things[name] = self._builder.thing(seen_from_msg(detected, name))
             except ValueError as error:
                 self._left_out(f"the detected object {name}", str(error))
         places = ((p.x, p.y, p.z) for p in msg.camera)
         camera = next((place for place in places if can_be(place, (), (1.0,))), None)
-        self._world.on_detections(things.values(), stamp, furniture.values(), camera)
+        self._world.on_detections(things.values(), stamp, furniture.values(), camera=camera)
 
     def _left_out(self, what: str, why: str) -> None:
         self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)
-
-    def _thing(self, name: str, msg: DetectedObject) -> Thing:
-        class_name, orientation = one_line(msg.class_name), convert.orientation_from_msg(msg.pose)
-        thing = Thing(
-            name,
-            self._domain.type_of_class(class_name),
-            class_name,
-            convert.position_from_msg(msg.pose),
-            convert.size_from_msg(msg.size),
-            yaw_of(orientation),
-            one_line(msg.colour),
-            one_line(msg.shape),
-            msg.visible,
-            msg.inferred and not msg.visible,
-            self._domain.is_round_class(class_name),
-            None if is_upright(orientation) else orientation,
-        )
-        return with_parts(thing, map(part_from_msg, msg.parts)) if "fixture" in self._domain.types else thing
 
     def change(self, new: dict[str, Any]) -> None:
         """Change places, speeds, forces and workspace while no action runs."""

@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 from geometry_msgs.msg import Point
-from planweave_interfaces.msg import DetectedObject, DetectedObjects, ObjectPart, SceneChanges
+from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -26,9 +26,7 @@ from perception_node.parameters import PARAMETERS
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import OrientedBox, turn
 from planweave.geometry.rotations import rotation_from_quaternion
-from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
 from planweave.perception.cameras import open_realsense, open_recording
 from planweave.perception.cameras.companions import KEPT, Companion, Companions
@@ -38,7 +36,6 @@ from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RosTopi
 from planweave.perception.changes import ChangeDetector
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection
 from planweave.perception.detectors import is_open_vocabulary, make_detector
 from planweave.perception.drawing import annotate, box_in_image
 from planweave.perception.geometry import Pose
@@ -53,7 +50,7 @@ from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.camera_topics import camera_topics, subscribe, topic_prefixes
 from planweave_ros.diagnostics import Check, publish_diagnostics
-from planweave_ros.fixture_messages import fixture_to_msg, part_to_msg
+from planweave_ros.fixture_messages import fixture_to_msg, seen_to_msg
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg
 from planweave_ros.qos import TRANSIENT_LOCAL
@@ -441,29 +438,8 @@ def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> Detec
 
 
 def _object_to_msg(tracked: NamedObject, result: Perceived) -> DetectedObject:
-    thing = tracked.thing
-    return DetectedObject(
-        id=tracked.id,
-        name=tracked.name,
-        class_name=thing.class_name,
-        colour=thing.colour,
-        shape=thing.shape,
-        confidence=thing.confidence,
-        visible=tracked.visible,
-        inferred=tracked.inferred,
-        pose=convert.pose_to_msg(thing.position, quaternion_of(thing.yaw)),
-        size=convert.size_to_msg(thing.size),
-        box=box_in_image(thing, result.projector) or (0, 0, 0, 0),
-        parts=[_part_to_msg(corners, thing) for corners in thing.parts],
-    )
-
-
-def _part_to_msg(corners: tuple[float, ...], thing: Detection) -> ObjectPart:
-    """A part of a thing, in the base frame."""
-    low, high = np.array(corners[:3]), np.array(corners[3:])
-    (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
-    axes = turn(np.array([0.0, 0.0, 1.0]), thing.yaw)
-    return part_to_msg(OrientedBox(np.array([x, y, z]), axes, (high - low) / 2))
+    box = box_in_image(tracked.thing, result.projector) or (0, 0, 0, 0)
+    return seen_to_msg(tracked.seen(), tracked.id, tracked.thing.confidence, box)
 
 
 def main(args: Sequence[str] | None = None) -> int:

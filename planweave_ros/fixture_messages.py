@@ -10,8 +10,10 @@ from geometry_msgs.msg import Point, Vector3
 from planweave_interfaces.msg import DetectedObject, ObjectJoint, ObjectPart
 
 from planweave.bodies.arm.poses import quaternion
+from planweave.core.base.names import one_line
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.seen_object import SeenObject
 from planweave_ros import conversions as convert
 
 _LARGEST = 100.0  # m or rad; nothing that is seen here is larger
@@ -41,6 +43,34 @@ def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
     if not bodies:
         raise ValueError("furniture has at least one part")
     return SeenFixture(name, msg.class_name, bodies, tuple(map(_joint_from_msg, msg.joints)), msg.visible)
+
+
+def seen_to_msg(
+    seen: SeenObject, number: int, confidence: float, box: tuple[int, int, int, int] = (0, 0, 0, 0)
+) -> DetectedObject:
+    """A thing as a detected object with that id; box: its outline in the image, pixels."""
+    return DetectedObject(
+        id=number,
+        name=seen.name,
+        class_name=seen.class_name,
+        colour=seen.colour,
+        shape=seen.shape,
+        confidence=confidence,
+        visible=seen.visible,
+        inferred=seen.inferred,
+        pose=convert.pose_to_msg(seen.position, seen.orientation),
+        size=convert.size_to_msg(seen.size),
+        box=box,
+        parts=[part_to_msg(part) for part in seen.parts],
+    )
+
+
+def seen_from_msg(msg: DetectedObject, name: str) -> SeenObject:
+    """The thing of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
+    pose = convert.position_from_msg(msg.pose), convert.orientation_from_msg(msg.pose)
+    of = name, one_line(msg.class_name), one_line(msg.colour), one_line(msg.shape)
+    parts = tuple(map(part_from_msg, msg.parts))
+    return SeenObject(*of, *pose, convert.size_from_msg(msg.size), msg.visible, msg.inferred, parts)
 
 
 def part_to_msg(box: OrientedBox) -> ObjectPart:

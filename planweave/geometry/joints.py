@@ -77,7 +77,8 @@ class SeenJoint:
 @dataclass(frozen=True, eq=False)
 class SeenFixture:
     """A piece of furniture. bodies: boxes of what stands still, the first around most of it; joints: of what moves;
-    visible: seen in the newest look.
+    visible: seen in the newest look; shape: what stands still more exactly, none where the bodies are all that is known
+    of it; state: as in SeenObject, where joints do not tell.
     """
 
     name: str
@@ -85,6 +86,8 @@ class SeenFixture:
     bodies: tuple[OrientedBox, ...]
     joints: tuple[SeenJoint, ...] = ()
     visible: bool = True
+    shape: tuple[OrientedBox, ...] = ()
+    state: str = ""
 
     def shifted(self, by: np.ndarray) -> SeenFixture:
         """The same in a frame whose origin lies elsewhere: by (3,) m is added to all places."""

@@ -77,9 +77,9 @@ def _off_between(thing: Upright, one: Upright, two: Upright) -> float:
     return max(0.0, abs(aside) - OFF_LINE, beyond)
 
 
-def on_table(item: Upright) -> bool:
-    """Whether an item rests on the table itself."""
-    return abs(item.bottom) <= ON_TABLE
+def on_table(item: Upright, table: float = 0.0) -> bool:
+    """Whether an item rests on the table itself, which is at this height, m."""
+    return abs(item.bottom - table) <= ON_TABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,21 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.settings import PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import PERSON, Action
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.ports import Look
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
-from planweave.libero.camera_view import CameraView, Namer, classes
 from planweave.libero.client import LiberoSimulator, LiberoTask
-from planweave.libero.views import LiberoView, SeenView, TruthView
+from planweave.libero.views import SeenView, TruthView, classes
+from planweave.perception.named_scene import Namer
 from planweave.perception.vision_names import VisionNamer, vision_client, vision_timeout
 
 NAMING = Budget(requests=12, tokens=120_000)
@@ -45,6 +46,9 @@ _SETTINGS = SkillSettings(
 )
 _WORKSPACE = (-0.3, -0.85, -0.05), (0.95, 0.85, 1.1)  # of the tool, m in the base frame
 _POOLS = {TRUTH: Pools(boxes=320, cylinders=16, held=48), CAMERA: Pools(boxes=1000, cylinders=1, held=128)}
+_UNSURE = 0.015  # m by which the middles of two things may be wrong against each other, as they are seen
+RULES = PutRules(_UNSURE, 0.03 - _UNSURE, 0.03 - _UNSURE)
+"""LIBERO wants 0.03 m between the middles of two items."""
 _TURNING = 1.5  # rad of travel of the first joint that take as long as 1 rad of the hand, which turns slowly
 
 
@@ -78,6 +82,10 @@ class LiberoBody(ArmBody):
             safety,
             self._view.places,
             ground,
+            frame=PERSON,
+            base_to_frame=self._view.base_to_frame,
+            rules=RULES,
+            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
         )
         planner = MotionPlanner(scene, self._kinematics)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)
@@ -92,14 +100,13 @@ class LiberoBody(ArmBody):
         namer: Namer | None,
         domain: Domain,
         arm: LiberoArm,
-    ) -> LiberoView:
+    ) -> TruthView | SeenView:
         if view == TRUTH:
             return TruthView(simulator, task, domain, arm)
         if view != CAMERA:
             raise UnknownNameError("view", view, VIEWS)
         namer = namer or VisionNamer(vision_client(), classes(domain), NAMING, vision_timeout())
-        cameras = CameraView(simulator, domain, namer)
-        return SeenView(cameras, task.language, task.state["base"], domain, arm)
+        return SeenView(simulator, namer, task.language, task.state["base"], domain, arm)
 
     def look(self, seconds: float) -> Look:
         """The world as it is now."""
@@ -120,8 +127,8 @@ class LiberoBody(ArmBody):
 
     def _observe(self, world: LookedWorld) -> Observation:
         """What is seen now."""
-        held, put = world.held, {t.name: t for t in world.things() if not t.visible}
-        found, still = self._view.observe(held, self._kinematics.forward(self.arm.state().positions), put)
+        held = world.held
+        found, still = self._view.observe(world, self._kinematics.forward(self.arm.state().positions))
         if held is not None:
             if still is None:
                 world.released(None)

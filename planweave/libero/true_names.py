@@ -31,11 +31,11 @@ class TrueNamer:
     def _rows(self) -> list[_Row]:
         """All things as they are now."""
         state, found = self._look(), list[_Row]()
+        base = np.array(state["base"], float)[:3]
         told = {(row[0], row[1]) for row in state.get("facts", ()) if len(row) == 2}
         for name, thing in state["things"].items():
             if thing["bounds"]:
-                low, high = np.split(np.array(thing["bounds"]), 2)
-                low[:2], high[:2] = -high[:2], -low[:2]
+                low, high = np.array(thing["bounds"]).reshape(2, 3) - base
                 category = kinds()[thing["category"]]
                 kind = category["class"]
                 words = _STATES.get(kind, {})  # by LIBERO's predicate; under none, where it says none of them

@@ -30,6 +30,7 @@ _STEADY = 0.02  # m by which two looks at corners of furniture that stands still
 _NEAR = 0.10  # m that furniture has moved at most, to be the same
 _CONFIRM = 2  # looks in a row that make furniture, or a joint of it, real
 _GONE = 4  # looks through its place after which furniture is gone, or at another place after which it was moved
+_LEVELS = {2: ("top", "bottom"), 3: ("top", "middle", "bottom")}  # of drawers, from the top down
 _EMPTY = 0.5  # share of a footprint in which the table is seen
 
 
@@ -232,6 +233,22 @@ def _is_empty(body: Carcass, points: np.ndarray) -> bool:
         return False
     covered = cells_covered(np.zeros(len(low), int), low[:, :2], _CELL)[0]
     return bool(covered * _CELL**2 > _EMPTY * 4 * body.depth * body.width)
+
+
+def with_levels(fixture: SeenFixture, drawers: int) -> tuple[SeenJoint, ...]:
+    """Its joints, with drawers named by level where somebody says that there are more of them than are seen."""
+    seen = [joint for joint in fixture.joints if joint.kind == "slide"]
+    levels = _LEVELS.get(drawers, ())
+    if len(seen) >= len(levels):
+        return fixture.joints
+    body, found = fixture.bodies[0], []
+    step = 2 * float(body.half[2]) / len(levels)
+    for joint in fixture.joints:
+        if joint.kind == "slide":
+            below = fixture.top - float(joint.panel.centre[2])
+            joint = replace(joint, name=f"{levels[min(int(below / step), len(levels) - 1)]}_drawer")
+        found.append(joint)
+    return tuple(found)
 
 
 # ---- things on and in furniture ----------------------------------------------------------------------------------

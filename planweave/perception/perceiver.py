@@ -9,7 +9,9 @@ import numpy as np
 
 from planweave.core.base.memory import give_back_memory
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import SeenFixture
+from planweave.geometry.joints import OrientedBox, SeenFixture, turn
+from planweave.geometry.seen_object import SeenObject
+from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
@@ -28,7 +30,8 @@ class NamedObject:
     """One tracked object.
 
     thing: its newest pose, in the robot's base frame; visible: observed in this frame; inferred: it must be present as
-    the support of an observed object.
+    the support of an observed object. boxes: its parts, where they are no `parts` of the thing; below, state, lost: as
+    in planweave.geometry.seen_object.
     """
 
     id: int
@@ -36,6 +39,36 @@ class NamedObject:
     thing: Detection
     visible: bool
     inferred: bool = False
+    boxes: tuple[OrientedBox, ...] = ()
+    below: str | None = None
+    state: str = ""
+    lost: bool = False
+
+    def seen(self) -> SeenObject:
+        """The object as a world model, or a message, has it."""
+        thing = self.thing
+        return SeenObject(
+            self.name,
+            thing.class_name,
+            thing.colour,
+            thing.shape,
+            thing.position,
+            quaternion_of(thing.yaw),
+            thing.size,
+            self.visible,
+            self.inferred,
+            self.boxes or tuple(_part(corners, thing) for corners in thing.parts),
+            self.below,
+            self.state,
+            self.lost,
+        )
+
+
+def _part(corners: tuple[float, ...], thing: Detection) -> OrientedBox:
+    """A part of a thing, in the base frame."""
+    low, high = np.array(corners[:3]), np.array(corners[3:])
+    (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
+    return OrientedBox(np.array([x, y, z]), turn(np.array([0.0, 0.0, 1.0]), thing.yaw), (high - low) / 2)
 
 
 @dataclass(frozen=True)

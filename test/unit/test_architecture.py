@@ -77,17 +77,33 @@ LAYERS = {
     **{node: {*LIBRARY, "planweave_ros"} for node in NODES},
 }
 
-#: What planweave/libero, a simulator, has of perception. It cuts out, follows and remembers nothing itself: no cv2.
-LIBERO_SEES = {
-    "depth_views",
-    "fixtures",
-    "geometry",
-    "known_things",
-    "robot_filter",
-    "seen_things",
-    "segmentation",
-    "vision_names",
+#: What planweave/libero, a simulator, has of perception: pictures go in, and what `Perceived` tells comes out, as in
+#: perception_node. It cuts out, follows and remembers nothing itself: no cv2, and no boxes, columns or evidence.
+LIBERO_SEES = {"depth_views", "geometry", "named_scene", "robot_filter", "vision_names"}
+#: What of bodies.arm: an arm, what moves it, and a world that looks. What is seen becomes things, furniture, relations
+#: and facts in bodies.arm alone, whoever saw it.
+LIBERO_MOVES = {
+    "approach_planning",
+    "arms",
+    "articulation",
+    "body",
+    "held",
+    "kinematics",
+    "looked_world",
+    "motion",
+    "planning_scene",
+    "poses",
+    "retries",
+    "safety",
+    "scene_object",
+    "settings",
+    "skills",
+    "thing_builder",
+    "timing",
+    "workspace",
 }
+#: Where LIBERO's own truth becomes things and joints: of a simulator's geometry, not of what is seen.
+OF_TRUTH = {"geometry.py", "things.py"}
 
 #: The packages of planweave/core, lowest first: each imports from itself and from those before it.
 CORE = ("base", "pddl", "symbolic", "checks", "planning", "trees", "workflow")
@@ -148,9 +164,18 @@ def violations(path, names):
         there = part_of(*name.split(".")) if first in ROOMS else None
         if here in LAYERS and there in LAYERS and there != here and there not in LAYERS[here]:
             yield f"{here} imports {there}"
-        if here == "libero" and there == "perception" and not LIBERO_SEES.intersection(name.split(".")[2:3]):
-            yield f"libero imports {name}"
         below = name.split(".")[2:3]
+        if here == "libero" and there == "perception" and not LIBERO_SEES.intersection(below):
+            yield f"libero imports {name}"
+        moves = LIBERO_MOVES | ({"solids"} if path.name in OF_TRUTH else set())
+        if (
+            here == "libero"
+            and there == "bodies"
+            and (below != ["arm"] or not moves.intersection(name.split(".")[3:4]))
+        ):
+            yield f"libero imports {name}"
+        if here == "libero" and there == "perception" and path.name in OF_TRUTH:
+            yield f"LIBERO's truth imports {name}"
         if there == "goals" != here and below and (ROOT / "planweave" / "goals" / f"{below[0]}.py").exists():
             yield f"{name}: import names of planweave.goals from there"
         if here == "libero" and first == "cv2":
@@ -279,11 +304,30 @@ def test_imports_keep_the_rules():
         ("planweave/cli/run.py", "from planweave_ros.client import Client", None),
         ("planweave/bench/runner.py", "import benchmarks.system", "bench imports benchmarks"),
         ("planweave/libero/views.py", "import cv2", "libero looks at pictures itself"),
-        ("planweave/libero/views.py", "from planweave.perception.known_things import KnownThings", None),
+        ("planweave/libero/views.py", "from planweave.perception.named_scene import NamedScene", None),
+        *(
+            ("planweave/libero/views.py", f"from planweave.{name} import x", f"libero imports planweave.{name}.x")
+            for name in (
+                "perception.tracking",
+                "perception.known_things",
+                "perception.segmentation",
+                "perception.pipeline",
+                "perception.fixtures",
+                "perception.seen_things",
+                "bodies.arm.relations",
+                "bodies.arm.furniture",
+                "bodies.arm.contents",
+                "bodies.arm.compartments",
+                "bodies.arm.world_builder",
+                "bodies.arm.world_model",
+                "bodies.arm.solids",
+            )
+        ),
+        ("planweave/libero/things.py", "from planweave.bodies.arm.solids import solid_of_geoms", None),
         (
-            "planweave/libero/views.py",
-            "from planweave.perception.tracking import Track",
-            "libero imports planweave.perception.tracking.Track",
+            "planweave/libero/things.py",
+            "from planweave.perception.geometry import Pose",
+            "LIBERO's truth imports planweave.perception.geometry.Pose",
         ),
     ],
 )

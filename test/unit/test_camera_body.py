@@ -28,7 +28,9 @@ KITCHEN = Domain.load("kitchen")
 
 def a_body():
     simulator = RecordedSimulator()
-    found = LiberoBody(simulator, blinded(simulator.load("x")), "camera", TrueNamer(lambda: {"things": THINGS}))
+    found = LiberoBody(
+        simulator, blinded(simulator.load("x")), "camera", TrueNamer(lambda: {"things": THINGS, "base": ROBOT["base"]})
+    )
     assert not simulator.poisoned
     return found
 
@@ -51,7 +53,7 @@ def test_nothing_of_the_true_state_is_known(body):
 
 
 def test_a_look_without_a_step_takes_no_picture_and_asks_nobody(body):
-    simulator = body._view._cameras._simulator
+    simulator = body._view._simulator
     count = len(simulator.captured)
     world = body.look(0.0).world
     assert world.facts == body.observe().facts and len(simulator.captured) == count

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from doubles.seen_worlds import seen_object, world_of
 
+from planweave.bodies.arm.compartments import compartments_of
 from planweave.bodies.arm.scene_object import thing_of_solid
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
-from planweave.core.symbolic.domain import Domain
-from planweave.libero.compartments import compartments_of
-from planweave.libero.seen_world import TURNED, Seen
-from planweave.perception.geometry import Pose
-from planweave.perception.seen_things import SeenThing
-from planweave.perception.vision_names import Named
+from planweave.libero.views import TURNED
 
 
 def box(low, high):
@@ -31,7 +28,7 @@ def caddy(partition):
 
 @pytest.mark.parametrize("partition", [[(-0.05, 0.065)], [(-0.035, 0.045)]])
 def test_they_are_found_where_their_walls_are(partition):
-    found = {part.side: part for part in compartments_of(caddy(partition))}
+    found = {part.side: part for part in compartments_of(caddy(partition), TURNED)}
     assert found.keys() == {"left", "right", "front", "back"}
     places = {"left": (0.375, -0.125), "right": (0.375, 0.14), "front": (0.408, 0.0075), "back": (0.341, 0.0075)}
     for side, (x, y) in places.items():
@@ -39,11 +36,11 @@ def test_they_are_found_where_their_walls_are(partition):
         assert part.room.name == f"caddy_1_{side}_compartment" and part.of == "caddy_1"
         assert np.hypot(part.room.position[0] - x, part.room.position[1] - y) < 0.008, side
         assert part.room.covers(x, y, -0.015) and not part.room.covers(x + 0.08, y)
-        assert part.in_world(Pose(np.eye(3), np.zeros(3)), 1.0).attributes == {"side": side}
+        assert part.part().attributes == {"side": side}
 
 
 def test_without_the_partition_nobody_tells_front_from_back():
-    assert {part.side for part in compartments_of(caddy([]))} >= {"left", "right"}
+    assert {part.side for part in compartments_of(caddy([]), TURNED)} >= {"left", "right"}
 
 
 def test_the_level_top_of_a_stove_is_its_burner():
@@ -61,27 +58,26 @@ def test_a_bowl_has_none():
     walls = [box((0.3, -0.1, 0.0), (0.31, 0.1, 0.06)), box((0.49, -0.1, 0.0), (0.5, 0.1, 0.06))]
     walls += [box((0.3, y, 0.0), (0.5, y + 0.01, 0.06)) for y in (-0.1, 0.09)]
     bowl = thing_of_solid("bowl_1", "item", "bowl", Solid((*walls, box((0.3, -0.1, 0.0), (0.5, 0.1, 0.01)))))
-    assert list(compartments_of(bowl)) == []
+    assert list(compartments_of(bowl, TURNED)) == []
 
 
 @pytest.mark.parametrize(("bottom", "stands"), [(0.012, True), (0.085, False)])
 def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
-    (left,) = (part for part in compartments_of(caddy([])) if part.side == "left")
+    (left,) = (part for part in compartments_of(caddy([]), TURNED) if part.side == "left")
     middle = np.array([*left.room.position[:2], 0.0])
     book = middle + np.array(
         [(x, y, bottom + z) for x in (-0.02, 0.02) for y in (-0.02, 0.02) for z in (0.0, 0.1)] * 20
     )
-    points = book @ TURNED
-    things = [
-        SeenThing("caddy_1", caddy_points() @ TURNED, np.zeros((8, 3)), Named("caddy"), 0.0),
-        SeenThing("book_1", points, np.zeros((len(points), 3)), Named("book"), 0.0, below="caddy_1"),
-    ]
-    seen = Seen(Domain.load("kitchen"), things, 0.0, np.zeros(3))
-    seen.compartments = [left]
-    facts = {str(fact) for fact in seen.world_at(1.0).facts}
+    things = seen_object("caddy_1", "caddy", caddy_points()), seen_object("book_1", "book", book, bottom, "caddy_1")
+    facts = {str(fact) for fact in world_of(things).facts}
     assert (f"in(book_1, {left.room.name})" in facts) == stands
     assert f"part_of({left.room.name}, caddy_1)" in facts
+    assert "bears_things(caddy_1)" not in facts
 
 
 def caddy_points():
-    return np.array([(x, y, z) for x in (0.3, 0.45) for y in (-0.2, 0.215) for z in (0.0, 0.15)])
+    """Points on the upper sides of all walls and the floor of a caddy."""
+    solid, (x, y, z) = caddy([]).solid, caddy([]).position
+    spans = [(part.pose[:3, 3] - part.half, part.pose[:3, 3] + part.half) for part in solid.parts]
+    grids = [np.meshgrid(*(np.arange(a[k], b[k], 0.003) for k in (0, 1)), [b[2]]) for a, b in spans]
+    return np.concatenate([np.stack(grid, -1).reshape(-1, 3) for grid in grids]) + (x, y, z)

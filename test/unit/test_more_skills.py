@@ -73,7 +73,7 @@ def test_a_tray_takes_several_things(make_bench):
 
 def test_beside_what_lies_in_the_middle_of_a_tray():
     there = cube("a", 0.58, 0.35, bottom=0.008)
-    found = next(spots.in_container(cube("b", 0.4, 0.0), TRAY, [there]))
+    found = next(spots.inside(cube("b", 0.4, 0.0), TRAY, [there], spots.Ground()))
     assert found.z < 0.02 and math.dist((found.x, found.y), there.position[:2]) >= 0.05 + spots.GAP - 1e-9
 
 

@@ -63,7 +63,7 @@ def test_near_the_end_of_its_reach_the_arm_lifts_as_far_as_it_can_and_not_sidewa
     """Close to its base the hand cannot rise by all of its clearance in this way of standing."""
     start = np.array([0.032, 0.294, 0.039, -2.677, -0.066, 2.971, -0.389])
     low, beyond = planner.kinematics.forward(start)[:3, 3], planner.line(start, (0.0, 0.0, 1.0), 0.1)
-    bowl = replace(block("bowl", tuple(low), (0.06, 0.01, 0.03), class_name="bowl"), solid=Solid(()))
+    bowl = replace(block("bowl", tuple(low), (0.06, 0.01, 0.03), class_name="bowl"), parts=Solid(()))
     planner.scene.update([])
     lift = ApproachPlanner(planner.scene, planner.kinematics, planner).to_lift(bowl, np.array([start, start]))
     end = planner.kinematics.forward(lift[-1])[:3, 3]

@@ -18,6 +18,7 @@ from planweave.geometry.upright_shape import quaternion_of, yaw_of
 
 TABLE = Location("table", (0.5, 0.0), (0.8, 1.2))
 SPOT = Location("spot", (0.4, 0.4), (0.1, 0.1), narrow=True)
+GROUND = spots.Ground(places=(TABLE,))
 TRAY = Thing("tray", "container", "tray", (0.6, 0.3, 0.015), (0.20, 0.26, 0.03), 0.3, shape="hollow")
 BOWL = Thing("bowl", "container", "bowl", (0.4, 0.2, 0.0275), (0.17, 0.17, 0.055), shape="hollow")
 PLATE = Thing("plate", "surface", "plate", (0.5, -0.3, 0.006), (0.25, 0.25, 0.012), shape="cylinder")
@@ -186,7 +187,7 @@ def test_grasp_height(height, lowest, highest):
 def test_free_spots_in_a_container_keep_clear_of_what_lies_there():
     lying = [cube("a", *TRAY.world(0.0, 0.06), 0.006), cube("b", *TRAY.world(0.0, -0.06), 0.006)]
     item = cube("c", 0.0, 0.0, size=0.03)
-    first = next(iter(spots.in_container(item, TRAY, lying)))
+    first = next(iter(spots.inside(item, TRAY, lying, GROUND)))
     assert TRAY.covers(first.x, first.y, -item.radius)
     assert all(
         ((first.x - o.position[0]) ** 2 + (first.y - o.position[1]) ** 2) ** 0.5 > o.size[0] / 2 + item.radius
@@ -197,16 +198,16 @@ def test_free_spots_in_a_container_keep_clear_of_what_lies_there():
 def test_a_full_container_is_filled_upwards():
     small = Thing("box", "container", "box", (0.5, 0.0, 0.04), (0.10, 0.10, 0.08), shape="hollow")
     lying = [cube("a", 0.5, 0.0, 0.006)]
-    found = list(spots.in_container(cube("b", 0, 0), small, lying))
+    found = list(spots.inside(cube("b", 0, 0), small, lying, GROUND))
     assert found and all(spot.z == pytest.approx(lying[0].top) for spot in found)
 
 
 def test_spots_at_a_place_avoid_objects_and_smaller_places():
     side = Location("side", (0.4, 0.4), (0.4, 0.4))
     item = cube("a", 0, 0)
-    first = next(iter(spots.at_place(item, side, [], (side, SPOT))))
+    first = next(iter(spots.at(item, side, [], spots.Ground(places=(side, SPOT)))))
     assert not SPOT.covers(first.x, first.y)
-    taken = list(spots.at_place(item, SPOT, [cube("b", 0.4, 0.4)], (SPOT,)))
+    taken = list(spots.at(item, SPOT, [cube("b", 0.4, 0.4)], spots.Ground(places=(SPOT,))))
     assert taken == []
 
 
@@ -230,21 +231,21 @@ def test_spots_beside_are_beside_and_near(turn, is_there):
     u, v = math.cos(turn), math.sin(turn)
     item, target, other = cube("a", 0.0, 0.0), cube("b", 0.5, 0.0, yaw=0.3), cube("c", 0.5 + 0.16 * u, 0.16 * v)
     for others in ([target], [target, other]):
-        found = list(spots.beside(item, target, turn, others, (TABLE,)))
+        found = list(spots.beside(item, target, turn, others, GROUND))
         assert found
         for spot in found:
             there = cube("a", spot.x, spot.y, yaw=spot.yaws[0])
             assert is_there(there, target)
             assert there.gap(target) <= spatial.NEAR and all(there.gap(o) > 0.005 for o in others)
     edge = cube("b", 0.5 + 0.38 * u, 0.58 * v)
-    assert not list(spots.beside(item, edge, turn, [edge], (TABLE,)))  # over the edge of the table
+    assert not list(spots.beside(item, edge, turn, [edge], GROUND))  # over the edge of the table
 
 
 def test_spots_between_are_between():
     item, one, two = cube("a", 0.0, 0.0), cube("b", 0.4, -0.1), TRAY
-    found = list(spots.between(item, one, two, [one, two], (TABLE,)))
+    found = list(spots.between(item, one, two, [one, two], GROUND))
     assert found and all(spatial.between(cube("a", s.x, s.y, yaw=s.yaws[0]), one, two) for s in found)
-    assert not list(spots.between(item, one, cube("d", 0.4, -0.02), [], (TABLE,)))  # no room
+    assert not list(spots.between(item, one, cube("d", 0.4, -0.02), [], GROUND))  # no room
 
 
 def test_grasps_between_neighbours_come_first_where_there_is_room():

@@ -85,7 +85,7 @@ def played(task):
     """Bodies and what was handed over after the reference plan, every thing put where the arm would put it."""
     things = {t.name: t for t in things_of(task)}
     places = {p.name: p for p in load_workspace(task.workspace)}
-    handed = []
+    handed, ground = [], spots.Ground(places=tuple(places.values()))
     for action in task.reference:
         if action.name in ("grasp", "return_to_base"):
             continue
@@ -97,11 +97,11 @@ def played(task):
             handed.append(item.name)
             continue
         if action.name == "place_at":
-            found = spots.at_place(item, places[action.args[1]], others, tuple(places.values()))
+            found = spots.at(item, places[action.args[1]], others, ground)
         elif action.name == "place_in":
-            found = spots.in_container(item, target, beside)
+            found = spots.inside(item, target, beside, ground)
         else:
-            found = spots.on_surface(item, target, beside) if target.type == "surface" else spots.on_thing(item, target)
+            found = spots.on(item, target, beside, ground)
         spot = next(iter(found))
         things[item.name] = dataclasses.replace(item, position=(spot.x, spot.y, spot.z + item.size[2] / 2))
     return [ObjectPose(t.name, t.class_name, t.position, t.size, t.yaw) for t in things.values()], handed

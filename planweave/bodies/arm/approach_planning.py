@@ -88,7 +88,7 @@ class ApproachPlanner:
 
     def _tiers(self, thing: Thing, others: Collection[Thing]) -> Iterator[list[Grasp]]:
         """Candidates, the next ones where none of those before can be carried out; raises NO_GRASP without any."""
-        if thing.solid is not None:
+        if not thing.is_block:
             yield from grasp_sampling.tiers(thing, others, self.gripper)
             return
         options = grasps.candidates(thing, others, self.gripper)
@@ -158,7 +158,7 @@ class ApproachPlanner:
         blocked, the way that the hand came, or towards the robot. The scene must hold it. touching: what it may touch.
         """
         way_back: Array = line[::-1]
-        if thing.solid is None:
+        if thing.is_block:
             return way_back
         x, y, _ = self.kinematics.forward(line[-1])[:3, 3]
         away = math.hypot(x, y) or 1.0
@@ -277,7 +277,7 @@ class ApproachPlanner:
     def _release_openings(self, held: Held) -> tuple[float, ...]:
         """How far to open, by preference: what was grasped at its rim or handle has other parts beside the fingers."""
         wide, little = self.gripper.opening, min(held.width + _LITTLE, self.gripper.opening)
-        return (wide, little) if held.thing.solid is None else (little, wide)
+        return (wide, little) if held.thing.is_block else (little, wide)
 
     def _turn_cost(self, pose: Array, start: Array) -> float:
         """Cost of turning the hand from joint positions `start` into a pose."""
@@ -320,7 +320,7 @@ def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Hel
     """Pose of an object in the gripper after grasping: what is between the fingers is centred between them; a whole
     object is also aligned with the pads.
     """
-    if thing.solid is not None:
+    if not thing.is_block:
         return Held(thing, np.linalg.inv(grasp.pose) @ pose_of(thing), width, grasp.least)
     turn = 0.0 if thing.is_round else math.remainder(thing.yaw - grasp.yaw, math.pi / 2)
     turn = turn if abs(turn) < 0.3 else 0.0
@@ -334,16 +334,14 @@ def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Hel
 def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
     """Pose of an object whose lowest point is at the height of a spot."""
     turned = laid(spot.lying) @ upright(0.0, 0.0, 0.0, yaw)
-    low = -thing.size[2] / 2
-    if thing.solid is not None and spot.lying != UP:
-        low = float(thing.solid.moved(turned).bounds[0][2])
+    low = -thing.size[2] / 2 if spot.lying == UP else float(thing.solid.moved(turned).bounds[0][2])
     turned[:3, 3] = (spot.x, spot.y, spot.z - low)
     return turned
 
 
 def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
     """Rotations of an object about the vertical to try at a spot."""
-    if thing.is_round or (thing.solid is not None and spot.yaws is None):
+    if thing.is_round or (not thing.is_block and spot.yaws is None):
         for k in range(12):
             yield thing.yaw + k * math.pi / 6
     elif spot.yaws is None:

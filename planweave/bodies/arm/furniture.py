@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from planweave.bodies.arm.articulation import Articulation
-from planweave.bodies.arm.planning_scene import solid_of
 from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.shape_places import level_top
@@ -22,18 +21,16 @@ from planweave.core.symbolic.world import Known, Leaf, Literal, WorldObject
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame
 
 _SHUT = {"slide": 0.006, "hinge": 0.06}  # m and rad up to which a part counts as closed: what a look is wrong by
-_HANDLE = 1.25  # times as wide as its opening is a vessel with a handle
 _NOISE = {"slide": 0.004, "hinge": 0.04}  # m and rad by which a look is wrong, at most
 _STEP = {"slide": 0.005, "hinge": 0.05}  # m and rad: less is noise
-_LEVELS = {2: ("top", "bottom"), 3: ("top", "middle", "bottom")}  # of drawers, from the top down
 _WALL, _THIN = 0.01, 0.002  # m around furniture within which parts are of its walls; less thick is no wall
 _OPEN = {"slide": 0.8, "hinge": 0.55}  # share of its way from which on a part is open, and not just ajar
 
 
 @dataclass(frozen=True, eq=False)
 class Furniture:
-    """One piece: its name and class, its shape without what moves, its joints by the names of their parts, and the box
-    around most of it.
+    """One piece: its name and class, its shape without what moves, its joints by the names of their parts, the box
+    around most of it, and what somebody sees of its state (`SeenFixture.state`).
     """
 
     name: str
@@ -42,13 +39,14 @@ class Furniture:
     joints: dict[str, SeenJoint]
     around: OrientedBox
     visible: bool = True
+    seen_state: str = ""
 
     @classmethod
     def of(cls, seen: SeenFixture) -> Furniture:
         """Drawers are parts of their own (`cabinet_top_drawer`); a door or knob is the furniture's."""
         joints = {f"{seen.name}_{joint.name}": joint for joint in seen.joints}
-        rest = Solid(tuple(map(_part, seen.bodies)))
-        return cls(seen.name, seen.class_name, rest, joints, seen.bodies[0], seen.visible)
+        rest = Solid(tuple(map(part_of_box, seen.shape or seen.bodies)))
+        return cls(seen.name, seen.class_name, rest, joints, seen.bodies[0], seen.visible, seen.state)
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -64,7 +62,7 @@ class Furniture:
             )
             for name, joint in self.joints.items()
         )
-        return (self.name, self.visible, *parts)
+        return (self.name, self.visible, self.seen_state, *parts)
 
     def thing(self, domain: Domain) -> Thing:
         """All of it, as an object around the arm."""
@@ -89,7 +87,7 @@ class Furniture:
         if not rooms:
             return self.rest.parts
         outside = [p for p in self.rest.parts if (self.around.beyond(p.pose[None, :3, 3]) > _WALL).any()]
-        return (*outside, *map(_part, _walls(self.around, rooms[0])))
+        return (*outside, *map(part_of_box, _walls(self.around, rooms[0])))
 
     def owned_joints(self) -> Iterator[tuple[str, SeenJoint]]:
         """Its joints, each with the name of the object that it moves: a drawer, or, for a door or knob, all of it."""
@@ -103,8 +101,9 @@ class Furniture:
                 x, y, z = joint.panel.centre.tolist()
                 size = tuple(2 * v for v in joint.panel.half.tolist())
                 known = Known.SEEN if joint.visible else Known.REMEMBERED
-                turned = quaternion(joint.panel.axes)
-                yield WorldObject(name, "part", "drawer", {}, (x, y, z), turned, size, known)
+                turned, level = quaternion(joint.panel.axes), joint.name.removesuffix("drawer").strip("_")
+                of = {"level": level} if level else {}
+                yield WorldObject(name, "part", "drawer", of, (x, y, z), turned, size, known)
 
     def leaves(self) -> Iterator[Leaf]:
         """Its doors and knobs, each where it is, with its handle."""
@@ -179,9 +178,10 @@ class Furniture:
             of = (name,)
             if joint.kind == "slide":
                 found.add(Literal("part_of", (name, self.name)))
-            if joint.name.endswith("knob"):  # which way is on, nobody sees
+            if joint.name.endswith("knob"):  # which way is on, its place does not tell
                 found.add(Literal("can_turn", of))
-                found |= {Literal(f"turned_{joint.state}", of)} if joint.state else set()
+                state = joint.state or self.seen_state
+                found |= {Literal(f"turned_{state}", of)} if state in ("on", "off") else set()
                 continue
             found |= {Literal("can_open", of), Literal("holds_things", of)}
             if joint.value <= _SHUT[joint.kind]:
@@ -194,42 +194,6 @@ class Furniture:
 def articulation_of(furniture: Iterable[Furniture], name: str) -> Articulation | None:
     """The joint of a part, or of a piece that has but one; None where none is known."""
     return next((found for each in furniture if (found := each.articulation(name)) is not None), None)
-
-
-def with_levels(fixture: SeenFixture, drawers: int) -> tuple[SeenJoint, ...]:
-    """Its joints, with drawers named by level where somebody says that there are more of them than are seen."""
-    seen = [joint for joint in fixture.joints if joint.kind == "slide"]
-    levels = _LEVELS.get(drawers, ())
-    if len(seen) >= len(levels):
-        return fixture.joints
-    body, found = fixture.bodies[0], []
-    step = 2 * float(body.half[2]) / len(levels)
-    for joint in fixture.joints:
-        if joint.kind == "slide":
-            below = fixture.top - float(joint.panel.centre[2])
-            joint = replace(joint, name=f"{levels[min(int(below / step), len(levels) - 1)]}_drawer")
-        found.append(joint)
-    return tuple(found)
-
-
-def with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
-    """A thing as it is seen, of boxes in the base frame; without any, of its box or cylinder."""
-    parts = tuple(map(_part, boxes)) or (solid_of(thing),)
-    found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(parts), thing.position[:2])
-    return replace(
-        found,
-        colour=thing.colour,
-        shape=thing.shape,
-        visible=thing.visible,
-        inferred=thing.inferred,
-        round_class=thing.round_class and not _has_handle(found),
-    )
-
-
-def _has_handle(thing: Thing) -> bool:
-    """Whether something stands out of a vessel, so that it is not round."""
-    openings = thing.solid.openings if thing.solid is not None else ()
-    return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)
 
 
 def _is_open(joint: SeenJoint) -> bool:
@@ -260,10 +224,11 @@ def _behind(free: OrientedBox) -> Region:
 
 
 def _parts(joint: SeenJoint) -> list[Part]:
-    return [_part(box) for box in joint.boxes]
+    return [part_of_box(box) for box in joint.boxes]
 
 
-def _part(box: OrientedBox) -> Part:
+def part_of_box(box: OrientedBox) -> Part:
+    """A box as a part of a solid."""
     return Part.box(frame(box.axes, box.centre), box.half)
 
 

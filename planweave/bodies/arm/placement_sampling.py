@@ -53,6 +53,14 @@ class Spot:
 Sampler = Callable[P, Iterator[tuple[float, Spot]]]
 
 
+@dataclass(frozen=True)
+class Ground:
+    """What everything stands on: its height, m, and the named places on it, within which things are put down if any."""
+
+    height: float = 0.0
+    places: Sequence[Location] = ()
+
+
 def cheapest_first(sample: Sampler[P]) -> Callable[P, Iterator[Spot]]:
     """Have spots that are sampled with their costs given in the order of these."""
 
@@ -82,8 +90,11 @@ def in_sight(
     return [spot for k, spot in enumerate(found) if k not in shaded]
 
 
-def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:
-    """On the centre of an item or surface."""
+def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
+    """On a plate where it is free, or on the centre of another thing."""
+    if target.type == "surface":
+        yield from on_surface(item, target, [o for o in others if o.name != target.name])
+        return
     yaws = None if target.is_round else tuple(target.yaw + k * math.pi / 2 for k in range(4))
     yield Spot(*target.position[:2], target.top, yaws)
 
@@ -111,11 +122,12 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
                     yield cost, Spot(x, y, target.top, (yaw, yaw + math.pi))
 
 
-def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
+def inside(item: Thing, box: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
     """In a container: free spots on its floor, in a pattern that leaves space for more; then closer to its contents,
     where only some finger rotations fit; then on top of them.
     """
-    lying = [o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top]
+    near = [o for o in others if o.name != box.name and box.covers(*o.position[:2])]
+    lying = [o for o in near if o.bottom > box.bottom - 0.005 and o.bottom < box.top]
     floor = box.bottom + min(_FLOOR, box.size[2] / 3)
     yaws = None if box.is_round else tuple(box.yaw + k * math.pi / 2 for k in range(4))
     inner = [s - 2 * _WALL for s in box.size[:2]]
@@ -142,13 +154,13 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
             yield Spot(x, y, max([floor, *under]), yaws)
 
 
-def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequence[Location]) -> Iterator[Spot]:
+def at(item: Thing, place: Location, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
     """On the table within a place: free spots, nearest to the centre first, preferably not in a smaller place or on its
     border.
     """
     border = min(0.02, min(place.size) / 4)
     room = (max(0.0, place.size[0] - 2 * border), max(0.0, place.size[1] - 2 * border))
-    narrower = [p for p in places if p.within(place) and p.narrow]
+    narrower = [p for p in ground.places if p.within(place) and p.narrow]
     spots = []
     for u, v in grid(room, 0.01 if place.narrow else 0.03):
         x, y = place.centre[0] + u, place.centre[1] + v
@@ -161,10 +173,10 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
 
 @cheapest_first
 def beside(
-    item: Thing, target: Thing, turn: float, others: Sequence[Thing], table: Sequence[Location]
+    item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the table beside an object, in the direction turned by `turn` (rad) from x, near it: straight beside and with
-    clearance for the fingers first. table: places that the spot must lie in, if any.
+    clearance for the fingers first.
     """
     for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
         for gap in (FINGERS, FINGERS + 0.01, _CLOSE / 2, _CLOSE):
@@ -172,7 +184,7 @@ def beside(
                 u, v = math.cos(turn + angle), math.sin(turn + angle)
                 distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
                 x, y = target.position[0] + distance * u, target.position[1] + distance * v
-                free = _room(item, x, y, yaw, [o for o in others if o is not target], table)
+                free = _room(item, x, y, yaw, [o for o in others if o is not target], ground.places)
                 if free > GAP:
                     cost = abs(angle) + 10 * abs(gap - FINGERS) + 10 * max(0.0, FINGERS - free)
                     yield cost, Spot(x, y, 0.0, _both(item, yaw))
@@ -180,7 +192,7 @@ def beside(
 
 @cheapest_first
 def between(
-    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]
+    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the table between two objects: the middle of the gap first."""
     dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
@@ -195,7 +207,7 @@ def between(
                 along = (low + high) / 2 + 0.01 * k
                 x, y = one.position[0] + along * u - aside * v, one.position[1] + along * v + aside * u
                 own = replace(item, yaw=yaw).support(u, v)
-                free = _room(item, x, y, yaw, others, table)
+                free = _room(item, x, y, yaw, others, ground.places)
                 if low + own <= along <= high - own and free > 0.0:
                     cost = abs(k) + 100 * abs(aside) + 100 * max(0.0, FINGERS - free)
                     yield cost, Spot(x, y, 0.0, _both(item, yaw))

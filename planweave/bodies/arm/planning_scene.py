@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from planweave.bodies.arm.poses import pose_of, quaternion, upright
+from planweave.bodies.arm.poses import pose_of, quaternion
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
 from planweave.core.base.errors import ConfigError
@@ -33,11 +33,8 @@ RESOLUTION = 0.02
 """Largest joint step between two collision checks on a path, rad."""
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
-_WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
-_RING = 10  # wall pieces of a round container
 _HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
 _MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
-_HOLLOW = frozenset({"container"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +192,7 @@ class PlanningScene:
         site_to_hand = frame(rotation_from_quaternion(x, y, z, w), model.site_pos[self._tcp])
         to_hand = site_to_hand @ thing_to_tcp @ np.linalg.inv(pose_of(thing))
         whole = solid_of(thing)
-        parts = [part for part in parts_of(thing) if thing.solid is not None] or [whole]
+        parts = parts_of(thing)
         if len(parts) > len(self._held["box"]):
             parts = [whole]
         free = {kind: list(geoms) for kind, geoms in self._held.items()}
@@ -398,41 +395,12 @@ class PlanningScene:
 
 def parts_of(thing: Thing) -> list[Part]:
     """The convex parts that represent an object in collision checks, in the base frame."""
-    pose = pose_of(thing)
-    if thing.solid is not None:
-        return list(thing.solid.moved(pose).parts)
-    if thing.type not in _HOLLOW:
-        return [solid_of(thing)]
-    pose = upright(*thing.position, thing.yaw)
-    half_x, half_y, half_z = (s / 2 for s in thing.size)
-    floor = min(_WALL / 2, half_z)
-    below = upright(0.0, 0.0, floor - half_z, 0.0)
-    if thing.is_round:
-        parts = [Part.cylinder(below, max(half_x, half_y), floor)]
-        radius = max(half_x, half_y) - _WALL / 2
-        length = math.tan(math.pi / _RING) * (radius + _WALL / 2)
-        for index in range(_RING):
-            turn = upright(0.0, 0.0, 0.0, 2 * math.pi * index / _RING)
-            parts.append(Part.box(turn @ upright(radius, 0.0, 0.0, 0.0), (_WALL / 2, length, half_z)))
-    else:
-        parts = [Part.box(below, (half_x, half_y, floor))]
-        for u, v, along_x, along_y in (
-            (half_x - _WALL / 2, 0.0, _WALL / 2, half_y),
-            (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
-            (0.0, half_y - _WALL / 2, half_x, _WALL / 2),
-            (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
-        ):
-            parts.append(Part.box(upright(u, v, 0.0, 0.0), (along_x, along_y, half_z)))
-    return [part.moved(pose) for part in parts]
+    return list(thing.solid.moved(pose_of(thing)).parts)
 
 
 def solid_of(thing: Thing) -> Part:
     """One part that encloses an object, in the base frame."""
-    pose = pose_of(thing)
-    if thing.solid is not None:
-        return Part.spanning(*thing.solid.bounds).moved(pose)
-    half = (thing.size[0] / 2, thing.size[1] / 2, max(thing.size[2] / 2, 1e-3))
-    return Part.cylinder(pose, max(half[:2]), half[2]) if thing.is_round else Part.box(pose, half)
+    return thing.solid.around.moved(pose_of(thing))
 
 
 def _tipped(thing_to_tcp: Array) -> Array | None:

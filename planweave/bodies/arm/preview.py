@@ -188,7 +188,7 @@ class PredictedWorld(WorldModel):
         found = [
             replace(t, visible=n not in shut and (t.visible or n in self._placed)) for n, t in self._things.items()
         ]
-        self.on_detections(found, stamp, self._furniture, self._camera)
+        self.on_detections(found, stamp, self._furniture, self._lost.values(), self._camera)
         return stamp
 
     def part_moved(self, name: str, value: float) -> None:

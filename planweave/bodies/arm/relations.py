@@ -6,11 +6,13 @@ Tolerances are the constants below, in metres. Relations between neighbouring ob
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.solids import Opening
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.world import Literal
@@ -44,11 +46,17 @@ def facts(
     reachable: Callable[[Thing | Location], bool],
     handed_over: Collection[str] = (),
     rooms: Sequence[Thing] = (),
+    hidden: Mapping[str, str] = MappingProxyType({}),
+    ground: float = 0.0,
+    put: Collection[str] = (),
+    rules: PutRules = AS_SEEN,
 ) -> frozenset[Literal]:
     """All positive facts but those of planweave.geometry.spatial.
 
     held: name of the item in the gripper, empty for none; handed_over: items that a person has; rooms: insides of open
-    drawers. The item in the gripper is on, in and at nothing.
+    drawers and of compartments; hidden: in which part items lie that are in a drawer or behind a door; ground: height
+    of what all stands on, m; put: items that the robot has put where they are. The item in the gripper is on, in and at
+    nothing.
     """
     found: set[Literal] = {Literal("holding", (held,)) if held else Literal("hand_empty")}
     found.update(Literal("handed_over", (name,)) for name in handed_over)
@@ -57,14 +65,17 @@ def facts(
     lying = [t for t in things if t.name != held]
     covered: set[str] = set()
     for item, under in _overlapping(lying):
-        below = support_of(item, under)
-        box = container_of(item, rooms) or container_of(item, under)
-        if below is not None:
+        below, box = support_of(item, under), hidden.get(item.name, "")
+        if not box:
+            sure = rules.unsure if item.name in put else 0.0
+            inside = container_of(item, rooms, sure) or container_of(item, under, sure)
+            box = inside.name if inside is not None else ""
+        if box:
+            found.add(Literal("in", (item.name, box)))
+        if below is not None and _is_on(item, below, box, item.name in put, rules):
             covered.add(below.name)
             found.add(Literal("on", (item.name, below.name)))
-        if box is not None:
-            found.add(Literal("in", (item.name, box.name)))
-        if below is None and box is None and on_table(item):
+        if below is None and not box and on_table(item, ground):
             for place in places:
                 if place.covers(item.position[0], item.position[1], SPILL):
                     found.add(Literal("at", (item.name, place.name)))
@@ -90,14 +101,28 @@ def facts(
     return frozenset(found)
 
 
+def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) -> bool:
+    """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it."""
+    apart = math.dist(item.position[:2], below.position[:2]) if below.type == "item" else 0.0
+    if item.below is not None and box:
+        return box == below.name and below.type == "item" and apart <= rules.stacked
+    return not was_put or apart <= rules.centred
+
+
 def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
-    """Each item with the objects that its centre may be above: inside the circle around their outline."""
+    """Each item with the objects that its centre may be above: inside the circle around their outline, and the one that
+    it is known to rest on.
+    """
     if not things:
         return []
     centres = np.array([t.position[:2] for t in things])
     reach = np.array([np.hypot(*t.size[:2]) / 2 for t in things]) + SPILL
     away = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
     close = away <= reach[None]
+    named = {t.name: k for k, t in enumerate(things)}
+    for i, item in enumerate(things):
+        if item.below in named:
+            close[i, named[item.below]] = True
     return [
         (item, [things[int(j)] for j in np.flatnonzero(row) if j != i])
         for i, (item, row) in enumerate(zip(things, close))
@@ -106,9 +131,11 @@ def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
 
 
 def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The item or surface that an item rests on: the highest one below its centre; None for table and
-    containers.
+    """The item or surface that an item rests on: what it is known to, else the highest one below its centre; None for
+    table and containers.
     """
+    if item.below is not None:
+        return next((other for other in things if other.name == item.below), None)
     best = None
     for other in things:
         if other is item or other.type not in _BEARING or not other.covers(*item.position[:2], SPILL):
@@ -134,47 +161,53 @@ def hider_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
     return max(standing, key=lambda t: t.visible, default=None)
 
 
-def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The container, hollow thing or drawer of an item: its centre is inside the outline and its lower side below the
-    rim.
+def container_of(item: Thing, things: Iterable[Thing], margin: float = 0.0) -> Thing | None:
+    """The container, hollow thing or room of an item: its centre is inside the outline, by a margin (m), its lower side
+    below the rim, and it does not lie across it.
     """
-    return next((other for other in things if other is not item and _contains(other, item)), None)
+    return next((other for other in things if other is not item and _contains(other, item, margin)), None)
 
 
-def _contains(other: Thing, item: Thing) -> bool:
-    x, y, _ = item.position
+def _contains(other: Thing, item: Thing, margin: float) -> bool:
+    x, y, z = item.position
     if other.type == "container" or is_room(other):
-        deep = min(RIM, other.size[2] / 4)
-        return other.covers(x, y) and other.bottom - GAP <= item.bottom <= other.top - deep
+        rim = other.top - min(RIM, other.size[2] / 4)
+        across = is_room(other) and item.bottom > other.position[2] and z > other.top
+        return other.covers(x, y, -margin) and other.bottom - GAP <= item.bottom <= rim and not across
     hollow = hollow_of(other)
-    if hollow is None:
+    if hollow is None or (item.below is not None and item.below != other.name):
         return False
-    u, v = x - other.position[0] - hollow.centre[0], y - other.position[1] - hollow.centre[1]
     rim = other.position[2] + hollow.rim
-    return math.hypot(u, v) < min(hollow.size) / 2 and other.bottom - GAP <= item.bottom <= rim - RIM
+    if not other.bottom - GAP <= item.bottom <= rim - RIM or (item.bottom > other.position[2] and z > rim):
+        return False
+    if item.below is not None and not margin:
+        return True
+    return hollow.covers(x - other.position[0], y - other.position[1], -margin)
 
 
 def is_room(thing: Thing) -> bool:
     """Whether it is only the room in a drawer."""
-    return thing.solid is not None and not thing.solid.parts
+    return not thing.solid.parts
 
 
 def hollow_of(thing: Thing) -> Opening | None:
     """The opening, in its own frame, of a thing into which others can be put; None where none is seen."""
-    if thing.type != "item" or thing.solid is None or not thing.solid.openings:
+    if thing.type != "item" or not thing.solid.openings:
         return None
     opening = thing.solid.openings[0]
     return opening if opening.depth > HOLLOW and min(opening.size) > HOLLOW else None
 
 
-def properties(things: Iterable[Thing]) -> set[Literal]:
-    """What can be done with things of known parts, as their shapes show it: put on them, put into them."""
+def properties(things: Iterable[Thing], parted: Collection[str] = ()) -> set[Literal]:
+    """What can be done with things of known parts, as their shapes show it: put on them, put into them. parted: those
+    that have compartments, in which things are put instead.
+    """
     found: set[Literal] = set()
     for thing in things:
-        if thing.solid is not None:
+        if thing.name not in parted:
             found.add(Literal("bears_things", (thing.name,)))
-            if hollow_of(thing) is not None:
-                found.add(Literal("holds_things", (thing.name,)))
+        if hollow_of(thing) is not None:
+            found.add(Literal("holds_things", (thing.name,)))
     return found
 
 

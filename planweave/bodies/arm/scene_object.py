@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planweave.bodies.arm.solids import Solid
+from planweave.bodies.arm.solids import Solid, block
 from planweave.geometry.joints import frame
 from planweave.geometry.upright_shape import Upright, is_round
 
@@ -31,8 +31,9 @@ class Thing(Upright):
     position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
     inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
     its class as round. orientation: unit quaternion (x, y, z, w) of a tilted object, as in a tilted hand; yaw is then
-    that of its x axis. None: upright. solid: its parts, where they are known, in its own frame (a room, such as
-    a drawer's inside, has none). regions: where things are put on or in it, where that is not its middle.
+    that of its x axis. None: upright. parts: of what it consists, in its own frame, where that is known (a room, as in
+    a drawer, consists of none); None: of its box or cylinder, a container of walls and a floor. regions: where things
+    are put on or in it, where that is not its middle. below, state: see planweave.geometry.seen_object.
     """
 
     name: str
@@ -47,8 +48,20 @@ class Thing(Upright):
     inferred: bool = False
     round_class: bool = False
     orientation: tuple[float, float, float, float] | None = None
-    solid: Solid | None = None
+    parts: Solid | None = None
     regions: tuple[Region, ...] = ()
+    below: str | None = None
+    state: str = ""
+
+    @property
+    def solid(self) -> Solid:
+        """Its parts, in its own frame."""
+        return block(self.size, self.is_round, self.type == "container") if self.parts is None else self.parts
+
+    @property
+    def is_block(self) -> bool:
+        """Whether nothing more is known of its shape than its box or cylinder."""
+        return self.parts is None
 
     @property
     def is_round(self) -> bool:
@@ -84,9 +97,9 @@ def thing_of_solid(
     z = float(low[2] + high[2]) / 2
     size = (float(high[0] - low[0]), float(high[1] - low[1]), float(high[2] - low[2]))
     own = solid.moved(frame(np.eye(3), (-x, -y, -z)))
-    return Thing(name, type, class_name, (x, y, z), size, round_class=round_class, solid=own, regions=regions)
+    return Thing(name, type, class_name, (x, y, z), size, round_class=round_class, parts=own, regions=regions)
 
 
 def room(name: str, type: str, class_name: str, region: Region) -> Thing:
     """A part of a thing that is only room, such as a drawer's inside."""
-    return Thing(name, type, class_name, region.centre, region.size, region.yaw, solid=Solid(()), regions=(region,))
+    return Thing(name, type, class_name, region.centre, region.size, region.yaw, parts=Solid(()), regions=(region,))

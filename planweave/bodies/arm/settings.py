@@ -28,6 +28,23 @@ def no_picture(camera: str) -> None:
 
 
 @dataclass(frozen=True)
+class PutRules:
+    """What is surely so of things that the robot has put somewhere, m; by default as of all others.
+
+    unsure: by which the middles of two things may be wrong against each other, as they are seen; centred: between the
+    middles of an item and one that bears it, at most; stacked: the same of one in its hollow, which then is on it, too.
+    """
+
+    unsure: float = 0.0
+    centred: float = math.inf
+    stacked: float = -1.0
+
+
+AS_SEEN = PutRules()
+"""As of what the robot has not put anywhere."""
+
+
+@dataclass(frozen=True)
 class SkillSettings:
     """Execution settings of skills. Metres, seconds (wall time for waits), N; factors of the joint limits."""
 

@@ -5,11 +5,14 @@ ends; and its level top, as a burner or the upper side of a shelf.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 
 import cv2
 import numpy as np
 
 from planweave.bodies.arm.scene_object import Region, Thing
+from planweave.bodies.arm.solids import Solid
 
 _BELOW = 0.01  # m that a pocket is deeper than the lowest wall
 _LEAST = 0.03  # m of a pocket's shorter side
@@ -20,11 +23,18 @@ _GAP = 4  # cells: half of the width of a gap in a wall that is not seen whole, 
 
 
 def pockets_of(thing: Thing) -> Iterator[Region]:
-    """The pockets of a thing of known parts, along its axes, in the frame of its position; m."""
-    solid = thing.solid
-    if solid is None or not solid.parts or not solid.openings:
-        return
-    heights = solid.heights
+    """The pockets of a thing, along its axes, in the frame of its position; m."""
+    for region in _pockets(thing.solid):
+        x, y, z = (float(a + b) for a, b in zip(region.centre, thing.position))
+        yield replace(region, centre=(x, y, z))
+
+
+@lru_cache(maxsize=64)
+def _pockets(solid: Solid) -> tuple[Region, ...]:
+    """The pockets of a solid, in its own frame."""
+    if not solid.openings:
+        return ()
+    heights, found = solid.heights, list[Region]()
     rim = min(opening.rim for opening in solid.openings)
     low = (np.isfinite(heights.top) & (heights.top < rim - _BELOW)).astype(np.uint8)
     inner = cv2.erode(low, np.ones((2 * _GAP + 1,) * 2, np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=1)
@@ -37,14 +47,14 @@ def pockets_of(thing: Thing) -> Iterator[Region]:
             continue
         x, y = (o + (k + (n - 1) / 2) * heights.step for o, k, n in zip(heights.origin, (i, j), (across, down)))
         floor = float(np.median(heights.top[i : i + across, j : j + down]))
-        centre = thing.position[0] + x, thing.position[1] + y, thing.position[2] + (floor + rim) / 2
-        yield Region(centre, (dx, dy, rim - floor))
+        found.append(Region((x, y, (floor + rim) / 2), (dx, dy, rim - floor)))
+    return tuple(found)
 
 
 def level_top(thing: Thing) -> Region | None:
     """The highest of the large level parts of a thing's upper side; None where it has none."""
     solid = thing.solid
-    if solid is None or not solid.parts:
+    if not solid.parts:
         return None
     heights = solid.heights
     seen = np.isfinite(heights.top)

@@ -14,9 +14,9 @@ from itertools import product
 
 import numpy as np
 
-from planweave.bodies.arm.placement_sampling import UP, Spot, Vector, cheapest_first, grid
+from planweave.bodies.arm.placement_sampling import UP, Ground, Spot, Vector, cheapest_first, grid
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid, upright
+from planweave.bodies.arm.poses import laid
 from planweave.bodies.arm.scene_object import Region, Thing
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
@@ -58,9 +58,7 @@ class Resting:
 
     def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
         """ground: height of what everything stands on."""
-        x, y, z = item.position
-        back = upright(-x, -y, -z, 0.0)
-        self._solid = item.solid or Solid(tuple(p.moved(back) for p in parts_of(item)))
+        self._solid = item.solid
         self._foot = _underside(self._solid)
         self._tops = _tops([o for o in others if o.name != item.name], below)
         self._ground = ground
@@ -105,12 +103,12 @@ class Resting:
 
 
 @cheapest_first
-def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
+def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
     """On a thing itself, not on what stands on it: its middle first, or the middle of its region, or of the level top
     of furniture; where something stands in its middle, beside that.
     """
-    resting = Resting(item, others, ground)
-    bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground)
+    resting = Resting(item, others, ground.height)
+    bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground.height)
     region = min(target.regions, key=_height, default=None)
     if region is None and target.type != "item":
         region = level_top(target)
@@ -130,7 +128,7 @@ def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
             rest = resting.at(*there, yaw)
             leans = offsets is near and (rest.borne >= _STEADY or rest.surrounded or hollow)
             if (
-                rest.z <= ground + 0.003
+                rest.z <= ground.height + 0.003
                 or rest.z > bare.at(*there, yaw).z + _BEARS
                 or not (leans or rest.borne > _FLAT)
             ):
@@ -169,15 +167,15 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Ite
 
 
 @cheapest_first
-def in_solid(
-    item: Thing, target: Thing, others: Sequence[Thing], ground: float, region: Region | None = None
+def inside(
+    item: Thing, target: Thing, others: Sequence[Thing], ground: Ground, region: Region | None = None
 ) -> Iterator[tuple[float, Spot]]:
     """In this or the highest region of a thing, or in its largest opening: low and in the middle first."""
     region = region or max(target.regions, key=_height, default=None) or _hollow(target)
     if region is None:
         return
     roof = _is_roofed(region, others)
-    resting = Resting(item, others, ground, region.centre[2] if roof else math.inf)
+    resting = Resting(item, others, ground.height, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
     low = region.centre[2] - region.size[2] / 2
     margin = 2 * resting.reach if roof else (0.02, 0.02)  # nothing of it may stand out of what has a door
@@ -195,33 +193,33 @@ def in_solid(
 
 
 @cheapest_first
-def at_level(item: Thing, place: Location, others: Sequence[Thing], ground: float) -> Iterator[tuple[float, Spot]]:
+def at(item: Thing, place: Location, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
     """On the ground within a place: the middle first."""
-    resting = Resting(item, others, ground)
+    resting = Resting(item, others, ground.height)
     for u, v in grid((0.8 * s for s in place.size), _GRID):
         there = place.centre[0] + u, place.centre[1] + v
-        yield from ((math.hypot(u, v), spot) for spot in _on_ground(item, resting, there, ground))
+        yield from ((math.hypot(u, v), spot) for spot in _on_ground(item, resting, there, ground.height))
 
 
 @cheapest_first
-def beside_solid(
-    item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: float
+def beside(
+    item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it first."""
-    resting = Resting(item, others, ground)
+    resting = Resting(item, others, ground.height)
     for gap, angle in product(_GAPS, _ANGLES):
         u, v = math.cos(turn + angle), math.sin(turn + angle)
         distance = target.support(u, v) + float(resting.reach.mean()) + gap
         there = target.position[0] + distance * u, target.position[1] + distance * v
-        yield from ((0.3 * abs(angle) + gap, spot) for spot in _on_ground(item, resting, there, ground))
+        yield from ((0.3 * abs(angle) + gap, spot) for spot in _on_ground(item, resting, there, ground.height))
 
 
 @cheapest_first
-def between_solids(
-    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: float
+def between(
+    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground between two things: the middle of the gap first."""
-    resting = Resting(item, others, ground)
+    resting = Resting(item, others, ground.height)
     a, b = np.array(one.position[:2]), np.array(two.position[:2])
     length = float(np.linalg.norm(b - a))
     if not length:
@@ -231,7 +229,7 @@ def between_solids(
     middle = (one.support(*along) + length - two.support(*along)) / 2
     for k, j in product(range(-6, 7), (0, 1, -1, 2, -2)):
         x, y = (a + (middle + 0.01 * k) * along + 0.01 * j * across).tolist()
-        yield from ((abs(k) + 2.0 * abs(j), spot) for spot in _on_ground(item, resting, (x, y), ground))
+        yield from ((abs(k) + 2.0 * abs(j), spot) for spot in _on_ground(item, resting, (x, y), ground.height))
 
 
 def _on_ground(item: Thing, resting: Resting, there: tuple[float, float], ground: float) -> Iterator[Spot]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from planweave.geometry.arrays import Array, Mask
 from planweave.geometry.columns import NOTHING, border_of, columns, components, grown, reachable
-from planweave.geometry.joints import frame
+from planweave.geometry.joints import frame, turn
 
 STEP = 0.003
 """Edge of a cell of a height map, m."""
@@ -29,6 +29,8 @@ _DEEP = 0.008  # less deep is no hollow, m
 _RIM = 0.94  # share of a rim that must be seen
 _PARALLEL = 1e-9  # m along a plane's normal below which a line runs along it
 _WIDE = 0.02  # nothing fits into what is less wide, m
+_WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
+_RING = 10  # wall pieces of a round container
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,14 @@ class Opening:
     def depth(self) -> float:
         return self.rim - self.floor
 
+    def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
+        """Whether a point lies inside, dilated by `slack`."""
+        u, v = x - self.centre[0], y - self.centre[1]
+        if self.is_round:
+            return math.hypot(u, v) < self.size[0] / 2 + slack
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return abs(c * u + s * v) < self.size[0] / 2 + slack and abs(c * v - s * u) < self.size[1] / 2 + slack
+
 
 @dataclass(frozen=True, eq=False)
 class Solid:
@@ -189,7 +199,7 @@ class Solid:
     @cached_property
     def openings(self) -> tuple[Opening, ...]:
         """What it encloses, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
-        return tuple(_openings(self.heights))
+        return tuple(_openings(self.heights)) if len(self.parts) > 1 else ()
 
     @cached_property
     def centre(self) -> tuple[float, float]:
@@ -206,9 +216,43 @@ class Solid:
         """Corners (n, 2) of the convex outline, seen from above."""
         return convex_outline(np.vstack([part.corners[:, :2] for part in self.parts]))
 
+    @property
+    def around(self) -> Part:
+        """One part that encloses it."""
+        return self.parts[0] if len(self.parts) == 1 else Part.spanning(*self.bounds)
+
     def support(self, x: float, y: float, below: float = math.inf) -> float:
         """Height of the highest upper side at (x, y) that is not above `below`; NOTHING where there is none."""
         return support_height([self], np.array([[x, y]]), below)
+
+
+@lru_cache(maxsize=1024)
+def block(size: tuple[float, float, float], is_round: bool, is_hollow: bool) -> Solid:
+    """An upright box or cylinder of these extents, m, about its centre; hollow: walls and a floor instead."""
+    half_x, half_y, half_z = (s / 2 for s in size)
+    if not is_hollow:
+        half = (half_x, half_y, max(half_z, 1e-3))
+        return Solid(
+            (Part.cylinder(np.eye(4), max(half_x, half_y), half[2]) if is_round else Part.box(np.eye(4), half),)
+        )
+    floor = min(_WALL / 2, half_z)
+    below = frame(np.eye(3), (0.0, 0.0, floor - half_z))
+    if is_round:
+        parts = [Part.cylinder(below, max(half_x, half_y), floor)]
+        radius = max(half_x, half_y) - _WALL / 2
+        length = math.tan(math.pi / _RING) * (radius + _WALL / 2)
+        wall = Part.box(frame(np.eye(3), (radius, 0.0, 0.0)), (_WALL / 2, length, half_z))
+        turns = (turn(np.array((0.0, 0.0, 1.0)), 2 * math.pi * index / _RING) for index in range(_RING))
+        return Solid((*parts, *(wall.moved(frame(turned, np.zeros(3))) for turned in turns)))
+    parts = [Part.box(below, (half_x, half_y, floor))]
+    for u, v, along_x, along_y in (
+        (half_x - _WALL / 2, 0.0, _WALL / 2, half_y),
+        (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
+        (0.0, half_y - _WALL / 2, half_x, _WALL / 2),
+        (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
+    ):
+        parts.append(Part.box(frame(np.eye(3), (u, v, 0.0)), (along_x, along_y, half_z)))
+    return Solid(tuple(parts))
 
 
 _MAIN = 0.3  # an opening of this share of a thing's bounding rectangle makes it a vessel

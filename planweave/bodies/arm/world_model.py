@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -17,25 +17,25 @@ from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.articulation import Articulation
-from planweave.bodies.arm.contents import Contents
+from planweave.bodies.arm.contents import Contents, joints_of
 from planweave.bodies.arm.furniture import Furniture, articulation_of
 from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.held import Held, between_fingers
 from planweave.bodies.arm.kinematics import Kinematics, downwards
-from planweave.bodies.arm.poses import angle_between
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.swept_space import blocks, swept
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
+from planweave.bodies.arm.swept_space import swept
 from planweave.bodies.arm.workspace import Location
+from planweave.bodies.arm.world_builder import Surroundings, WorldBuilder, steady
 from planweave.core.base.errors import WorldError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import needed_predicates
-from planweave.core.symbolic.world import Known, Literal, World, WorldObject
+from planweave.core.symbolic.world import Literal, World
 from planweave.geometry import spatial
-from planweave.geometry.upright_shape import quaternion_of
+from planweave.geometry.joints import SeenFixture
 
 Array = NDArray[np.float64]
-_MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
 _BACK = 1.0  # s by which the stamps of images go back where a clock started anew
 _LOOKS = 5  # images without any object in a row after which an empty table is believed
@@ -49,8 +49,10 @@ class WorldModel:
     `on_change` is called with a new world after each change, from any thread, once the camera has published; and when
     detections stop, or come again (`World.silent`). detection_timeout: wall seconds without detections, at rest, after
     which they count as stopped; joint_state_timeout: the same of joint states, after which the grip is only remembered.
-    frame: name of the robot's base frame, of all positions; by default the description's. actions_off: actions that the
-    body refuses, copied into the world.
+    frame: name of the frame of the world's positions, by default that of the robot's base; base_to_frame: pose (4x4)
+    that brings those of the base there, by default none. actions_off: actions that the body refuses, copied into the
+    world. ground: height of what all stands on, m, base frame; rules: what is surely so of things that the robot has
+    put down.
     """
 
     def __init__(
@@ -64,11 +66,15 @@ class WorldModel:
         joint_state_timeout: float = 3.0,
         frame: str = "",
         actions_off: frozenset[str] = frozenset(),
+        ground: float = 0.0,
+        base_to_frame: Array | None = None,
+        rules: PutRules = AS_SEEN,
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
         self._detection_timeout, self._joint_state_timeout = detection_timeout, joint_state_timeout
+        self._builder = WorldBuilder(domain, self.reachable, ground, base_to_frame, rules)
         self._joint_states_at = time.monotonic()  # when the newest joint state came
         self._no_joint_states = False
         self._ended = False
@@ -77,6 +83,9 @@ class WorldModel:
         self._furniture: tuple[Furniture, ...] = ()
         self._camera: tuple[float, float, float] | None = None
         self._contents = Contents()
+        self._rooms: list[Thing] = []  # compartments of things
+        self._lost: dict[str, Thing] = {}  # known, but nobody knows where they are
+        self._put: set[str] = set()  # what the robot has put where it is
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
         self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
@@ -99,7 +108,7 @@ class WorldModel:
             derived=spatial.derived(relations_of - self._listed),
             actions_off=actions_off,
         )
-        self._known: tuple[object, ...] = ()  # what the world was computed from
+        self._known: object = None  # what the world was computed from
         self._steady: dict[str, Thing] = {}  # the things among that, without noise
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
@@ -113,10 +122,11 @@ class WorldModel:
         things: Iterable[Thing],
         stamp: float,
         furniture: Iterable[Furniture] = (),
+        lost: Iterable[Thing] = (),
         camera: tuple[float, float, float] | None = None,
     ) -> None:
-        """Process all tracked objects of an image stamped `stamp` (s), and the furniture in it. camera: its place, m;
-        None where nobody knows.
+        """Process all tracked objects of an image stamped `stamp` (s), the furniture in it, and objects of which nobody
+        knows any more where they are. camera: its place, m; None where nobody knows.
         """
         with self._changed:
             if self._world.silent and stamp < self._seen_stamp - _BACK:  # joint states will tell the same, later
@@ -137,7 +147,7 @@ class WorldModel:
                 found = {n: t for n, t in found.items() if n != self._held.thing.name and not self._in_hand(t)}
             for name, thing in self._placed.items():
                 if name in found and not found[name].visible:
-                    found[name] = replace(thing, visible=False)
+                    found[name] = replace(thing, visible=False, below=found[name].below)
             back = {
                 n for n in self._handed if n in found and found[n].visible and relations.lies(found[n], found.values())
             }
@@ -147,6 +157,8 @@ class WorldModel:
             found = self._contents.update(found, self._furniture)
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
+            self._lost = {t.name: t for t in lost if t.name not in found}
+            self._rooms = [each.room for each in self._builder.compartments(found.values())]
             self._seen_stamp = stamp
             self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
             for each in self._furniture:
@@ -155,6 +167,14 @@ class WorldModel:
             self._looks += 1
             self._refresh(tell=was_silent)
             self._changed.notify_all()
+
+    def carried_by(self, furniture: Iterable[SeenFixture]) -> dict[str, tuple[float, float, float]]:
+        """By how much what lies in drawers has gone along with these, (x, y, z) m, as the furniture is seen now."""
+        with self._changed:
+            moved = self._contents.carried({}, joints_of(map(Furniture.of, furniture)))
+            old = {name: self._things[name].position for name in moved if name in self._things}
+            by = {name: np.subtract(moved[name].position, place).tolist() for name, place in old.items()}
+            return {name: (x, y, z) for name, (x, y, z) in by.items()}
 
     def check_overdue(self) -> None:
         """Publish a change where detections or joint states are overdue; call a few times per second."""
@@ -256,6 +276,7 @@ class WorldModel:
         with other._changed, self._changed:
             self._things, self._placed, self._handed = dict(other._things), dict(other._placed), dict(other._handed)
             self._furniture, self._contents, self._camera = other._furniture, other._contents.copy(), other._camera
+            self._lost, self._put, self._rooms = dict(other._lost), set(other._put), other._rooms
             self._held, self._gripped, self._felt = other._held, other._gripped, set(other._felt)
             self._last_seen, self._looks, self._no_joint_states = (
                 dict(other._last_seen),
@@ -273,7 +294,7 @@ class WorldModel:
             self._world = replace(self._world, silent=True)
             self._tell()
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
-            self._furniture = ()
+            self._furniture, self._rooms, self._lost, self._put = (), [], {}, set()
             self._contents.clear()
             self._gripped, self._felt = None, set()
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
@@ -283,7 +304,7 @@ class WorldModel:
     def use_limits(self, safety: Safety) -> None:
         """Replace the workspace limits."""
         with self._changed:
-            self._safety, self._known = safety, ()  # what can be reached is computed anew
+            self._safety, self._known = safety, None  # what can be reached is computed anew
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
@@ -325,8 +346,9 @@ class WorldModel:
         """The gripper is empty; `thing`: the object at its new place, None where it is unknown."""
         with self._changed:
             held, self._held, self._gripped = self._held, None, None
+            self._put |= {held.thing.name} if held is not None else set()
             if thing is not None:
-                self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
+                self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False, below=None)
             elif held is not None:
                 self._things.pop(held.thing.name, None)
             self._refresh()
@@ -357,7 +379,7 @@ class WorldModel:
     def put(self, thing: Thing) -> None:
         """Set the assumed pose of an object until it is observed."""
         with self._changed:
-            self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
+            self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False, below=None)
             self._refresh()
 
     def action_ended(self) -> None:
@@ -376,15 +398,12 @@ class WorldModel:
     def things(self) -> tuple[Thing, ...]:
         """Objects on the table, without the held one; furniture, and the rooms in its open drawers."""
         with self._changed:
-            return (*self._things.values(), *(t for each in self._furniture for t in each.things(self.domain)))
+            return (*self._things.values(), *self._rooms, *(t for f in self._furniture for t in f.things(self.domain)))
 
     def kept_free(self) -> list[Thing]:
         """Where nothing is put down, so that drawers and doors can be moved on."""
         with self._changed:
             return swept(self._furniture)
-
-    def _fixtures(self) -> list[Thing]:
-        return [each.thing(self.domain) for each in self._furniture]
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of a drawer, door or knob; None where none is known."""
@@ -464,27 +483,32 @@ class WorldModel:
         things = list(self._things.values())
         if self._held is not None:
             things.append(self._held.seen_from(self._kinematics.forward(self._joints)))
-        self._steady = {t.name: _steady(t, self._steady.get(t.name)) for t in sorted(things, key=attrgetter("name"))}
+        self._steady = {t.name: steady(t, self._steady.get(t.name)) for t in sorted(things, key=attrgetter("name"))}
         handed = tuple(t for t in self._handed.values() if t.name not in self._things)
-        there = {t.name for t in (*things, *handed, *self._fixtures())} | {p.name for p in self.places}
+        there = {t.name for t in (*things, *handed)} | {p.name for p in self.places}
+        there |= {each.name for each in self._furniture}
         there |= {part.name for each in self._furniture for part in each.parts()}
         self._felt = {fact for fact in self._felt if there.issuperset(fact.args)}
-        known = (
+        around = Surroundings(
             tuple(self._steady.values()),
             handed,
+            tuple(self._lost.values()),
+            self._furniture,
+            self.places,
             self._held.thing.name if self._held is not None else "",
             self._gripped is not None,
             self._at_base,
             self._no_joint_states,
             frozenset(self._felt),
-            self.places,
             frozenset(self._placed),
-            tuple(each.state for each in self._furniture),
+            frozenset(self._put),
+            {name: part for name in self._steady if (part := self._contents.hider(name))},
+            self._last_seen,
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
-        if known != self._known:
-            self._known = known
-            self._compute(handed)
+        if around.state != self._known:
+            self._known = around.state
+            self._compute(around)
         if tell or self._told != self._world.revision:
             self._tell()
 
@@ -495,97 +519,10 @@ class WorldModel:
             self._told = self._world.revision
             self.on_change(self._world)
 
-    def _compute(self, handed: Sequence[Thing]) -> None:
-        things, held = list(self._steady.values()), self._held.thing.name if self._held is not None else ""
-        sensed = {held, *(t.name for t in handed)}
-        fixtures, parts = self._fixtures(), [part for each in self._furniture for part in each.parts()]
-        rooms = [room for each in self._furniture for room in each.rooms()]
-        facts = relations.facts(
-            (*things, *fixtures), self.places, held, self._at_base, self.reachable, [t.name for t in handed], rooms
-        )
-        facts |= self._felt
-        if self._gripped is not None:
-            facts -= {Literal("hand_empty")}
-        if self._furniture or any(t.solid is not None for t in things):
-            facts |= relations.properties((*things, *fixtures)) | {f for e in self._furniture for f in e.facts()}
-            facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
-            facts |= {Literal("in", (t.name, drawer)) for t in things if (drawer := self._contents.hider(t.name))}
-            facts |= set(blocks(self._furniture, [t for t in things if t.name not in sensed], facts))
-            types = {t.name: t.type for t in (*things, *handed, *fixtures)} | {part.name: part.type for part in parts}
-            types |= {place.name: "location" for place in self.places}
-            facts = frozenset(f for f in facts if self._is_of_the_domain(f, types))
-        lying = [t for t in things if t.name not in sensed]
-        felt = Known.REMEMBERED if self._no_joint_states else Known.SENSED
-        unseen = {
-            t.name: Known.INFERRED if t.name in self._placed else Known.REMEMBERED for t in lying if not t.visible
-        }
-        found = [
-            self._object(t, unseen[t.name], lying)
-            if t.name in unseen
-            else self._object(t, felt if t.name in sensed else Known.SEEN)
-            for t in sorted((*things, *handed), key=attrgetter("name"))
-        ]
-        found += [
-            replace(self._object(t, Known.SEEN if t.visible else Known.REMEMBERED), leaves=tuple(each.leaves()))
-            for t, each in zip(fixtures, self._furniture)
-        ]
-        found += [
-            part if part.known is Known.SEEN else replace(part, last_seen=self._last_seen.get(part.name))
-            for part in parts
-        ]
-        old, objects = self._world, (*found, *(place.in_world() for place in self.places))
+    def _compute(self, around: Surroundings) -> None:
+        old, objects, facts = self._world, self._builder.objects(around), self._builder.facts(around)
         if self._listed:
             poses = replace(old, objects=objects, facts=facts)
             facts |= {Literal(*fact) for fact in spatial.all_facts(poses, self._listed)}
         if objects != old.objects or facts != old.facts or not old.revision:
             self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
-
-    def _is_of_the_domain(self, fact: Literal, types: Mapping[str, str]) -> bool:
-        """Whether the domain has such a fact of objects of these types."""
-        predicate = self.domain.predicates.get(fact.predicate)
-        return predicate is not None and all(
-            self.domain.is_a(types[name], parameter.types) for name, parameter in zip(fact.args, predicate.parameters)
-        )
-
-    def _object(self, thing: Thing, known: Known, others: Sequence[Thing] = ()) -> WorldObject:
-        """An object as a world object. others: candidates that may hide it."""
-        attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
-        hider = relations.hider_of(thing, others) if thing.inferred else None
-        return WorldObject(
-            thing.name,
-            thing.type,
-            thing.class_name,
-            attributes,
-            thing.position,
-            _orientation(thing),
-            thing.size,
-            known,
-            None if known is Known.SEEN else self._last_seen.get(thing.name),  # of what is seen: the world's stamp
-            hider.name if hider is not None else self._contents.hider(thing.name) if known is not Known.SEEN else "",
-        )
-
-
-def _orientation(thing: Thing) -> tuple[float, float, float, float]:
-    return thing.orientation or quaternion_of(thing.yaw)
-
-
-def _steady(new: Thing, old: Thing | None) -> Thing:
-    """The old object where only noise differs."""
-    if old is None:
-        return new
-    same = (
-        replace(
-            new,
-            position=old.position,
-            size=old.size,
-            yaw=old.yaw,
-            orientation=old.orientation,
-            solid=old.solid,
-            regions=old.regions,
-        )
-        == old
-    )
-    turned = angle_between(_orientation(new), _orientation(old))
-    resized = max(abs(a - b) for a, b in zip(new.size, old.size))
-    noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
-    return old if noise else new

@@ -123,7 +123,7 @@ class SkillContext:
         """The object, its support, and the objects it touches: contact with these is part of lifting it. Of objects
         whose parts are known the touch is known to millimetres, and forgiven as such.
         """
-        if thing.solid is not None:
+        if not thing.is_block:
             return (thing.name,)
         near = [
             o.name

@@ -125,7 +125,7 @@ def _close(context: SkillContext, thing: Thing, approach: Approach) -> None:
             f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
             f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
         )
-    if width < (grasp.least if thing.solid is not None else max(settings.smallest_width, grasp.least)):
+    if width < (grasp.least if not thing.is_block else max(settings.smallest_width, grasp.least)):
         _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.NO_GRASP,

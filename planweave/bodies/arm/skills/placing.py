@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -38,30 +39,37 @@ _NEAR = 0.3  # edge of the square in which an item is put down to be grasped ane
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
+def _free(context: SkillContext, relation: str, *of: Thing | Location | float) -> FreeSpots:
+    """Free spots: on, inside, at, beside or between things or places. By its box, for an item of which nothing else is
+    known, else by its parts.
+    """
+    ground = spots.Ground(context.ground, context.world.places)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        sampling = spots if item.is_block else solid_placement
+        found: Iterable[spots.Spot] = getattr(sampling, relation)(item, *of, others, ground)
+        return found
+
+    return free_spots
+
+
 def place_on(context: SkillContext, name: str, target: str) -> None:
     """Place the held item on another item, on a plate, or on a board, in the room above that."""
     support = context.thing(target)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None and support.solid is not None and not support.solid.parts:
-            return solid_placement.in_solid(item, support, others, context.ground, support.regions[0])
-        if item.solid is not None:
-            return solid_placement.on_solid(item, support, others, context.ground)
-        if support.type == "surface":
-            return spots.on_surface(item, support, [o for o in others if o.name != target])
-        return spots.on_thing(item, support)
-
+    free_spots = _free(context, "on", support) if support.solid.parts else _in_region(context, support, 0)
     put_down(context, name, target, free_spots, Literal("on", (name, target)))
 
 
 def place_under(context: SkillContext, name: str, target: str) -> None:
     """Place the held item in the room beneath a board, the second of its regions."""
-    board = context.thing(target)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        return solid_placement.in_solid(item, board, others, context.ground, board.regions[1])
-
+    free_spots = _in_region(context, context.thing(target), 1)
     put_down(context, name, f"the room under {target}", free_spots, Literal("under", (name, target)))
+
+
+def _in_region(context: SkillContext, board: Thing, number: int) -> FreeSpots:
+    """Free spots above (0) or beneath (1) a board."""
+    ground = spots.Ground(context.ground, context.world.places)
+    return lambda item, others: solid_placement.inside(item, board, others, ground, board.regions[number])
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
@@ -73,24 +81,17 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
                 Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), permanent=True
             )
     box = context.thing(target)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
-            return solid_placement.in_solid(item, box, others, context.ground)
-        return spots.in_container(item, box, [o for o in others if o.name != target])
-
-    put_down(context, name, target, free_spots, Literal("in", (name, target)), rise=box.size[2] + 0.03)
+    rise = box.size[2] + 0.03
+    put_down(context, name, target, _free(context, "inside", box), Literal("in", (name, target)), rise)
 
 
 def place_at(context: SkillContext, name: str, target: str) -> None:
     place = context.place(target)
+    free = _free(context, "at", place)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         for around in ([*others, *context.world.kept_free()], others):  # no door shall be blocked, where there is room
-            if item.solid is not None:
-                found = list(solid_placement.at_level(item, place, around, context.ground))
-            else:
-                found = list(spots.at_place(item, place, around, context.world.places))
+            found = list(free(item, around))
             if found:
                 break
         return found
@@ -100,24 +101,13 @@ def place_at(context: SkillContext, name: str, target: str) -> None:
 
 def place_beside(relation: str, context: SkillContext, name: str, target: str) -> None:
     """Place the held item at a side of an object, near it, as who gives the orders sees it: the front is theirs."""
-    free_spots = _spots_beside(context, context.thing(target), _side(context, relation))
+    free_spots = _free(context, "beside", context.thing(target), _side(context, relation))
     put_down(context, name, f"{_SIDES[relation][1]} {target}", free_spots, Literal(relation, (name, target)))
 
 
 def _side(context: SkillContext, relation: str) -> float:
     """The direction, rad from x, of a side as who gives the orders sees it."""
     return _SIDES[relation][0] + (0.0 if context.settings.left > 0 else math.pi)
-
-
-def _spots_beside(context: SkillContext, thing: Thing, turn: float) -> FreeSpots:
-    """Free spots beside a thing in a direction (rad from x)."""
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
-            return solid_placement.beside_solid(item, thing, turn, others, context.ground)
-        return spots.beside(item, thing, turn, others, context.world.places)
-
-    return free_spots
 
 
 def put_to_front_of(context: SkillContext, name: str, target: str) -> None:
@@ -153,20 +143,14 @@ def _away(context: SkillContext, name: str, turn: float) -> FreeSpots:
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         for far in _AWAY:
-            gone = replace(was, size=(2 * far, 2 * far, was.size[2]), solid=None)
-            yield from _spots_beside(context, gone, turn)(item, others)
+            gone = replace(was, size=(2 * far, 2 * far, was.size[2]), parts=None)
+            yield from _free(context, "beside", gone, turn)(item, others)
 
     return free_spots
 
 
 def place_between(context: SkillContext, name: str, one: str, two: str) -> None:
-    first, second = context.thing(one), context.thing(two)
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        if item.solid is not None:
-            return solid_placement.between_solids(item, first, second, others, context.ground)
-        return spots.between(item, first, second, others, context.world.places)
-
+    free_spots = _free(context, "between", context.thing(one), context.thing(two))
     put_down(context, name, f"the room between {one} and {two}", free_spots, Literal("between", (name, one, two)))
 
 
@@ -210,7 +194,7 @@ def _seen_from_elsewhere(context: SkillContext, name: str) -> bool:
     """Whether an object that was put down is seen once the hand is farther above it, where a camera on the hand sees
     into what it stands in, or once the arm has gone aside, if it was in the way.
     """
-    for go in (lambda: context.rise(_LOOK_DOWN), context.go_aside):
+    for go in (partial(context.rise, _LOOK_DOWN), context.go_aside):
         with contextlib.suppress(SkillFailureError):
             go()
             context.sight.look()
@@ -239,17 +223,11 @@ def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     there is such a grasp. Only for items of known parts: of others nothing tells their grasps apart.
     """
     held = context.held(name)
-    if held.thing.solid is None:
+    if held.thing.is_block:
         return False
     here = Location("", held.thing.position[:2], (_NEAR, _NEAR))
     try:
-        back = _to_place(
-            context,
-            name,
-            "the ground",
-            lambda item, others: solid_placement.at_level(item, here, others, context.ground),
-            hidden=0.0,
-        )
+        back = _to_place(context, name, "the ground", _free(context, "at", here), hidden=0.0)
     except SkillFailureError:
         return False
     assert back.placed is not None
@@ -321,7 +299,7 @@ def _release(context: SkillContext, approach: Approach, held: Held) -> None:
     context.world.released(approach.placed)
     with context.mover.thinking("retreating", 0.7):
         context.mover.update_scene()
-        if approach.placed is not None and approach.placed.solid is not None:
+        if approach.placed is not None and not approach.placed.is_block:
             context.leave_out_touched()
         retreat = context.reaching.to_retreat(approach.line, name)
     context.mover.move(retreat, "retreating", 0.75, slow=True, touching=(name,))

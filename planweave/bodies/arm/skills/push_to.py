@@ -61,7 +61,7 @@ def _push_nearer(context: SkillContext, item: Thing, goal: Array) -> None:
     middle = (at + goal) / 2
     stops = (goal, np.array([goal[0], at[1]]), np.array([at[0], goal[1]]), middle + across, middle - across)
     high = item.top + _LITTLE
-    others = [o for o in context.others(item.name) if (o.solid is None or o.solid.parts) and o.top > high]
+    others = [o for o in context.others(item.name) if o.solid.parts and o.top > high]
     failure: SkillFailureError | None = None
     for stop in stops:
         if math.dist(at, stop) < _THERE or not (_clear(item, at, stop, others) and _clear(item, stop, goal, others)):

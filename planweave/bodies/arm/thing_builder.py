@@ -1,0 +1,71 @@
+"""Things around the arm from what perception tells of them, whoever brings it: a message, or a look in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from planweave.bodies.arm.furniture import part_of_box
+from planweave.bodies.arm.planning_scene import solid_of
+from planweave.bodies.arm.scene_object import Thing, thing_of_solid
+from planweave.bodies.arm.solids import Solid
+from planweave.core.symbolic.domain import Domain
+from planweave.geometry.joints import OrientedBox
+from planweave.geometry.seen_object import SeenObject
+from planweave.geometry.upright_shape import is_upright, yaw_of
+
+_HANDLE = 1.25  # times as wide as its opening is a vessel with a handle
+
+
+class ThingBuilder:
+    """Makes things; what has kept its parts keeps its solid, of which much is computed."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain, self._solid = domain, "fixture" in domain.types
+        self._built: dict[str, tuple[tuple[OrientedBox, ...], Thing]] = {}
+
+    def thing(self, seen: SeenObject) -> Thing:
+        """A thing as it is seen."""
+        boxes, built = self._built.get(seen.name, ((), None))
+        if built is None or boxes is not seen.parts:
+            built = self._shape(seen)
+            if seen.parts:
+                self._built[seen.name] = seen.parts, built
+        return replace(
+            built,
+            colour=seen.colour,
+            shape=seen.shape,
+            visible=seen.visible,
+            inferred=seen.inferred and not seen.visible,
+            below=seen.below,
+            state=seen.state,
+        )
+
+    def _shape(self, seen: SeenObject) -> Thing:
+        domain, name, kind = self._domain, seen.name, seen.class_name
+        thing = Thing(
+            name,
+            domain.type_of_class(kind),
+            kind,
+            seen.position,
+            seen.size,
+            yaw_of(seen.orientation),
+            shape=seen.shape,
+            round_class=domain.is_round_class(kind),
+            orientation=None if is_upright(seen.orientation) else seen.orientation,
+        )
+        return _with_parts(thing, seen.parts) if self._solid else thing
+
+
+def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
+    """A thing as it is seen, of boxes in the base frame; without any, of its box or cylinder."""
+    parts = tuple(map(part_of_box, boxes))
+    centre = None if parts else thing.position[:2]
+    found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(parts or (solid_of(thing),)), centre)
+    return replace(found, round_class=thing.round_class and not _has_handle(found))
+
+
+def _has_handle(thing: Thing) -> bool:
+    """Whether something stands out of a vessel, so that it is not round."""
+    openings = thing.solid.openings
+    return bool(openings) and max(thing.size[:2]) > _HANDLE * max(openings[0].size)

@@ -1,0 +1,215 @@
+"""The objects and facts of the symbolic world, from what is known around the arm: the one place where they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import numpy as np
+
+from planweave.bodies.arm import relations
+from planweave.bodies.arm.compartments import Compartment, compartments_of
+from planweave.bodies.arm.furniture import Furniture
+from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import AS_SEEN, PutRules
+from planweave.bodies.arm.swept_space import blocks
+from planweave.bodies.arm.workspace import Location
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Known, Literal, WorldObject
+from planweave.geometry import joints
+from planweave.geometry.arrays import Array
+from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.upright_shape import quaternion_of
+
+_MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
+_ORIGIN, _LEVEL = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known around the arm, in its base frame.
+
+    things: with the held one; handed: with a person; lost: known, but not where they are; held: name of the held one,
+    "" for none; gripped: whether the hand holds something unknown; felt: facts that skills have reported; placed: names
+    of things put down and not seen since; put: of all that the robot has put where it is; hidden: in which part things
+    lie that are in a drawer or behind a door; seen: stamps of the last looks at objects by name, s; silent_hand: what
+    the hand holds is only remembered.
+    """
+
+    things: Sequence[Thing]
+    handed: Sequence[Thing]
+    lost: Sequence[Thing]
+    furniture: Sequence[Furniture]
+    places: Sequence[Location]
+    held: str
+    gripped: bool
+    at_base: bool
+    silent_hand: bool
+    felt: frozenset[Literal]
+    placed: frozenset[str]
+    put: frozenset[str]
+    hidden: Mapping[str, str]
+    seen: Mapping[str, float]
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What of it changes the world, without noise and stamps."""
+        rest = {key: value for key, value in vars(self).items() if key not in ("furniture", "seen")}
+        return rest, [each.state for each in self.furniture]
+
+
+class WorldBuilder:
+    """ground: height of what all stands on, m, base frame; base_to_frame: pose (4x4) that brings positions in the base
+    frame to those of the world, None where they are the same; rules: what is surely so of things that the robot has
+    put; reachable: whether the hand gets to a thing or place.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        reachable: Callable[[Thing | Location], bool],
+        ground: float = 0.0,
+        base_to_frame: Array | None = None,
+        rules: PutRules = AS_SEEN,
+    ) -> None:
+        self._domain, self._reachable, self._ground = domain, reachable, ground
+        self._base_to_frame, self._rules = base_to_frame, rules
+
+    def compartments(self, things: Iterable[Thing]) -> list[Compartment]:
+        """The compartments of things, called as who sees the world's frame calls them."""
+        turn = np.eye(3) if self._base_to_frame is None else self._base_to_frame[:3, :3]
+        return [part for thing in things for part in compartments_of(thing, turn)]
+
+    def facts(self, around: Surroundings) -> frozenset[Literal]:
+        """All facts that follow from what is known, but those of planweave.geometry.spatial."""
+        fixtures = [each.thing(self._domain) for each in around.furniture]
+        things, compartments = (*around.things, *fixtures), self.compartments(around.things)
+        facts: set[Literal] = set(
+            relations.facts(
+                things,
+                around.places,
+                around.held,
+                around.at_base,
+                self._reachable,
+                [t.name for t in around.handed],
+                [room for each in around.furniture for room in each.rooms()] + [c.room for c in compartments],
+                around.hidden,
+                self._ground,
+                around.put,
+                self._rules,
+            )
+        )
+        facts |= around.felt
+        if around.gripped:
+            facts -= {Literal("hand_empty")}
+        facts |= relations.properties(things, {c.of for c in compartments})
+        facts |= {fact for each in around.furniture for fact in each.facts()}
+        facts |= {fact for each in compartments for fact in each.facts()}
+        sensed = {around.held, *(t.name for t in around.handed)}
+        facts |= set(blocks(around.furniture, [t for t in around.things if t.name not in sensed], facts))
+        parts = self._parts(around)
+        facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
+        types = {t.name: t.type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}
+        types |= {place.name: "location" for place in around.places}
+        return frozenset(f for f in facts if self._is_of_the_domain(f, types))
+
+    def objects(self, around: Surroundings) -> tuple[WorldObject, ...]:
+        """All objects, with how they are known."""
+        sensed = {around.held, *(t.name for t in around.handed)}
+        lying = [t for t in around.things if t.name not in sensed]
+        found = []
+        for thing in sorted((*around.things, *around.handed), key=attrgetter("name")):
+            if thing.name in sensed:
+                known = Known.REMEMBERED if around.silent_hand else Known.SENSED
+            elif thing.visible:
+                known = Known.SEEN
+            else:
+                known = Known.INFERRED if thing.name in around.placed else Known.REMEMBERED
+            found.append(_object(thing, known, around, () if thing.name in sensed or thing.visible else lying))
+        for each in around.furniture:
+            thing = each.thing(self._domain)
+            whole = _object(thing, Known.SEEN if thing.visible else Known.REMEMBERED, around)
+            found.append(replace(whole, leaves=tuple(each.leaves())))
+        found += [
+            part if part.known is Known.SEEN else replace(part, last_seen=around.seen.get(part.name))
+            for part in self._parts(around)
+        ]
+        found += [place.in_world() for place in around.places]
+        if self._base_to_frame is not None:
+            found = [_in_frame(each, self._base_to_frame) for each in found]
+        nowhere = [_object(thing, Known.UNKNOWN, around) for thing in around.lost]
+        return (*found, *(replace(each, position=None, orientation=None, size=None) for each in nowhere))
+
+    def _parts(self, around: Surroundings) -> list[WorldObject]:
+        drawers = [part for each in around.furniture for part in each.parts()]
+        return drawers + [each.part() for each in self.compartments(around.things)]
+
+    def _is_of_the_domain(self, fact: Literal, types: Mapping[str, str]) -> bool:
+        """Whether the domain has such a fact of objects of these types."""
+        predicate = self._domain.predicates.get(fact.predicate)
+        return predicate is not None and all(
+            self._domain.is_a(types[name], parameter.types) for name, parameter in zip(fact.args, predicate.parameters)
+        )
+
+
+def _object(thing: Thing, known: Known, around: Surroundings, others: Sequence[Thing] = ()) -> WorldObject:
+    """An object as a world object. others: candidates that may hide it."""
+    attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
+    hider = relations.hider_of(thing, others) if thing.inferred else None
+    return WorldObject(
+        thing.name,
+        thing.type,
+        thing.class_name,
+        attributes,
+        _middle(thing),
+        _orientation(thing),
+        thing.size,
+        known,
+        None if known is Known.SEEN else around.seen.get(thing.name),  # of what is seen: the world's stamp
+        hider.name if hider is not None else around.hidden.get(thing.name, "") if known is not Known.SEEN else "",
+    )
+
+
+def _middle(thing: Thing) -> tuple[float, float, float]:
+    """The centre of its box: that of a vessel with a handle is not where people say its middle is."""
+    if not thing.solid.parts:
+        return thing.position
+    x, y, z = (pose_of(thing) @ np.r_[sum(thing.solid.bounds) / 2, 1.0])[:3].tolist()
+    return x, y, z
+
+
+def _in_frame(thing: WorldObject, base_to_frame: Array) -> WorldObject:
+    """An object of the world in another frame."""
+    turned = rotation_from_quaternion(*(thing.orientation or _LEVEL))
+    pose = base_to_frame @ joints.frame(turned, thing.position or _ORIGIN)
+    x, y, z = pose[:3, 3].tolist()
+    return replace(thing, position=(x, y, z), orientation=quaternion(pose[:3, :3]))
+
+
+def _orientation(thing: Thing) -> tuple[float, float, float, float]:
+    return thing.orientation or quaternion_of(thing.yaw)
+
+
+def steady(new: Thing, old: Thing | None) -> Thing:
+    """The old object where only noise differs."""
+    if old is None:
+        return new
+    same = (
+        replace(
+            new,
+            position=old.position,
+            size=old.size,
+            yaw=old.yaw,
+            orientation=old.orientation,
+            parts=old.parts,
+            regions=old.regions,
+        )
+        == old
+    )
+    turned = angle_between(_orientation(new), _orientation(old))
+    resized = max(abs(a - b) for a, b in zip(new.size, old.size))
+    noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
+    return old if noise else new
