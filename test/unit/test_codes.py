@@ -51,7 +51,7 @@ def test_a_command_says_its_code_with_json(capsys):
 
 
 #: How often tests still compare what an error or an outcome says, by folder. These bounds only sink (raises_code).
-MATCHED = {"unit": 7}
+MATCHED: dict[str, int] = {}
 PHRASES = {"unit": 64, "ros": 29, "e2e": 3}
 PHRASE = re.compile(r"(?<![\w'\"/-])[a-z]+ [a-z]+ [a-z]+(?![\w/(=.-])")
 
