@@ -118,23 +118,22 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
     """What a thing rests on or in, and at which height; None for the ground."""
     low, middle, around = thing.low, thing.middle[:2], hull_of(thing.points)
-    if low < thing.bottom + SUNK:  # on the ground, but where walls stand around it, or a plate lies below its middle
-        things = [t for t in things if t.name != thing.name]
-        box = next((t for t in things if _stands_around(t.points, thing.middle)), None)
-        if box is not None:
-            return box, thing.bottom
-        things = [t for t in things if _lies_under(t.points[:, :2], middle, around)]
-    best: tuple[float, float, SeenThing] | None = None
-    for other in things:
+    others = [t for t in things if t.name != thing.name and not _stands_around(thing.points, t.middle)]
+    found: list[tuple[float, float, SeenThing]] = []
+    for other in others:
+        if low < thing.bottom + SUNK and not _lies_under(other.points[:, :2], middle, around):
+            continue  # it stands on the ground, where nothing thin, as a plate, lies below its middle
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
-        if other is thing or other.name == thing.name or over < _OVER:
-            continue
         near = other.points[other.points[:, 2] < low + SUNK]
         near = near[inward(near[:, :2], around) > -_REST]
         height = float(np.sort(near[:, 2])[-LEAST]) if len(near) >= LEAST else -math.inf  # a thin bar bears, too
-        if low - height < _REST and (best is None or (height, over) > best[:2]):
-            best = height, over, other
-    return None if best is None else (best[2], best[0])
+        if over >= _OVER and low - height < _REST:
+            found.append((height, over, other))
+    if found:
+        height, _, other = max(found, key=lambda row: row[:2])
+        return other, height
+    box = next((other for other in others if _stands_around(other.points, thing.middle)), None)
+    return None if box is None else (box, thing.bottom)
 
 
 def _stands_around(points: np.ndarray, middle: np.ndarray) -> bool:

@@ -180,8 +180,8 @@ def _contains(other: Thing, item: Thing, margin: float) -> bool:
     rim = other.position[2] + hollow.rim
     if not other.bottom - GAP <= item.bottom <= rim - RIM or (item.bottom > other.position[2] and z > rim):
         return False
-    if item.below is not None and not margin:
-        return True
+    if item.below is not None:
+        return not margin or other.covers(x, y, -margin)
     return hollow.covers(x - other.position[0], y - other.position[1], -margin)
 
 
