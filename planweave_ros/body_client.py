@@ -246,7 +246,7 @@ class RosBody:
                 seconds + 5.0,
                 f"the body ({self._action})",
                 listener,
-                lambda stopped: self._answered(stopped.world, self._action + _GOALS),
+                self._stopped,
                 self._interrupted,
             )
         except SystemDownError as error:
@@ -263,6 +263,11 @@ class RosBody:
             float(result.planning_seconds),
             tuple(result.pushed),
         )
+
+    def _stopped(self, result: ExecuteAction.Result) -> str:
+        """What the body says of an action that was cancelled: whether it stands may not be known."""
+        self._answered(result.world, self._action + _GOALS)
+        return str(result.message)
 
     def look(self, seconds: float) -> Look:
         """See planweave.core.workflow.ports.LookingBody."""

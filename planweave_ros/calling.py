@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import SystemDownError
+from planweave.core.base.errors import CanceledError, SystemDownError
 from planweave_ros.liveliness import Presence
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
@@ -116,13 +116,14 @@ class Caller:
         seconds: float,
         what: str,
         on_feedback: Callable[[Any], None] | None = None,
-        on_stopped: Callable[[Any], object] | None = None,
+        on_stopped: Callable[[Any], str] | None = None,
         interrupted: Cancellation | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 
-        on_stopped is called with the result of a goal that was cancelled together with the task. interrupted: cancels
-        this goal alone, whose result is then returned.
+        on_stopped is called with the result of a goal that was cancelled together with the task, and returns what the
+        server says of its stop, which the CanceledError tells. interrupted: cancels this goal alone, whose result is
+        then returned.
         """
         if not self.there(client, min(seconds, START_SECONDS)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
@@ -147,11 +148,17 @@ class Caller:
             raise
         if reply is None:  # the task was cancelled, or this goal interrupted
             handle.cancel_goal_async()
-            self._await_stop(result, what, alive)
+            canceled = self._canceled()
+            try:
+                self._await_stop(result, what, alive)
+            except SystemDownError as error:
+                if canceled.is_set:
+                    raise CanceledError(f"{canceled.reason}; {error}: whether it has stopped is not known") from error
+                raise
             reply = result.result() if result.done() else None
-            if on_stopped is not None and reply is not None and self._canceled().is_set:
-                on_stopped(reply.result)
-            self._canceled().check()
+            if on_stopped is not None and reply is not None and canceled.is_set:
+                raise CanceledError(f"{canceled.reason}; {on_stopped(reply.result)}")
+            canceled.check()
             if reply is None:
                 raise SystemDownError(f"{what} has gone away while it was stopped")
         return reply.result

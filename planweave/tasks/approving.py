@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from planweave.core.symbolic.world import Action, World
-from planweave.core.workflow.approval import Approval, Decision, Request
+from planweave.core.workflow.approval import Approval, Decision, OutdatedError, Request
 from planweave.core.workflow.ports import Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.methods.running.episode import Episode
@@ -25,13 +25,16 @@ class ApprovedBody(WrappedBody):
         """See planweave.core.workflow.ports.Body. plan: the action and what shall follow it, approved together."""
         episode = self._episode
         goal = episode.goal if plan else ()
-        token = self._approval.pass_through(
-            plan or (action,), episode.domain, self.observe, self._look, goal, episode.canceled, self._changed
-        )
-        try:
-            return self._body.execute(action, plan=plan, approval=token, **options)
-        finally:
-            self._approval.revoke()
+        while True:
+            token = self._approval.pass_through(
+                plan or (action,), episode.domain, self.observe, self._look, goal, episode.canceled, self._changed
+            )
+            try:
+                return self._body.execute(action, plan=plan, approval=token, **options)
+            except OutdatedError:
+                continue
+            finally:
+                self._approval.revoke()
 
     def _changed(self, request: Request, word: Decision | None) -> None:
         episode = self._episode

@@ -47,9 +47,13 @@ class PauseGate(WrappedBody):
         return self._problem(plan or (action,)) or self._body.execute(action, plan=plan, **options)
 
     def _problem(self, plan: Plan) -> Outcome | None:
-        """Wait; the failure of a plan that is no longer right after that. Raises ReachedMeanwhileError."""
+        """Wait; the failure of a plan that is no longer right after that. Raises ReachedMeanwhileError, and
+        OutdatedError where it was approved meanwhile and things are not as they were shown.
+        """
         if (after := self._after_pause()) is None or after.resumed.before is None:
             return None
+        if self._task.approval is not None:
+            self._task.approval.check_since(self._episode.domain, after.now)
         outcome = after.problem(plan)
         return None if outcome is None else self._told(plan[0], outcome)
 

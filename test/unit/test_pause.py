@@ -337,6 +337,26 @@ def test_an_approved_plan_stays_approved_and_the_time_to_approve_stands_still(ru
     assert r.body.done == ["grasp(a)", "place_in(a, tray)"] and all(r.body.approvals)
 
 
+def test_what_moved_between_the_approval_and_the_resumption_is_shown_anew(run):
+    def standing(x):
+        return [replace(o, position=(x, 0.0, 0.0)) if o.name == "a" else o for o in WORLD.objects]
+
+    r = run(PausableBody(replace(WORLD, objects=tuple(standing(0.3)))), approval_timeout=30.0)
+    task = r.manager.submit("put a in the tray")
+    shown = r.until(lambda s: s.state is TaskState.AWAITING_APPROVAL)
+    r.manager.pause()
+    looks = r.body.looks
+    r.manager.approve("", shown.plan_hash, True)
+    r.until(lambda s: r.body.looks > looks)  # the world is compared while the task is paused
+    r.body.change(objects=standing(0.6))
+    r.manager.resume()
+    anew = r.until(lambda s: s.state is TaskState.AWAITING_APPROVAL and s.plan_hash != shown.plan_hash)
+    assert r.body.done == [] and anew.plan == shown.plan and any("30 cm" in change for change in anew.plan_changes)
+    r.manager.approve("", anew.plan_hash, True)
+    assert r.ended(task).state is TaskState.SUCCEEDED
+    assert len(events(task, "approval_asked")) == 2 and r.body.done == ["grasp(a)", "place_in(a, tray)"]
+
+
 def test_a_plan_that_the_change_made_another_is_asked_for_anew(run):
     r = run(PausableBody(WORLD, {"place_in(a, tray)": AWAY}), approval_timeout=30.0)
     task = r.manager.submit("put a in the tray")

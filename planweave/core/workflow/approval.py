@@ -69,6 +69,10 @@ class PlanEdited(Exception):
         self.plan = tuple(plan)
 
 
+class OutdatedError(Exception):
+    """What was just approved is not as it was shown any more."""
+
+
 @dataclass(frozen=True)
 class _Asking:
     """What a pending request is made of: the domain, the world as it is now, and the goal that the plan must reach."""
@@ -109,6 +113,8 @@ class Approval:
         self._asked, self._passed = 0, False  # requests so far; whether a step has passed
         self._word: Decision | None = None
         self._asking: _Asking | None = None  # of the request that waits
+        self._current: Request | None = None  # approved for the step that passed last, where it was asked for that step
+        self._since: tuple[str, ...] = ()  # what of it has changed before the step was sent
         self.notes: tuple[str, ...] = ()  # what a person is told with every new plan
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
@@ -132,13 +138,15 @@ class Approval:
         meanwhile; PlanEdited where another plan was approved.
         """
         action, *rest = intended
+        self._current = None
         planned = self._left[:1] == (action,)
         alone = action.name in self._alone
         if planned and not alone:
             self._left = self._left[1:]
             return self._token(action)
         own = plan = (action,) if alone else (action, *rest)
-        changes = () if planned else (*self.notes, *_changes(self._left, plan))
+        changes = self._since or (() if planned else (*self.notes, *_changes(self._left, plan)))
+        self._since = ()
         asking = _Asking(domain, observe, () if alone else tuple(goal), on_change)
         while True:
             request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
@@ -156,8 +164,20 @@ class Approval:
         if plan != own:
             self._left = plan
             raise PlanEdited(plan)
-        self._left = self._left[1:] if planned else plan[1:]
+        self._left, self._current = self._left[1:] if planned else plan[1:], request
         return self._token(action)
+
+    def check_since(self, domain: Domain, world: World) -> None:
+        """Raise OutdatedError where what was approved for the step that has passed has changed since, in a pause before
+        it was sent: it is to be asked for anew.
+        """
+        request = self._current
+        if request is None:
+            return
+        changes = request.basis.changes(ApprovalBasis.of(domain, world, request.plan), domain, self._moved)
+        if changes:
+            self._left, self._since = (), tuple(f"{_SINCE}{change}" for change in changes)
+            raise OutdatedError
 
     def go_on(self, action: Action) -> None:
         """An approved action was interrupted and goes on with this one: itself, or a part of it."""
@@ -206,6 +226,7 @@ class Approval:
 
     def revoke(self) -> None:
         """The approved step is over: its token is good no longer."""
+        self._current = None
         self._publish(None)
 
     def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Decision]:
