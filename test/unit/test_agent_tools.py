@@ -342,7 +342,7 @@ def test_the_session_of_the_documentation_mends_its_plan_by_the_refusal(start, c
         ("run", {"goal": "in(a, pear)", "plan": ["grasp(a)"], "wait": 1e9}, "less than or equal"),
         ("run", {}, "give a sentence"),
         ("plan", {"sentence": "x" * 3000}, "2000"),
-        ("status", {"task_id": "task-9"}, "no task 'task-9'"),
+        ("status", {"task_id": "task-9"}, "task 'task-9'"),
         ("answer", {"task_id": "task-9", "plan_hash": "x", "approve": "perhaps"}, "bool"),
         ("cancel", {}, "no task is running"),
         ("fly", {}, "fly"),

@@ -303,6 +303,7 @@ def test_an_abort_after_such_a_success_holds_it_too(bench):
     bench.wait(lambda: bench.controller.ends)
     bench.arm.abort(Code.CANCELED, "enough")
     late.join(30.0)
+    bench.wait(lambda: len(bench.controller.goals) == 2)
     assert free_again(bench) < 0.01
 
 

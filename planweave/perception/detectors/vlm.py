@@ -79,9 +79,8 @@ class Vlm:
         knob, top = knob_of(fixture), _marked_top(fixture, view)
         if self._namer is None or knob is None or top is None or time.monotonic() < self._not_before:
             return ""
-        for look, value, state in self._states:
-            if looks_the_same(look, top) and not turned(knob.value, value):
-                return state
+        if (state := self._known_state(top, knob.value)) is not None:
+            return state
         self._ask(fixture.name, partial(self._ask_state, view.rgb, top, knob.value))
         return ""
 
@@ -101,8 +100,15 @@ class Vlm:
 
     def _ask_state(self, rgb: np.ndarray, top: Marked, value: float) -> None:
         assert self._namer is not None
+        if self._known_state(top, value) is not None:
+            return  # it was asked for again while the answer came
         (state,) = self._namer.states([rgb], [top])
         self._states = [(top, value, state if state in _ON_OFF else ""), *self._states][:_REMEMBERED]
+
+    def _known_state(self, top: Marked, value: float) -> str | None:
+        """What was answered of a top that looks so, with the knob at a value (rad); None where nothing was."""
+        same = (s for look, v, s in self._states if looks_the_same(look, top) and not turned(value, v))
+        return next(same, None)
 
     def _work(self) -> None:
         """Ask until nothing new waits."""
