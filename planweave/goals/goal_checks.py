@@ -85,8 +85,18 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
     if len(set(literal.args)) < len(literal.args):
         raise GoalError(f"{literal} can never hold: {literal.args[0]} twice")
     able = set(achievers(domain, literal))
+    if not literal.positive and only_seen(domain, literal):
+        raise GoalError(
+            f"{literal} cannot be a goal: no action makes it so, and where it is not seen to be it may be so"
+        )
     if able <= world.actions_off and literal.positive and not world.holds(literal):
         raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able)) if able else 'no action makes it so'}")
+
+
+def only_seen(domain: Domain, literal: Literal) -> bool:
+    """Whether a goal's condition is one that no action changes: it holds where it is surely seen, else nobody knows."""
+    goal = domain.predicates[literal.predicate].goal
+    return goal and not achievers(domain, literal) and not achievers(domain, literal.negated())
 
 
 def misfit(domain: Domain, world: World, literal: Literal) -> str:

@@ -10,7 +10,7 @@ from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Known, Literal, World
 from planweave.core.workflow.question import Clarification
 from planweave.goals.clause_goals import ClauseGoals
-from planweave.goals.goal_checks import misfit
+from planweave.goals.goal_checks import misfit, only_seen
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
@@ -256,7 +256,7 @@ class _Asker:
 
     def _in_state(self, state: str) -> _Condition:
         def holds(name: str) -> bool | None:
-            unsure = self._reader.unseen(name)
+            unsure = self._reader.unseen(name) or only_seen(self._domain, Literal(state, (name,)))
             return True if self._world.seems(Literal(state, (name,))) else None if unsure else False
 
         return _Condition(holds, lambda n, so: self._domain.phrase(Literal(state, (n,), so)), state=state)
@@ -355,6 +355,9 @@ class _Asker:
         return [n for n in found if self._world.by_name[n].type not in places]
 
     def _place_names(self, place: Place) -> list[str]:
+        below = {word for words in english()["inverse"].values() for word in words}
+        if place.word in below and not any(fact.predicate == "room_under" for fact in self._world.facts):
+            raise GoalError(f"what is {place.word} a thing is not known here; ask what is on it, or where it is")
         return [n for thing in place.things for n in self._names.resolve(thing)]
 
     def _is_room(self, name: str) -> bool:

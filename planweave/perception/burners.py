@@ -25,18 +25,22 @@ _DARK = 60  # what a burner that is off does not exceed
 
 @dataclass(frozen=True)
 class TurnedOn:
-    """What was seen to be on or off, and how the knob was turned then, rad in half a turn."""
+    """What was seen to be on or off, and how the knob was turned then, rad in half a turn; covered: it was on, and is
+    not seen to be, though the knob was not turned.
+    """
 
     state: str = ""
     value: float = 0.0
+    covered: bool = False
 
     def now(self, knob: SeenJoint, shown: str) -> TurnedOn:
         """The same by a newer look; shown: "on", "off", or "" where it did not tell. What a knob has turned on that is
-        seen not to be turned stays so.
+        seen not to be turned stays so; where a look says that it is off, nobody knows.
         """
-        if shown:
-            return TurnedOn(shown, knob.value)
-        return self if knob.visible and not turned(knob.value, self.value) else TurnedOn()
+        still = knob.visible and not turned(knob.value, self.value)
+        if still and shown == "off" and (self.state == "on" or self.covered):
+            return TurnedOn("", knob.value, True)  # something dark covers the burner, or looks like one
+        return TurnedOn(shown, knob.value) if shown else self if still else TurnedOn()
 
 
 def turned(now: float, before: float) -> bool:

@@ -24,6 +24,7 @@ from planweave.perception.pipeline import SeenScene
 from planweave.perception.seen_things import SeenThing
 from planweave.perception.tracking import Rules, Tracker
 
+_SAME, _SHARED, _OF_ANOTHER = 0.005, 0.5, 2000  # m, share of points that are those of another thing, and points of that
 _SAMPLE = 400  # points of a thing that are tried at places
 _ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
 _FALL = 0.16  # m that a thing may fall when it is let go
@@ -157,7 +158,19 @@ class KnownThings:
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
-        return self._by_colour(thing, thing.middle) if found is None else thing.moved(found)
+        there = thing.moved(found) if found is not None else thing
+        if found is None or self._is_another(there):
+            return self._by_colour(thing, thing.middle)
+        return there
+
+    def _is_another(self, thing: SeenThing) -> bool:
+        """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
+        points = _few(thing.points, _SAMPLE)
+        for other in self._others(thing):
+            away = np.linalg.norm(points[:, None] - _few(other, _OF_ANOTHER)[None], axis=-1).min(axis=1)
+            if (away < _SAME).mean() > _SHARED:
+                return True
+        return False
 
     def _fit(
         self, thing: SeenThing, rises: np.ndarray, turns: Sequence[Pose] = (), lowest: float = -math.inf
@@ -257,6 +270,10 @@ def _apart(points: np.ndarray, others: np.ndarray, low: np.ndarray) -> np.ndarra
 def _cells(points: np.ndarray, low: np.ndarray) -> np.ndarray:
     """The number of each point's cell."""
     return np.asarray(np.floor((points - low) / _CELL).astype(np.int64) @ _STRIDES)
+
+
+def _few(points: np.ndarray, count: int) -> np.ndarray:
+    return points[:: max(1, len(points) // count)]
 
 
 def _bins(colours: np.ndarray) -> np.ndarray:

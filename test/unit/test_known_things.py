@@ -260,3 +260,17 @@ def test_what_stands_on_the_ground_between_walls_stands_in_what_has_them(walls, 
         for name, points in (("basket", basket), ("cheese", item))
     ]
     assert {thing.name: thing.below for thing in resting(things, 0.0)}["cheese"] == below
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.03, 0.05])
+def test_a_thing_that_is_not_seen_is_not_its_twin_that_is(aside):
+    twin = shifted(CUP, 0.15, 0.0)
+    shots = views(CUP, twin)
+    things = seen("cup", CUP, shots), seen("twin", twin, shots)
+    middles = [middle(CUP), middle(twin)]
+    split = [np.linalg.norm(t.points[:, None] - middles, axis=-1).argmin(axis=1) == k for k, t in enumerate(things)]
+    kept = made([replace(t, points=t.points[mask], colours=t.colours[mask]) for t, mask in zip(things, split)])
+    let_go(kept, by(0.15 + aside, 0.0), views(twin))
+    for stamp in (2.0, 3.0):
+        kept.update(views(twin), stamp)
+        assert thing(kept, "twin").visible and thing(kept, "cup").lost

@@ -54,9 +54,9 @@ def facts(
     """All positive facts but those of planweave.geometry.spatial.
 
     held: name of the item in the gripper, empty for none; handed_over: items that a person has; rooms: insides of open
-    drawers and of compartments; hidden: in which part items lie that are in a drawer or behind a door; ground: height
-    of what all stands on, m; put: items that the robot has put where they are. The item in the gripper is on, in and at
-    nothing.
+    drawers and of compartments; hidden: in which part items lie that are not seen, in a drawer or behind a door;
+    ground: height of what all stands on, m; put: items that the robot has put where they are. The item in the gripper
+    is on, in and at nothing.
     """
     found: set[Literal] = {Literal("holding", (held,)) if held else Literal("hand_empty")}
     found.update(Literal("handed_over", (name,)) for name in handed_over)
@@ -65,7 +65,7 @@ def facts(
     lying = [t for t in things if t.name != held]
     covered: set[str] = set()
     for item, under in _overlapping(lying):
-        below, box = support_of(item, under), hidden.get(item.name, "")
+        below, box = support_of(item, under), "" if item.visible else hidden.get(item.name, "")
         if not box:
             sure = rules.unsure if item.name in put else 0.0
             inside = container_of(item, rooms, sure) or container_of(item, under, sure)

@@ -58,8 +58,8 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
                 inferred.append(f"{name} is hidden {_where(world, thing)} {thing.hidden_by}: inferred")
             else:
                 where = f"hidden {_where(world, thing)} {thing.hidden_by}" if thing.hidden_by else "not in view now"
-                if world.holds(Literal("opened", (thing.hidden_by,))):
-                    where = f"not in view in {thing.hidden_by}, which is open"
+                if any(world.holds(Literal(p, (thing.hidden_by,))) for p in ("can_open", "opened")):
+                    where = f"not in view in {thing.hidden_by}, which is not closed"
                 unconfirmed.append(f"{_last_seen(world, name)}, {where}")
     if not look.fresh:
         unconfirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
@@ -89,14 +89,15 @@ def _out_of_sight(world: World, literal: Literal) -> bool:
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:
-    """Whether the chain of hiding objects ends in one that is seen, and not open, or in a room where the object was
-    seen since `began`.
+    """Whether the chain of hiding objects ends in one that is seen, and closed if it can be, or in a room where the
+    object was seen since `began`.
     """
     passed = {thing.name}
     hider = world.by_name.get(thing.hidden_by)
     while hider is not None and hider.name not in passed:
         if hider.known is Known.SEEN:
-            return not world.holds(Literal("opened", (hider.name,)))
+            closed = world.holds(Literal("closed", (hider.name,)))
+            return closed or not any(world.holds(Literal(p, (hider.name,))) for p in ("can_open", "opened"))
         if hider.known is Known.FIXED:
             return thing.last_seen is not None and thing.last_seen >= began
         passed.add(hider.name)

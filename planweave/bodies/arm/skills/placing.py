@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -195,9 +194,13 @@ def _seen_from_elsewhere(context: SkillContext, name: str) -> bool:
     into what it stands in, or once the arm has gone aside, if it was in the way.
     """
     for go in (partial(context.rise, _LOOK_DOWN), context.go_aside):
-        with contextlib.suppress(SkillFailureError):
+        try:
             go()
-            context.sight.look()
+        except SkillFailureError as error:
+            if error.action_code not in (Code.PLANNING_FAILED, Code.UNREACHABLE):
+                raise  # it touched something, or was stopped
+            continue
+        context.sight.look()
         if context.is_seen(name):
             return True
     return False
