@@ -223,3 +223,19 @@ def test_a_small_piece_of_a_thing_with_its_name_is_no_second_one(sliver, apart):
         found = named_things(*rows)
         assert len(found) == 1 + apart
     assert apart or found == {"basket_1": 2.0}, "with the points of both"
+
+
+@pytest.mark.parametrize(
+    ("state", "facts"),
+    [
+        ("open", {"can_open(oven)", "opened(oven)"}),
+        ("off", {"can_turn(oven)", "turned_off(oven)"}),
+        ("", set()),
+        ("warm", set()),
+    ],
+)
+def test_the_state_of_furniture_without_a_joint_that_is_seen_is_what_a_model_tells(state, facts):
+    points = np.stack(np.meshgrid(*(np.linspace(0.0, 0.2, 9),) * 3), -1).reshape(-1, 3)
+    world = world_of([seen_object("oven", "microwave", points, state=state)])
+    told = ("can_open", "opened", "closed", "can_turn", "turned_on", "turned_off")
+    assert {str(fact) for fact in world.facts if fact.predicate in told} == facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -108,6 +108,7 @@ class WorldBuilder:
         facts |= relations.properties(things, {c.of for c in compartments})
         facts |= {fact for each in around.furniture for fact in each.facts()}
         facts |= {fact for each in compartments for fact in each.facts()}
+        facts |= {fact for thing in around.things if thing.type != "item" for fact in _told(thing)}
         sensed = {around.held, *(t.name for t in around.handed)}
         facts |= set(blocks(around.furniture, [t for t in around.things if t.name not in sensed], facts))
         parts = self._parts(around)
@@ -171,6 +172,18 @@ def _object(thing: Thing, known: Known, around: Surroundings, others: Sequence[T
         None if known is Known.SEEN else around.seen.get(thing.name),  # of what is seen: the world's stamp
         hider.name if hider is not None else around.hidden.get(thing.name, "") if known is not Known.SEEN else "",
     )
+
+
+def _told(thing: Thing) -> Iterator[Literal]:
+    """The state that a model has told of furniture of which no joint is seen."""
+    can, made = {
+        "open": ("can_open", "opened"),
+        "closed": ("can_open", "closed"),
+        "on": ("can_turn", "turned_on"),
+        "off": ("can_turn", "turned_off"),
+    }.get(thing.state, ("", ""))
+    if can:
+        yield from (Literal(predicate, (thing.name,)) for predicate in (can, made))
 
 
 def _middle(thing: Thing) -> tuple[float, float, float]:
