@@ -185,11 +185,13 @@ class BodyServer:
         """Carry a goal out on a thread of its own: one that has to wait keeps no thread from a cancellation."""
         goal.on_cancel = lambda: self._on_cancel(goal)
         if self._goals.acquire(blocking=False):
-            threading.Thread(target=self._execute, args=(goal,), daemon=True, name="execute_action").start()
+            task = goal, self._commander.departures
+            threading.Thread(target=self._execute, args=task, daemon=True, name="execute_action").start()
         else:
             self._finish(goal, self._refused(Code.CONTROL_FAILED, f"{_MOST_GOALS} goals wait already; cancel them"))
 
-    def _execute(self, goal: Goal) -> None:
+    def _execute(self, goal: Goal, departures: int) -> None:
+        """Carry a goal out. departures: of commanders, when it arrived."""
         try:
             request, feedback = goal.request, ExecuteAction.Feedback()
             action, timeout = convert.action_from_msg(request.action), float(request.timeout)
@@ -199,7 +201,7 @@ class BodyServer:
                 feedback.phase, feedback.progress = phase, float(progress)
                 goal.publish(feedback)
 
-            outcome = self._refusal(goal, action, timeout)
+            outcome = self._refusal(goal, action, timeout, departures)
             if outcome is None:
                 try:
                     goal.begin()
@@ -240,10 +242,12 @@ class BodyServer:
         if stop is not None:
             stop(code, why)
 
-    def _begin(self, goal: Goal, action: Action | None, timeout: float) -> Outcome | None:
+    def _begin(self, goal: Goal, action: Action | None, timeout: float, departures: int) -> Outcome | None:
         """Make an action the current one; the outcome of one that is refused."""
         with self.lock:
             idle, busy = self._why_idle(), self._text
+            if not idle and self._commander.departures > departures:
+                idle = "a feedback_node has gone since the action was sent, perhaps its sender; send it again"
             if not busy and not idle:
                 self._current, self._text = goal, str(action or "an action without a name")
                 begin = getattr(self.body, "begin", None)
@@ -261,7 +265,7 @@ class BodyServer:
             f"{self._name} is busy with {busy}; send the action again when that is done, or cancel it first",
         )
 
-    def _refusal(self, goal: Goal, action: Action | None, timeout: float) -> Outcome | None:
+    def _refusal(self, goal: Goal, action: Action | None, timeout: float, departures: int) -> Outcome | None:
         """The outcome of a goal that is refused; None: its action is the current one."""
         if not timeout >= 0:  # nor NaN
             return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
@@ -272,7 +276,7 @@ class BodyServer:
             if problem := self._approved.problem(action, task_id, token, lambda: self._is_over(goal)):
                 return self._refused(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
         self._before_action()
-        return self._begin(goal, action, timeout)
+        return self._begin(goal, action, timeout, departures)
 
     def _impossible(self, goal: Goal, action: Action | None) -> Outcome | None:
         """The outcome of the current action where it cannot be carried out."""

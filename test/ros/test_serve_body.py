@@ -211,6 +211,24 @@ def test_the_end_of_the_node_stops_what_runs_and_begins_nothing(serve):
     assert Code(served.do("grasp(a)").code) is Code.NOT_STARTED and "grasp(a)" not in body.done[1:]
 
 
+def test_an_action_whose_sender_goes_while_it_waits_does_not_begin(serve, announce, spin_until):
+    from planweave_ros.liveliness import COMMANDER
+
+    body, waits, goes = SymbolicBody(WORLD), threading.Event(), threading.Event()
+    served = serve(body, before_action=lambda: waits.set() or goes.wait(60.0))
+    presence = served.served._commander
+    _, end = announce("feedback_node", COMMANDER)
+    spin_until(lambda: presence.count == 1, 20, "the commander")
+    ended = served.send("grasp(a)").get_result_async()
+    assert waits.wait(60.0)
+    end()
+    spin_until(lambda: presence.departures == 1, 20, "its departure")
+    goes.set()
+    result = wait(ended).result
+    assert Code(result.code) is Code.NOT_STARTED and "has gone since" in result.message and not body.done
+    assert Code(served.do("grasp(a)").code) is Code.SUCCESS, "one that was sent afterwards"
+
+
 def test_a_second_body_is_refused(serve, make_node):
     from planweave_ros.serve_body import serve_body
 
@@ -266,12 +284,12 @@ def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_p
 
 @pytest.fixture
 def announce(ros):
-    """announce(name) -> key of a feedback_node in a participant of its own, as in a process of its own, and its end."""
+    """announce(name, part) -> key of a feedback_node in a participant, as in a process, of its own, and its end."""
     from planweave_ros.liveliness import TASKS, show_own_presence
 
     ends = []
 
-    def make(name):
+    def make(name, part=TASKS):
         context = ros.Context()
         ros.init(context=context)
         node = ros.create_node(name, context=context)
@@ -282,7 +300,7 @@ def announce(ros):
             context.try_shutdown()
 
         ends.append(end)
-        return show_own_presence(node, TASKS), end
+        return show_own_presence(node, part), end
 
     yield make
     for end in list(ends):
