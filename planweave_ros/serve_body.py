@@ -255,8 +255,8 @@ class BodyServer:
                     begin(timeout)
                 if goal.cancel_asked.is_set():
                     self._stop(Code.CANCELED, "the action was cancelled before it started")
-                if self._why_ending:
-                    self._stop(Code.NOT_STARTED, self._why_ending)
+                if why := self._why_ending or self._why_idle():  # begin has undone a stop that came before it
+                    self._stop(Code.NOT_STARTED, why)
                 return None
         if idle:
             return self._refused(Code.NOT_STARTED, f"nothing was moved: {idle}")

@@ -211,6 +211,20 @@ def test_the_end_of_the_node_stops_what_runs_and_begins_nothing(serve):
     assert Code(served.do("grasp(a)").code) is Code.NOT_STARTED and "grasp(a)" not in body.done[1:]
 
 
+def test_an_action_that_begins_while_its_node_is_deactivated_is_stopped(serve):
+    """The arm may have been aborted just before it begins, which forgets that."""
+
+    class Deactivated(Stoppable):
+        def begin(self, timeout):
+            idle.append("it was deactivated")
+            super().begin(timeout)
+
+    idle: list[str] = []
+    served = serve(Deactivated(WORLD), why_idle=lambda: "".join(idle))
+    result = served.do("grasp(a)")
+    assert (Code(result.code), result.message) == (Code.NOT_STARTED, "it was deactivated")
+
+
 def test_an_action_whose_sender_goes_while_it_waits_does_not_begin(serve, announce, spin_until):
     from planweave_ros.liveliness import COMMANDER
 
