@@ -249,15 +249,24 @@ class RosBody:
                 self._stopped,
                 self._interrupted,
             )
+            world = self._answered(result.world, self._action + _GOALS)
         except SystemDownError as error:
             if self._presence.lost:
                 raise
             with self._arrived:
                 return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
+        code, message = Code.CONTROL_FAILED, result.message
+        if result.code in list(Code):
+            code = Code(result.code)
+        else:
+            message = (
+                f"the body ({self._action}) ended the action with the unknown code {result.code} ({message}); "
+                "is it of the same version of Planweave?"
+            )
         return Outcome(
-            Code(result.code),
-            result.message,
-            self._answered(result.world, self._action + _GOALS),
+            code,
+            message,
+            world,
             convert.literals_from_msg(result.unmet),
             float(result.motion_seconds),
             float(result.planning_seconds),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,18 @@ def test_a_body_that_goes_is_no_success(serve):
         body.hold.set()
         arm.close()
     assert results and not results[0].success and results[0].state is pw.TaskState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("code", "objects", "words"),
+    [(99, WORLD.objects, "unknown code 99 (it slipped)"), (Code.SUCCESS, 2 * WORLD.objects, "cannot be believed")],
+)
+def test_a_result_that_cannot_be_is_the_outcome_of_its_action(serve, code, objects, words):
+    body = serve(SymbolicBody(WORLD))
+    body.execute = lambda action, **_: Outcome(code, "it slipped", replace(WORLD, objects=objects))
+    with contextlib.closing(Robot(patience=60.0)) as arm:
+        outcome = arm.execute(pw.Action.parse("pick(cup)"))
+    assert outcome.code is Code.CONTROL_FAILED and words in outcome.message
 
 
 def test_a_body_that_stood_still_for_a_moment_is_believed_again(ros, spin_until):
