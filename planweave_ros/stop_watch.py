@@ -10,10 +10,12 @@ with executor_node, but ignores the signals that end it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,6 +33,7 @@ BEAT = 0.1
 """Seconds between two signs of life."""
 SILENCE = 1.0
 """Seconds without one after which the sender counts as gone."""
+_UNREAD = 300  # signs of life, 30 s of them, more than it takes to start: with so many unread the watchdog hangs
 _ANSWER = 1.0  # s for the controller to answer a cancel request, which is sent again until it does: one that has not
 # discovered this process yet, or is busy, does not hear the first
 _PERSISTENCE, _REMINDER = 600.0, 30.0  # s until it is given up, and between two lines in the log that say so
@@ -52,6 +55,8 @@ class StopWatch:
             env={**os.environ, **enclave_of(sys.argv)},
             start_new_session=True,
         )  # what ends this process group must not end it
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)  # where it hangs the pipe gets full
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="stop watch", daemon=True)
         self._thread.start()
@@ -60,7 +65,12 @@ class StopWatch:
     def problem(self) -> str:
         """The reason why the arm would not be stopped should this process die; else empty."""
         if self._process.poll() is None:
-            return ""
+            if self._unread() <= _UNREAD:
+                return ""
+            return (
+                f"the process that stops the arm should executor_node die (process {self._process.pid}) does not "
+                "answer; start executor_node again"
+            )
         return (
             f"the process that stops the arm should executor_node die has ended (exit code "
             f"{self._process.returncode}); start executor_node again"
@@ -82,6 +92,12 @@ class StopWatch:
     def _beat(self) -> None:
         while not self._ended.wait(BEAT) and self._process.poll() is None:
             self.beat()
+
+    def _unread(self) -> int:
+        """The number of signs of life that the watchdog has not read."""
+        if self._process.stdin is None or self._process.stdin.closed:
+            return 0
+        return int.from_bytes(fcntl.ioctl(self._process.stdin.fileno(), termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def _write(self, sign: Callable[[], int]) -> None:
         if self._process.stdin is not None:

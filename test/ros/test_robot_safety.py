@@ -236,6 +236,25 @@ def test_the_watch_stops_only_what_executor_node_moved_when_it_died(make_node, s
         watch.kill()
 
 
+def test_a_watch_that_hangs_is_a_problem_and_holds_nobody_up(spin_until):
+    from planweave_ros.stop_watch import StopWatch
+
+    watch = StopWatch(["/one/follow/_action/cancel_goal"])
+    try:
+        assert watch.problem == ""
+        watch._process.send_signal(signal.SIGSTOP)
+        beats = threading.Thread(target=lambda: [watch.beat() for _ in range(70_000)], daemon=True)  # > a pipe takes
+        beats.start()
+        beats.join(60.0)
+        assert not beats.is_alive() and "does not answer" in watch.problem
+        watch._process.send_signal(signal.SIGCONT)
+        spin_until(lambda: watch.problem == "", 20, "it to go on")
+    finally:
+        watch._process.kill()
+        watch.close()
+        watch._process.wait(60)
+
+
 def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
     """Another publisher on the controller's topic, another client of its action, and not this node's own."""
     from planweave_interfaces.action import ExecuteAction
