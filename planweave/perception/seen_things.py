@@ -118,7 +118,7 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
 def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
     """What a thing rests on or in, and at which height; None for the ground."""
     low, middle, around = thing.low, thing.middle[:2], hull_of(thing.points)
-    others = [t for t in things if t.name != thing.name and not _stands_around(thing.points, t.middle)]
+    others = [t for t in things if t.name != thing.name and not _stands_around(thing, t)]
     found: list[tuple[float, float, SeenThing]] = []
     for other in others:
         if low < thing.bottom + SUNK and not _lies_under(other.points[:, :2], middle, around):
@@ -132,17 +132,18 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
     if found:
         height, _, other = max(found, key=lambda row: row[:2])
         return other, height
-    box = next((other for other in others if _stands_around(other.points, thing.middle)), None)
+    box = next((other for other in others if _stands_around(other, thing)), None)
     return None if box is None else (box, thing.bottom)
 
 
-def _stands_around(points: np.ndarray, middle: np.ndarray) -> bool:
-    """Whether walls are seen in all directions from the middle of a thing, higher than that: a basket's, the floor of
-    which that thing hides.
+def _stands_around(box: SeenThing, thing: SeenThing) -> bool:
+    """Whether walls of one thing, a basket's, are seen in all directions from the middle of another, higher than that,
+    and it is all between them: it may hide the floor that they have.
     """
-    away = points[points[:, 2] > middle[2]][:, :2] - middle[:2]
-    over = int((np.linalg.norm(away, axis=1) < _UNDER).sum())
-    return surrounds(_sample(away, _LOOKED_AT), _OPEN) and over < LEAST
+    away = box.points[box.points[:, 2] > thing.middle[2]][:, :2] - thing.middle[:2]
+    if not surrounds(_sample(away, _LOOKED_AT), _OPEN) or (np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST:
+        return False
+    return bool((inward(_sample(thing.points[:, :2], 200), hull_of(box.points)) > 0).mean() > _WITHIN)
 
 
 def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> bool:

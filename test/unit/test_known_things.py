@@ -274,3 +274,15 @@ def test_a_thing_that_is_not_seen_is_not_its_twin_that_is(aside):
     for stamp in (2.0, 3.0):
         kept.update(views(twin), stamp)
         assert thing(kept, "twin").visible and thing(kept, "cup").lost
+
+
+def test_what_stands_on_a_plate_and_covers_its_middle_stands_on_it():
+    around = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
+    ring = np.stack((np.cos(around), np.sin(around)), axis=-1)
+    wall = np.concatenate([np.c_[0.04 * ring, np.full(60, z)] for z in np.linspace(0.012, 0.09, 12)])
+    plate = np.concatenate([np.c_[r * ring, np.full(60, 0.01)] for r in np.linspace(0.01, 0.1, 12)])
+    things = [
+        SeenThing(name, points, np.zeros_like(points), Named(name), 0.0)
+        for name, points in (("mug", wall), ("plate", plate))
+    ]
+    assert {thing.name: thing.below for thing in resting(things, 0.0)} == {"mug": "plate", "plate": ""}
