@@ -356,7 +356,8 @@ class _Asker:
 
     def _place_names(self, place: Place) -> list[str]:
         below = {word for words in english()["inverse"].values() for word in words}
-        if place.word in below and not any(fact.predicate == "room_under" for fact in self._world.facts):
+        known = "under" not in self._domain.predicates or any(f.predicate == "room_under" for f in self._world.facts)
+        if place.word in below and not known:
             raise GoalError(f"what is {place.word} a thing is not known here; ask what is on it, or where it is")
         return [n for thing in place.things for n in self._names.resolve(thing)]
 

@@ -239,7 +239,7 @@ def test_an_action_whose_sender_goes_while_it_waits_does_not_begin(serve, announ
     spin_until(lambda: presence.departures == 1, 20, "its departure")
     goes.set()
     result = wait(ended).result
-    assert Code(result.code) is Code.NOT_STARTED and "has gone since" in result.message and not body.done
+    assert Code(result.code) is Code.NOT_STARTED and "feedback_node" in result.message and not body.done
     assert Code(served.do("grasp(a)").code) is Code.SUCCESS, "one that was sent afterwards"
 
 
