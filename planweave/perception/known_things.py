@@ -21,7 +21,7 @@ from planweave.perception.detection import Detection
 from planweave.perception.evidence import LEAST, Evidence
 from planweave.perception.geometry import Pose
 from planweave.perception.pipeline import SeenScene
-from planweave.perception.seen_things import SeenThing
+from planweave.perception.seen_things import SeenThing, sample
 from planweave.perception.tracking import Rules, Tracker
 
 _SAME, _SHARED, _OF_ANOTHER = 0.005, 0.5, 2000  # m, share of points that are those of another thing, and points of that
@@ -165,9 +165,9 @@ class KnownThings:
 
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
-        points = _few(thing.points, _SAMPLE)
+        points = sample(thing.points, _SAMPLE)
         for other in self._others(thing):
-            away = np.linalg.norm(points[:, None] - _few(other, _OF_ANOTHER)[None], axis=-1).min(axis=1)
+            away = np.linalg.norm(points[:, None] - sample(other, _OF_ANOTHER)[None], axis=-1).min(axis=1)
             if (away < _SAME).mean() > _SHARED:
                 return True
         return False
@@ -270,10 +270,6 @@ def _apart(points: np.ndarray, others: np.ndarray, low: np.ndarray) -> np.ndarra
 def _cells(points: np.ndarray, low: np.ndarray) -> np.ndarray:
     """The number of each point's cell."""
     return np.asarray(np.floor((points - low) / _CELL).astype(np.int64) @ _STRIDES)
-
-
-def _few(points: np.ndarray, count: int) -> np.ndarray:
-    return points[:: max(1, len(points) // count)]
 
 
 def _bins(colours: np.ndarray) -> np.ndarray:

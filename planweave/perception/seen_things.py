@@ -77,11 +77,11 @@ class SeenThing:
     ) -> Evidence:
         """What pictures say of its being where it was seen last, or of points of it, by default of a sample."""
         behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
-        return evidence(_sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
+        return evidence(sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
 
     def is_gone(self, views: Iterable[DepthView]) -> bool:
         """Whether pictures show that it left the place where it was seen last, or was exchanged for another thing."""
-        return self.evidence(views, *(_sample(of, _LOOKED_AT) for of in (self.points, self.colours))).is_gone
+        return self.evidence(views, *(sample(of, _LOOKED_AT) for of in (self.points, self.colours))).is_gone
 
     @property
     def detection(self) -> Detection:
@@ -141,9 +141,9 @@ def _stands_around(box: SeenThing, thing: SeenThing) -> bool:
     and it is all between them: it may hide the floor that they have.
     """
     away = box.points[box.points[:, 2] > thing.middle[2]][:, :2] - thing.middle[:2]
-    if not surrounds(_sample(away, _LOOKED_AT), _OPEN) or (np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST:
+    if not surrounds(sample(away, _LOOKED_AT), _OPEN) or (np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST:
         return False
-    return bool((inward(_sample(thing.points[:, :2], 200), hull_of(box.points)) > 0).mean() > _WITHIN)
+    return bool((inward(sample(thing.points[:, :2], 200), hull_of(box.points)) > 0).mean() > _WITHIN)
 
 
 def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> bool:
@@ -158,10 +158,11 @@ def _share_over(points: np.ndarray, hull: np.ndarray, middle: np.ndarray) -> flo
     """Share of points of the plane within a hull; 1 where their middle is."""
     if inward(middle[None], hull)[0] >= 0:
         return 1.0
-    return float((inward(_sample(points, 200), hull) > 0).mean())
+    return float((inward(sample(points, 200), hull) > 0).mean())
 
 
-def _sample(points: np.ndarray, count: int) -> np.ndarray:
+def sample(points: np.ndarray, count: int) -> np.ndarray:
+    """Some of the points (n, 3), evenly, about as many as `count` or more."""
     return points[:: max(1, len(points) // count)]
 
 

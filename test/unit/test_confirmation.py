@@ -92,6 +92,17 @@ def test_what_is_not_seen_in_a_container_that_is_seen_open_is_not_confirmed(stat
     assert bool(check.unconfirmed) is not confirmed
 
 
+@pytest.mark.parametrize(("state", "told"), [("closed(box)", False), ("", True)])
+def test_only_what_is_not_known_to_be_closed_is_said_to_be_open(state, told):
+    there = world(
+        thing("a", HIDDEN, 90.0, "box"),
+        thing("box", HIDDEN, 95.0),
+        facts=f"in(a, box); can_open(box); {state}".strip("; "),
+    )
+    check = confirm(Look(there), literals("in(a, box)"), began=50.0)
+    assert not check.confirmed and ("closed" in check.unconfirmed[0]) is told
+
+
 def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_is_silent():
     here = world(thing("a", SEEN), thing("box", SEEN), facts="in(a, box)", silent=True, heard=time.time() - 30.0)
     check = confirm(Look(here, False, "no detections"), literals("in(a, box)"), 50.0)

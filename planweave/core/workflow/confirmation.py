@@ -58,7 +58,7 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
                 inferred.append(f"{name} is hidden {_where(world, thing)} {thing.hidden_by}: inferred")
             else:
                 where = f"hidden {_where(world, thing)} {thing.hidden_by}" if thing.hidden_by else "not in view now"
-                if any(world.holds(Literal(p, (thing.hidden_by,))) for p in ("can_open", "opened")):
+                if thing.hidden_by and _may_be_open(world, thing.hidden_by):
                     where = f"not in view in {thing.hidden_by}, which is not closed"
                 unconfirmed.append(f"{_last_seen(world, name)}, {where}")
     if not look.fresh:
@@ -96,13 +96,18 @@ def _explained(world: World, thing: WorldObject, began: float) -> bool:
     hider = world.by_name.get(thing.hidden_by)
     while hider is not None and hider.name not in passed:
         if hider.known is Known.SEEN:
-            closed = world.holds(Literal("closed", (hider.name,)))
-            return closed or not any(world.holds(Literal(p, (hider.name,))) for p in ("can_open", "opened"))
+            return not _may_be_open(world, hider.name)
         if hider.known is Known.FIXED:
             return thing.last_seen is not None and thing.last_seen >= began
         passed.add(hider.name)
         hider = world.by_name.get(hider.hidden_by)
     return False
+
+
+def _may_be_open(world: World, name: str) -> bool:
+    """Whether an object can be open, and is not known to be closed."""
+    openable = any(world.holds(Literal(p, (name,))) for p in ("can_open", "opened"))
+    return openable and not world.holds(Literal("closed", (name,)))
 
 
 def _where(world: World, thing: WorldObject) -> str:
