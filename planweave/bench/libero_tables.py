@@ -62,7 +62,16 @@ def tables(results: Results) -> list[Table]:
                 found.append(_rates(results, method, model, episodes))
                 failed = [e for e in episodes if not e.measures.sr]
                 found += [_failures(method, model, failed)] if failed else []
+    if results.config.options["view"] == CAMERA and not all(map(is_simulated, results.models)):
+        found.append(_published())
     return found
+
+
+def _published() -> Table:
+    columns = ("system", "trained", "remembers", "sees", "on", "rate")
+    rows = [[p[c] for c in columns] for p in published()]
+    notes = ["As read from stored pages and summaries. Planweave is not trained and remembers nothing of a task."]
+    return Table("What others published", columns, rows, notes, [], "libero-published")
 
 
 def _rates(results: Results, method: str, model: str, episodes: Sequence[Played]) -> Table:
@@ -77,8 +86,6 @@ def _rates(results: Results, method: str, model: str, episodes: Sequence[Played]
     odd = sorted({e.case.scene for e in episodes} - {e.case.scene for e in said})
     if odd and said:
         rows.append(_row(f"all but {len(odd)} task{'s' * (len(odd) > 1)} (below)", said))
-    if view == CAMERA and not is_simulated(model):
-        rows += [[f"{p['system']} ({p['rules']}), {p['on']}", "–", p["rate"], *["–"] * 6] for p in published()]
     vision = results.config.options.get("vision") or "a vision model"
     notes = [f"{_VIEWS.get(view, 'view ' + view).format(vision=vision)}.", _RULES]
     if is_simulated(model):

@@ -82,6 +82,6 @@ def contradictory() -> Mapping[str, str]:
 
 
 def published() -> Sequence[Mapping[str, str]]:
-    """Success rates of others: system, rules, on (which suites), rate."""
+    """Success rates of others: system, trained, remembers, sees, on (which suites), rate."""
     found: Sequence[Mapping[str, str]] = _table()["published"]
     return found
