@@ -49,7 +49,7 @@ class TrueNamer:
         """A name for every mark; of several on one thing the largest is the thing, the others its parts."""
         self.asked += 1
         rows = self._rows()
-        nearest = [_nearest(rows, np.array(mark.position)) for mark in things]
+        nearest = [_nearest(rows, mark) for mark in things]
         found = []
         for k, (row, away) in enumerate(nearest):
             kind, _, _, state, colour = rows[row]
@@ -64,15 +64,19 @@ class TrueNamer:
         return found
 
 
-def _nearest(rows: Sequence[_Row], place: np.ndarray) -> tuple[int, float]:
-    """The thing in whose bounds a place is, or is nearest to; and how far it is from them, m."""
+def _nearest(rows: Sequence[_Row], mark: Any) -> tuple[int, float]:
+    """The smallest thing in whose bounds most of a mark lies, or else the nearest one; and how far from it, m."""
+    place, half = np.array(mark.position), np.array(mark.size) / 2
 
     def away(row: _Row) -> float:
         return float(np.linalg.norm(np.maximum(0, np.maximum(row[1] - place, place - row[2]))))
 
-    def cost(k: int) -> tuple[bool, float]:
-        row = rows[k]
-        return away(row) > 0.005, away(row) + 0.3 * float(np.linalg.norm((row[1] + row[2]) / 2 - place))
+    def cost(k: int) -> tuple[bool, bool, float]:
+        _, low, high, *_ = rows[k]
+        common = np.minimum(high, place + half) - np.maximum(low, place - half)
+        if float(np.prod(np.maximum(common, 0))) > 0.5 * _volume(mark):
+            return False, False, float(np.prod(high - low))
+        return True, away(rows[k]) > 0.005, away(rows[k]) + 0.3 * float(np.linalg.norm((low + high) / 2 - place))
 
     best = min(range(len(rows)), key=cost)
     return best, away(rows[best])

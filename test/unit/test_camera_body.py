@@ -19,7 +19,7 @@ from planweave.libero.body import LiberoBody
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.environment import python
 from planweave.libero.true_names import TrueNamer
-from planweave.perception.vision_names import vision_timeout
+from planweave.perception.vision_names import Marked, vision_timeout
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +83,23 @@ def test_what_still_stands_where_it_was_is_not_held():
     world = body.look(0.0).world
     assert body.world.held is None and not world.holds(Literal("holding", ("plate_1",)))
     assert "plate_1" in {t.name for t in body.world.things()}
+
+
+def test_a_bowl_in_an_open_drawer_is_the_bowl_and_the_drawers_front_is_not():
+    def truth():
+        thing = {"cabinet": "wooden_cabinet", "bowl": "akita_black_bowl"}
+        bounds = {"cabinet": [0.5, -0.4, 0.0, 0.9, 0.0, 0.22], "bowl": [0.7, -0.19, 0.155, 0.81, -0.08, 0.205]}
+        things = {name: {"category": thing[name], "bounds": bounds[name]} for name in thing}
+        return {"things": things, "base": [0.0] * 7}
+
+    def mark(position, size):
+        return Marked([None], position, size, np.zeros((1, 3)))
+
+    front, bowl = mark((0.79, -0.12, 0.178), (0.2, 0.227, 0.068)), mark((0.757, -0.133, 0.18), (0.108, 0.108, 0.044))
+    cabinet, other = mark((0.65, -0.25, 0.1), (0.27, 0.27, 0.2)), mark((0.2, 0.3, 0.1), (0.05, 0.05, 0.05))
+    named = TrueNamer(truth).names([], [front, bowl, cabinet, other])
+    assert [n.class_name for n in named] == ["handle", "akita_black_bowl", "wooden_cabinet", "nothing"]
+    assert named[0].part_of == 3
 
 
 def test_without_a_model_it_says_which_variable_to_set(monkeypatch):
