@@ -20,7 +20,7 @@ from planweave.perception.naming import numbered
 
 _CELL, _POINTS = 0.01, 3  # m: edge of a cell of the plan; points in it that are no noise
 _LOW, _HIGH = 0.012, 0.60  # m above the table between which points are looked at
-_LEAST = 0.07  # m: half of the shorter side of furniture, at least
+_LEAST, _DRAWERS = 0.07, 0.055  # m: half of the shorter side of furniture, at least, and of what shows a drawer
 _TALL = 0.10  # m that furniture without parts that move is high, at least
 _BOARD, _COVERED = 0.012, 0.25  # m: layer in which a board lies; share of the plan that it shows of itself
 _APART = 0.06  # m between two boards
@@ -38,7 +38,7 @@ def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Carcas
     """Large things with a level top in points (n, 3) of all that stands on a floor: bodies, and points of each."""
     for group in _groups(points):
         body = find_body(group, floor)
-        if body is not None and min(body.depth, body.width) >= _LEAST:
+        if body is not None and min(body.depth, body.width) >= _DRAWERS:
             yield body, group
 
 
@@ -68,9 +68,9 @@ def _class_of(joints: Sequence[SeenJoint], body: Carcass, points: np.ndarray) ->
     """The class of furniture by its parts; empty for what is none."""
     kinds = {joint.name.rsplit("_", 1)[-1] for joint in joints}
     for part, kind in (("drawer", "cabinet"), ("door", "cupboard"), ("knob", "stove")):
-        if part in kinds:
+        if part in kinds and (part == "drawer" or min(body.depth, body.width) >= _LEAST):
             return kind
-    if body.top - body.low < _TALL:
+    if body.top - body.low < _TALL or min(body.depth, body.width) < _LEAST:
         return ""
     return "shelf" if len(_boards(body, points)) > 1 else "furniture"
 
