@@ -17,7 +17,6 @@ COLUMN = 0.006
 """Edge of a column, m."""
 _GROUP, _STRAY = 0.008, 0.01  # m: edge of cells whose points are together; share of a thing's points that is no thing
 _BY_SIDE = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
-_EDGE = 0.001  # m beyond the outermost points that a thing still reaches
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
 
 
@@ -28,13 +27,13 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
     where a floor was not, it is taken to be as deep as what was seen around.
     """
     points = np.asarray(points, float)
-    low, high = points[:, :2].min(axis=0) - _EDGE, points[:, :2].max(axis=0) + _EDGE
+    low = points[:, :2].min(axis=0)
     cells = np.rint((points[:, :2] - low) / COLUMN).astype(int)
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
     for rows, span, height in _rectangles(_floored(_filled(top))):
-        first = np.maximum(low + (np.array([rows.start, span.start]) - 0.5) * COLUMN, low)
-        last = np.minimum(low + (np.array([rows.stop, span.stop]) - 0.5) * COLUMN, high)
+        first = low + (np.array([rows.start, span.start]) - 0.5) * COLUMN
+        last = low + (np.array([rows.stop, span.stop]) - 0.5) * COLUMN
         yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
 
 
