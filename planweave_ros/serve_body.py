@@ -75,7 +75,7 @@ class BodyServer:
         timeout: float,
         why_idle: Callable[[], str],
         problem: Callable[[], str],
-        before_action: Callable[[], None],
+        before_action: Callable[[Callable[[], bool]], None],
         since: float | None,
         domain: Domain,
         require_approval: bool,
@@ -269,13 +269,17 @@ class BodyServer:
         """The outcome of a goal that is refused; None: its action is the current one."""
         if not timeout >= 0:  # nor NaN
             return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
-        if problem := self._binding.problem(goal.request.sender, lambda: self._is_over(goal)):
+
+        def given_up() -> bool:
+            return bool(self._why_ending) or goal.cancel_asked.is_set()
+
+        if problem := self._binding.problem(goal.request.sender, given_up):
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
         if self._approved is not None and action is not None:
             task_id, token = goal.request.task_id, goal.request.approval
-            if problem := self._approved.problem(action, task_id, token, lambda: self._is_over(goal)):
+            if problem := self._approved.problem(action, task_id, token, given_up):
                 return self._refused(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
-        self._before_action()
+        self._before_action(given_up)
         return self._begin(goal, action, timeout, departures)
 
     def _impossible(self, goal: Goal, action: Action | None) -> Outcome | None:
@@ -300,9 +304,6 @@ class BodyServer:
             f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
         )
 
-    def _is_over(self, goal: Goal) -> bool:
-        return bool(self._why_ending) or goal.cancel_asked.is_set()
-
     def _canceled_before(self, goal: Goal) -> str:
         return "the action was cancelled" if goal.cancel_asked.is_set() else ""
 
@@ -320,7 +321,7 @@ class BodyServer:
             pushed=list(outcome.pushed),
             world=self._worlds.message(outcome.world),
         )
-        goal.finish(result, outcome.ok)
+        goal.finish(result, outcome.ok, outcome.code is not Code.SAFETY_STOP)
 
 
 class ServingNode(ManagedNode):
@@ -361,7 +362,7 @@ def serve_body(
     worlds: WorldPublisher | None = None,
     why_idle: Callable[[], str] = lambda: "",
     problem: Callable[[], str] | None = None,
-    before_action: Callable[[], None] = lambda: None,
+    before_action: Callable[[Callable[[], bool]], None] = lambda given_up: None,
     since: float | None = None,
     part: str = "body",
     reports: Mapping[str, Callable[[], Report]] | None = None,
@@ -377,8 +378,9 @@ def serve_body(
     for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
     it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
     carried out (default: another body is there); both "" where nothing is in the way. before_action: called before
-    one begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where
-    another body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
+    one begins, without the lock, with what tells that it is given up. since: time.monotonic() when the node was made;
+    ConfigError is then raised where another body is there already; None: the caller sees to that. part, reports: names
+    of diagnostics, and further ones.
 
     rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
     whether the body itself keeps the height that rules allow. require_approval: whether only the approved step of

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from planweave.core.base.errors import CanceledError, NotStoppedError, refused
 from planweave.core.base.failure import Code
 from planweave.core.checks.error_types import action_error
 from planweave.core.symbolic.world import Action
@@ -51,6 +52,10 @@ class RecordedBody(WrappedBody):
             )
         outcome = replace(outcome, world=outcome.world.with_derived(episode.goal))
         self._record(action, outcome, why, time.monotonic() - begun)
+        if episode.canceled.is_set and not outcome.ok:
+            told = f"{episode.canceled.reason}; {outcome.message}"
+            stands = outcome.code is not Code.SAFETY_STOP
+            raise CanceledError(told) if stands else refused(NotStoppedError, told, outcome.code.name.lower())
         return outcome
 
     def _stop(self) -> None:
