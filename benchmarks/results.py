@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from benchmarks.figures import Row
 from planweave.bench.machine import machine
@@ -71,7 +71,7 @@ class TableOfResults:
 
 
 @dataclass(frozen=True)
-class Results:
+class ResultFile:
     """A file: what was measured, where and with what; title, chapter, order, notes and table are people's."""
 
     title: str
@@ -87,7 +87,7 @@ class Results:
     table: TableOfResults | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Results:
+    def read(cls, path: Path) -> ResultFile:
         """Raises ConfigError for a file that is none."""
         try:
             return typed(cls, json.loads(path.read_text(encoding="utf-8")))
@@ -123,7 +123,7 @@ def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
         for figure, of in rows.items()
     )
     command, date = f"python -m benchmarks {' '.join(sys.argv[1:]) or name}", time.strftime("%Y-%m-%d")
-    kept = Results.read(path) if path.exists() else Results(name)
+    kept = ResultFile.read(path) if path.exists() else ResultFile(name)
     FOLDER.mkdir(exist_ok=True)
     replace(
         kept,
@@ -139,8 +139,8 @@ def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
 
 def page(folder: Path = FOLDER) -> str:
     """The page of all files in a folder: missed figures first. Raises ConfigError for a file that is none."""
-    chapters: dict[str, list[Results]] = {}
-    for file in sorted(map(Results.read, folder.glob("*.json")), key=lambda file: (file.order, file.title)):
+    chapters: dict[str, list[ResultFile]] = {}
+    for file in sorted(map(ResultFile.read, folder.glob("*.json")), key=lambda file: (file.order, file.title)):
         chapters.setdefault(file.chapter, []).append(file)
     misses = [
         [figure.figure, figure.value, figure.goal, f"[{file.title}](#{file.anchor})"]
@@ -175,7 +175,7 @@ def typed(kind: Any, value: Any) -> Any:
         types = get_type_hints(kind)
         if unknown := value.keys() - types.keys():
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-        return kind(**{key: typed(types[key], each) for key, each in value.items()})
+        return cast(Any, kind)(**{key: typed(types[key], each) for key, each in value.items()})
     options, of = get_args(kind), get_origin(kind)
     if of is tuple:
         if not isinstance(value, list):

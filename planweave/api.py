@@ -198,7 +198,7 @@ def run(
                     raise FormulaGoalError("tree (a behaviour tree)" if is_tree(name) else name)
             body = FormulaGoalBody(body, load(world.domain), wanted)
             load, wanted = partial(_domain_of, body.domain), (body.literal,)
-        client = model if model is not None and not isinstance(model, str) else client_of(model)
+        client = model if model is not None and not isinstance(model, str) else _client(model)
         if client is not model:
             ends.callback(client.close)
         events: queue.SimpleQueue[TaskStatus] = queue.SimpleQueue()
@@ -319,9 +319,7 @@ class _Stopped:
         return outcome
 
 
-def client_of(model: str | None) -> ChatClient:
-    """The client of a language model by its name; "none": of none; None: of the one that the environment names."""
-    """The client of a language model by its name; None: the one that the environment names, "none": none."""
+def _client(model: str | None) -> ChatClient:
     if model == "none":
         return NoClient('language models are disabled (model="none")')
     environ = {**os.environ, **({"PLANWEAVE_MODEL": model} if model else {})}

@@ -15,5 +15,5 @@ def test_each_figure_can_be_measured_several_times(monkeypatch, tmp_path):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr("benchmarks.rules.run", lambda options, console: [figure("time", f"{next(turns)} s", "≤ 2 s")])
     assert benchmarks.main(["rules", "--runs", "3"]) == 0
-    (measured,) = results.Results.read(tmp_path / "rules.json").figures
+    (measured,) = results.ResultFile.read(tmp_path / "rules.json").figures
     assert (measured.value, measured.values, measured.met) == ("2 [1, 3] s", ("1 s", "2 s", "3 s"), (None,) * 3)

@@ -61,7 +61,7 @@ def test_a_file_that_is_none_is_named(folder, text):
 def test_a_benchmark_that_is_run_again_overwrites_no_others_figures():
     """A file that a benchmark writes has its name, and was written by that one."""
     for path in results.FOLDER.glob("*.json"):
-        file = results.Results.read(path)
+        file = results.ResultFile.read(path)
         if path.stem in FIGURES:
             others = {*FIGURES} - {path.stem}
             words = set(file.command.replace(";", " ").split())
