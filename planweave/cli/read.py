@@ -32,13 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sentence", metavar="SENTENCE", help="what a person says")
     parser.add_argument("--domain", default="tabletop", metavar="NAME", help="a domain (default: tabletop)")
     parser.add_argument("--world", metavar="FILE", help="objects and facts (default: two objects, two trays, a plate)")
-    parser.add_argument("--model", default="none", metavar="NAME", help="a model for what the grammar does not read")
+    parser.add_argument(
+        "--model", default="none", metavar="NAME", help="who reads too: auto, openai:NAME (default: none)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb; 4 where the sentence is not clear."""
-    from planweave.api import client_of
+    from planweave.bench.models import check_model, client_of
     from planweave.cli.answer import question_json
     from planweave.cli.run import NOT_CLEAR
     from planweave.methods.language.planner import LanguagePlanner
@@ -46,7 +48,7 @@ def main(options: argparse.Namespace) -> int:
     domain = Domain.load(options.domain)
     world, found = _world(domain, options.world), dict[str, Any]()
     try:
-        read = LanguagePlanner(client_of(options.model)).interpret_goal(options.sentence, world)
+        read = LanguagePlanner(client_of(check_model(options.model))).interpret_goal(options.sentence, world)
     except AmbiguityError as error:
         if not options.json:
             print(f"question    {error.question.text}\nchoices     {error.question.offer}")
