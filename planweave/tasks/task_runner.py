@@ -329,8 +329,8 @@ class TaskRunner:
         began = world.stamp
         if world.silent or not world.unmet(goal):
             check = self._look_at(task, body, goal, began)
-            if not check.unmet or (check.unconfirmed and not check.look.fresh):
-                return check, "nothing was moved" if check.unconfirmed else "it held already, nothing was moved"
+            if not check.unmet or (check.not_confirmed and not check.look.fresh):
+                return check, "nothing was moved" if check.not_confirmed else "it held already, nothing was moved"
         so_far = task.episode
         if so_far is None:
             self._tell_refusals(task, goal)
@@ -412,7 +412,7 @@ class TaskRunner:
         moved. Not where a person approves motions: nobody may be there any more.
         """
         domain, world = episode.domain, check.look.world
-        hidden = check.unconfirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
+        hidden = check.not_confirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
         away = Action(str(domain.extra.get("clears_view", "")))
         if not hidden or away.name not in domain.actions:
             return False
@@ -488,7 +488,7 @@ class TaskRunner:
             stamp=world.stamp,
             unmet=[str(u) for u in check.unmet],
             known=known,
-            unconfirmed=list(check.unconfirmed),
+            not_confirmed=list(check.not_confirmed),
             inferred=list(check.inferred),
             facts=[str(f) for f in sorted(world.facts)],
         )
@@ -507,17 +507,17 @@ class TaskRunner:
         if set(check.unmet) - set(check.unseen) and (check.look.fresh or task.episode is not None):
             domain = self.load_domain(check.look.world.domain)
             missing = "; ".join(domain.phrase(u.negated()) for u in check.unmet)
-            blind = "" if check.look.fresh else "; ".join(check.unconfirmed)
+            blind = "" if check.look.fresh else "; ".join(check.not_confirmed)
             self.end(
                 task, TaskState.FAILED, step + ". ".join(filter(None, [missing, message, blind])), _failure_code(task)
             )
         else:
-            why = "; ".join(check.unconfirmed)
+            why = "; ".join(check.not_confirmed)
             what = "holds" if check.unmet else "was reached"  # as last known it does not hold; it does, but unseen
             self.end(
                 task,
                 TaskState.NOT_CONFIRMED,
-                f"{step}it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+                f"{step}not confirmed that the goal {what}: {why}" + (f" ({message})" if message else ""),
                 "not_confirmed",
             )
 
