@@ -21,7 +21,7 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros import conversions as convert
-from planweave_ros.calling import STOP_SECONDS, Caller
+from planweave_ros.calling import STOP_SECONDS, Caller, NoResultError
 from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
 from planweave_ros.permission import APPROVED_SECONDS, DEATH
@@ -261,8 +261,11 @@ class RosBody:
         except SystemDownError as error:
             if self._presence.lost:
                 raise
+            code, message = Code.CONTROL_FAILED, str(error)
+            if isinstance(error, NoResultError):  # it may still move: nothing is tried again
+                code, message = Code.SAFETY_STOP, f"{error}: whether it has stopped is not known"
             with self._arrived:
-                return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
+                return Outcome(code, message, self._worlds.get(self._owner) or World(""))
         code, message = Code.CONTROL_FAILED, result.message
         if result.code in list(Code):
             code = Code(result.code)

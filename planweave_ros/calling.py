@@ -24,6 +24,10 @@ _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
 START_SECONDS = 30.0  # how long a server may take to be seen, e.g. one started again on a busy machine
 
 
+class NoResultError(SystemDownError):
+    """A goal was sent, and its server does not tell its end: it may still work on it."""
+
+
 class Caller:
     """Sends goals and requests from a thread that does not spin the node; every wait has a deadline."""
 
@@ -124,8 +128,8 @@ class Caller:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 
         A goal that was sent is stopped where the task is cancelled, and its result returned; raises CanceledError where
-        nothing was sent, and NotStoppedError where the server does not tell its end. interrupted: cancels this goal
-        alone.
+        nothing was sent, NoResultError where the server does not tell its end, NotStoppedError where it does not then,
+        either. interrupted: cancels this goal alone.
         """
         given_up = interrupted or Cancellation()
         if not self.there(client, min(seconds, START_SECONDS), given_up):
@@ -137,17 +141,17 @@ class Caller:
             handle = self.wait(sent, min(seconds, 10.0), what, alive, given_up)
             if handle is None:
                 handle = self._stopped(sent, what, alive)
-        except PlanweaveError:
+        except PlanweaveError as error:
             sent.add_done_callback(_cancel_late)
-            raise
+            raise (NoResultError(str(error)) if isinstance(error, SystemDownError) else error) from None
         if not handle.accepted:
             raise SystemDownError(f"{what} rejected the goal; it may be busy with another one")
         result = handle.get_result_async()
         try:
             reply = self.wait(result, seconds, what, alive, given_up)
-        except SystemDownError:
+        except SystemDownError as error:
             handle.cancel_goal_async()
-            raise
+            raise NoResultError(str(error)) from None
         if reply is None:  # the task was cancelled, or this goal interrupted
             handle.cancel_goal_async()
             reply = self._stopped(result, what, alive)

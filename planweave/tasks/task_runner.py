@@ -371,7 +371,7 @@ class TaskRunner:
         if self.fallback and name != self.fallback and check.unmet and not (episode.alone or episode.stopped):
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self.fallback} planner takes over: {reason}"
-            episode.fallback = True
+            episode.fallback, episode.trouble = True, None
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
             try:

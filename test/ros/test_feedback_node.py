@@ -340,6 +340,15 @@ def test_a_node_deactivated_in_the_middle_of_an_action_ends_all_its_tasks_and_be
     assert not result_of(system.get.call_async(GetTask.Request())).found, "tasks that no file keeps are gone"
 
 
+def test_after_an_action_whose_end_is_not_told_nothing_is_tried_again(system, doubles, monkeypatch):
+    monkeypatch.setattr("planweave_ros.body_client._BESIDE", -170.0)  # of the 180 s of an action
+    doubles[1].hold.clear()
+    handle, _ = run(system, sentence="put a in the tray")
+    status = result_of(handle.get_result_async()).result.status
+    doubles[1].hold.set()
+    assert (status.state, status.code, status.progress.steps) == (status.FAILED, "safety_stop", 1), status.message
+
+
 def test_cancel_service_without_a_task(system):
     from planweave_interfaces.srv import CancelTask
 

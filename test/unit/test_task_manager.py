@@ -105,6 +105,7 @@ def test_recovery_from_a_failed_grasp(start):
         status = ended(manager.submit("put a in the tray"))
         assert status.state is TaskState.SUCCEEDED
         assert (status.corrections, status.fallback) == (corrections, fallback)
+        assert (";" in status.message) is fallback, "a failure that was mended is in the record alone"
 
 
 def test_no_other_method_takes_over_after_a_safety_stop(start):

@@ -94,4 +94,8 @@ class RecordedBody(WrappedBody):
             **({"error_type": wrong} if wrong else {}),
         )
         episode.pushed += [name for name in outcome.pushed if name not in episode.pushed]
+        if not outcome.ok:
+            episode.trouble = action, episode.domain.told(outcome.message)
+        elif episode.trouble is not None and episode.trouble[0] == action:  # mended: no news any more
+            episode.message = "" if episode.trouble[1] in episode.message else episode.message
         episode.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
