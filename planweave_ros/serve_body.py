@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from planweave_interfaces.action import ExecuteAction
@@ -220,8 +219,6 @@ class BodyServer:
                 finally:
                     with self.lock:
                         self._current, self._text = None, ""
-                if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(goal)):
-                    outcome = replace(outcome, code=Code.CANCELED, message=why)
                 if self._publishes:
                     self._worlds.publish(outcome.world)
             self._finish(goal, outcome)
@@ -288,9 +285,11 @@ class BodyServer:
             return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
         if problem := self._problem():
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
-        if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(goal)):
-            return self._refused(Code.NOT_STARTED if self._why_ending else Code.CANCELED, why)
-        return None
+        if hasattr(self.body, "stop"):
+            return None
+        if self._why_ending:
+            return self._refused(Code.NOT_STARTED, self._why_ending)
+        return self._refused(Code.CANCELED, "the action was cancelled") if goal.cancel_asked.is_set() else None
 
     def _failed(self, action: Action | None, error: Exception) -> Outcome:
         """The outcome of an action in which the body raised an exception; the body is stopped."""
@@ -303,9 +302,6 @@ class BodyServer:
             Code.CONTROL_FAILED,
             f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
         )
-
-    def _canceled_before(self, goal: Goal) -> str:
-        return "the action was cancelled" if goal.cancel_asked.is_set() else ""
 
     def _refused(self, code: Code, message: str) -> Outcome:
         return Outcome(code, message, self.body.observe())
