@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import results
+from benchmarks.figures import Row
 from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.base.errors import ConfigError, PlanweaveError
@@ -112,30 +113,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         choose_gl()
         with own_domain("benchmarks"):
             measure = importlib.import_module(f"benchmarks.{options.figures}").run
-            runs: list[list[dict[str, Any]]] = [measure(options, console) for _ in range(max(options.runs, 1))]
+            runs: list[list[Row]] = [measure(options, console) for _ in range(max(options.runs, 1))]
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1
     if options.json:
-        figures = {"figures": runs[0]} if len(runs) == 1 else {"runs": runs}
+        plain = [[row.plain() for row in rows] for rows in runs]
+        figures = {"figures": plain[0]} if len(plain) == 1 else {"runs": plain}
         print(json.dumps({"suite": options.figures, "machine": machine(), **figures}, indent=2))
     else:
         for rows in runs:
             console.print(_table(options.figures, rows))
     if options.runs:
         console.print(f"written: {results.keep(options.figures, runs)}; the page: python -m benchmarks.results")
-    return 0 if all(row["met"] is not False for rows in runs for row in rows) else 1
+    return 0 if all(row.met is not False for rows in runs for row in rows) else 1
 
 
-def _table(name: str, rows: list[dict[str, Any]]) -> Any:
+def _table(name: str, rows: list[Row]) -> Any:
     from rich.table import Table
 
     table = Table(title=f"benchmarks {name}: {machine()}")
     for heading in ("figure", "value", "goal", "met"):
         table.add_column(heading)
     for row in rows:
-        met = "" if row["met"] is None else "yes" if row["met"] else "no"
-        table.add_row(row["figure"], row["value"], row["goal"], met)
+        met = "" if row.met is None else "yes" if row.met else "no"
+        table.add_row(row.figure, row.value, row.goal, met)
     return table
 
 

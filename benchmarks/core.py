@@ -84,10 +84,10 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         partial(_random_verdicts, options.texts, options.seed, details, console),
     ):
         for row in part():
-            console.print(f"[{time.monotonic() - begun:.0f} s] {row['figure']}: {row['value']}", highlight=False)
+            console.print(f"[{time.monotonic() - begun:.0f} s] {row.figure}: {row.value}", highlight=False)
             rows.append(row)
     OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-    OUTPUT.write_text(json.dumps({**details, "figures": rows}, indent=1), encoding="utf-8")
+    OUTPUT.write_text(json.dumps({**details, "figures": [row.plain() for row in rows]}, indent=1), encoding="utf-8")
     console.print(f"details: {OUTPUT}")
     return rows
 

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-Row = dict[str, Any]
-"""A figure: its name, value, goal, and whether it is met (None where there is no goal)."""
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of one run. met: None where there is no goal. more: what was measured for it, for JSON."""
+
+    figure: str
+    value: str
+    goal: str = ""
+    met: bool | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"figure": self.figure, "value": self.value, "goal": self.goal, "met": self.met, **self.more}
 
 
 def figure(name: str, value: str, goal: str = "", met: bool | None = None, **more: Any) -> Row:
     """A row."""
-    return {"figure": name, "value": value, "goal": goal, "met": met, **more}
+    return Row(name, value, goal, met, more)
 
 
 def seconds(work: Callable[..., object], *args: Any, clock: Callable[[], float] = time.process_time) -> float:

@@ -122,11 +122,11 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
             case = _case(watch, client, running, node, moment, number)
             rows.append(case.row())
             console.print(
-                f"{'ok ' if case.good else 'BAD'} {rows[-1]['figure']}: {rows[-1]['value']}",
+                f"{'ok ' if case.good else 'BAD'} {rows[-1].figure}: {rows[-1].value}",
                 markup=False,
                 highlight=False,
             )
-    good = sum(row["met"] for row in rows)
+    good = sum(row.met is True for row in rows)
     return [*rows, figure("deaths survived", f"{good} of {len(rows)}", "all", good == len(rows))]
 
 

@@ -10,11 +10,14 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
+from benchmarks.figures import Row
 from planweave.bench.machine import machine
 from planweave.bench.tables import grid
 from planweave.core.base.errors import ConfigError
@@ -31,82 +34,158 @@ else of one run. Earlier measurements are in this page's history in git.
 """
 
 
-def keep(name: str, runs: Sequence[Sequence[dict[str, Any]]]) -> Path:
+@dataclass(frozen=True)
+class Figure:
+    """A figure of one or more runs: the value of each, and whether it met the goal (None without one)."""
+
+    figure: str
+    goal: str = ""
+    values: tuple[str, ...] = ()
+    met: tuple[bool | None, ...] = ()
+
+    @property
+    def value(self) -> str:
+        """One value for several: of equal words around numbers, each number's median, least and greatest."""
+        if len({_NUMBER.sub("#", value) for value in self.values}) > 1:
+            return "; ".join(dict.fromkeys(self.values))
+        columns = iter(zip(*(_NUMBER.findall(value) for value in self.values)))
+        return _NUMBER.sub(lambda _: _spread(next(columns)), self.values[0])
+
+    @property
+    def aim(self) -> str:
+        """The goal, and how often it was reached."""
+        known = [met for met in self.met if met is not None]
+        if not known:
+            return self.goal
+        of_several = f"**reached in {sum(known)} of {len(known)}**"
+        word = "reached" if all(known) else of_several if any(known) else "**missed**"
+        return f"{self.goal}: {word}" if self.goal else word
+
+
+@dataclass(frozen=True)
+class TableOfResults:
+    """A table that people wrote."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file: what was measured, where and with what; title, chapter, order, notes and table are people's."""
+
+    title: str
+    chapter: str = "Others"
+    order: int = 99
+    command: str = ""
+    date: str = ""
+    machine: str = ""
+    commit: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    table: TableOfResults | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> ResultFile:
+        """Raises ConfigError for a file that is none."""
+        try:
+            return typed(cls, json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"{path} is no file of results: {error}") from error
+
+    def write(self, path: Path) -> None:
+        """What says nothing is left out."""
+        plain = {key: value for key, value in asdict(self).items() if value}
+        path.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @property
+    def anchor(self) -> str:
+        """Of the title, as a link has it."""
+        return re.sub(r"[^\w -]", "", self.title.lower()).replace(" ", "-")
+
+    @property
+    def source(self) -> str:
+        """How, when and where it was measured."""
+        runs = max((len(figure.values) for figure in self.figures), default=1)
+        parts = [f"`{self.command}`" if self.command else "", self.date, self.machine, self.commit]
+        return "; ".join([*filter(None, parts), *([f"{runs} runs"] if runs > 1 else [])])
+
+
+def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
     """Write the rows of one or more runs of a benchmark to its file; what people wrote there (title, notes) stays."""
     path = FOLDER / f"{name}.json"
-    kept = _read(path) if path.exists() else {"title": name}
-    figures: dict[str, dict[str, Any]] = {}
-    for row in (row for rows in runs for row in rows):
-        new = {"figure": row["figure"], "goal": row["goal"], "values": [], "met": []}
-        figure = figures.setdefault(row["figure"], new)
-        figure["values"].append(row["value"])
-        figure["met"].append(row["met"])
-    kept |= {"command": f"python -m benchmarks {' '.join(sys.argv[1:]) or name}", "date": time.strftime("%Y-%m-%d")}
-    kept |= {"machine": machine(), "commit": _commit(), "versions": _versions(), "figures": list(figures.values())}
+    rows: dict[str, list[Row]] = {}
+    for row in (row for each in runs for row in each):
+        rows.setdefault(row.figure, []).append(row)
+    figures = tuple(
+        Figure(figure, of[0].goal, tuple(row.value for row in of), tuple(row.met for row in of))
+        for figure, of in rows.items()
+    )
+    command, date = f"python -m benchmarks {' '.join(sys.argv[1:]) or name}", time.strftime("%Y-%m-%d")
+    kept = ResultFile.read(path) if path.exists() else ResultFile(name)
     FOLDER.mkdir(exist_ok=True)
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    replace(
+        kept,
+        command=command,
+        date=date,
+        machine=machine(),
+        commit=_commit(),
+        versions=_versions(),
+        figures=figures,
+    ).write(path)
     return path
 
 
 def page(folder: Path = FOLDER) -> str:
     """The page of all files in a folder: missed figures first. Raises ConfigError for a file that is none."""
-    chapters: dict[str, list[dict[str, Any]]] = {}
-    for file in sorted((_read(path) for path in folder.glob("*.json")), key=lambda file: file.get("order", 99)):
-        chapters.setdefault(file.get("chapter", "Others"), []).append(file)
+    chapters: dict[str, list[ResultFile]] = {}
+    for file in sorted(map(ResultFile.read, folder.glob("*.json")), key=lambda file: (file.order, file.title)):
+        chapters.setdefault(file.chapter, []).append(file)
     misses = [
-        [figure["figure"], _value(figure), figure["goal"], f"[{file['title']}](#{_anchor(file['title'])})"]
+        [figure.figure, figure.value, figure.goal, f"[{file.title}](#{file.anchor})"]
         for files in chapters.values()
         for file in files
-        for figure in file["figures"]
-        if False in figure["met"]
+        for figure in file.figures
+        if False in figure.met
     ]
     lines = [_HEAD, "## Known misses", "", *grid(["figure", "value", "goal", "of"], misses)]
     for chapter, files in chapters.items():
         rows: list[list[str]] = []
         for file in files:
-            rows.append([f'<a id="{_anchor(file["title"])}"></a>**{file["title"]}**', _source(file), ""])
-            rows += [[figure["figure"], _value(figure), _goal(figure)] for figure in file["figures"]]
+            head, its = f'<a id="{file.anchor}"></a>**{file.title}**', file.figures
+            if len(its) == 1:
+                rows.append([f"{head}: {its[0].figure}", f"{its[0].value}; {file.source}", its[0].aim])
+                continue
+            rows.append([head, file.source, ""])
+            rows += [[figure.figure, figure.value, figure.aim] for figure in its]
         lines += ["", f"## {chapter}", "", *grid(["figure", "value", "goal"], rows)]
-        lines += ["", *(f"- {file['title']}: {' '.join(file['notes'])}" for file in files if file.get("notes"))]
-        for table in (file["table"] for file in files if "table" in file):
-            shown = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+        lines += ["", *(f"- {file.title}: {' '.join(file.notes)}" for file in files if file.notes)]
+        for table in (file.table for file in files if file.table is not None):
+            shown = [table.columns, ["---"] * len(table.columns), *table.rows]
             lines += ["", *(f"| {' | '.join(row)} |" for row in shown)]
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        file: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not (file["title"] and isinstance(file["figures"], list)):
-            raise ValueError("no title, or no list of figures")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no file of results: {error!r}") from error
-    return file
-
-
-def _source(file: dict[str, Any]) -> str:
-    runs = max((len(figure["values"]) for figure in file["figures"]), default=1)
-    parts = [f"`{file['command']}`"] if file.get("command") else []
-    parts += [str(file[key]) for key in ("date", "machine", "commit") if file.get(key)]
-    return "; ".join([*parts, *([f"{runs} runs"] if runs > 1 else [])])
-
-
-def _goal(figure: dict[str, Any]) -> str:
-    known = [met for met in figure["met"] if met is not None]
-    if not known:
-        return str(figure["goal"])
-    of_several = f"**reached in {sum(known)} of {len(known)}**"
-    word = "reached" if all(known) else of_several if any(known) else "**missed**"
-    return f"{figure['goal']}: {word}" if figure["goal"] else word
-
-
-def _value(figure: dict[str, Any]) -> str:
-    """One value for several: of equal words around numbers, each number's median, least and greatest."""
-    values = [str(value) for value in figure["values"]]
-    if len({_NUMBER.sub("#", value) for value in values}) > 1:
-        return "; ".join(dict.fromkeys(values))
-    columns = iter(zip(*(_NUMBER.findall(value) for value in values)))
-    return _NUMBER.sub(lambda _: _spread(next(columns)), values[0])
+def typed(kind: Any, value: Any) -> Any:
+    """A value of JSON as a dataclass or one of its fields' types; raises TypeError or ValueError where it is none."""
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise TypeError(f"expected an object, got {value!r:.80}")
+        types = get_type_hints(kind)
+        if unknown := value.keys() - types.keys():
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        return cast(Any, kind)(**{key: typed(types[key], each) for key, each in value.items()})
+    options, of = get_args(kind), get_origin(kind)
+    if of is tuple:
+        if not isinstance(value, list):
+            raise TypeError(f"expected a list, got {value!r:.80}")
+        return tuple(typed(options[0], each) for each in value)
+    if of is UnionType:
+        return None if value is None else typed(options[0], value)
+    if not isinstance(value, dict if of is Mapping else kind):
+        raise TypeError(f"expected {getattr(kind, '__name__', kind)}, got {value!r:.80}")
+    return value
 
 
 def _spread(numbers: Sequence[str]) -> str:
@@ -114,10 +193,6 @@ def _spread(numbers: Sequence[str]) -> str:
         return numbers[0]
     by_size = sorted(numbers, key=lambda number: float(number.replace(",", "")))
     return f"{by_size[(len(by_size) - 1) // 2]} [{by_size[0]}, {by_size[-1]}]"
-
-
-def _anchor(title: str) -> str:
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def _commit() -> str:

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
         for name, stop in _ways(watch, change, client, running).items():
             found = [_stopped(watch, body, change, client, running, stop) for _ in range(options.repeat)]
             rows.append(_row(name, found))
-            console.print(f"{name}: {rows[-1]['value']}", markup=False, highlight=False)
+            console.print(f"{name}: {rows[-1].value}", markup=False, highlight=False)
     return rows
 
 

@@ -252,7 +252,7 @@ class ExecutorNode(ManagedNode):
             timeout=self._values["action_timeout"],
             worlds=worlds,
             why_idle=lambda: self.why_idle,
-            problem=lambda: second_body(self) or self._sources.problem,
+            problem=lambda: second_body(self) or self._sources.problem or self._arm.still_moves,
             before_action=self._feel,
             part="arm",
             reports={
@@ -314,10 +314,10 @@ class ExecutorNode(ManagedNode):
     def _skills(self) -> Skills:
         return self._body.skills
 
-    def _feel(self) -> None:
+    def _feel(self, given_up: Callable[[], bool]) -> None:
         """Feel whether the gripper holds something, before the first action."""
         if self.active:
-            self._unseen_grip.wait()
+            self._unseen_grip.wait(given_up)
 
     def _end(self) -> None:
         """Stop the arm at once; `stop_work` or `pause_work` comes before."""
@@ -392,7 +392,7 @@ class ExecutorNode(ManagedNode):
                 )
                 continue
             try:
-                if self._domain.type_of_class(one_line(detected.class_name)) == "fixture":
+                if self._domain.is_a(self._domain.type_of_class(one_line(detected.class_name)), ["fixture"]):
                     furniture[name] = Furniture.of(fixture_from_msg(detected, name))
                 else:
                     things[name] = self._builder.thing(seen_from_msg(detected, name))
@@ -435,10 +435,12 @@ class ExecutorNode(ManagedNode):
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Clear the robot's error, when nothing runs."""
-        if self._served is not None and (busy := self._served.busy_with):
-            response.message = f"the arm is busy with {busy}; cancel that first"
-        elif self._recovery is not None:
-            response.success, response.message = self._recovery.run()
+        assert self._recovery is not None
+        with self._served.reserved("the recovery") if self._served is not None else contextlib.nullcontext("") as busy:
+            if busy:
+                response.message = f"the arm is busy with {busy}; cancel that first"
+            else:
+                response.success, response.message = self._recovery.run()
         return response
 
     def _on_let_go(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -457,14 +459,15 @@ class ExecutorNode(ManagedNode):
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
         problem = self._watch.problem if self._watch is not None else ""
-        problem = problem or (self._recovery.prepare() if self._recovery is not None else "")
+        check = self._arm.check
+        problem = problem or (self._recovery.prepare(check) if self._recovery is not None else "")
         advice = self._names.how_to_recover
         if problem:
             raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {advice}")
-        if not until(lambda: not self._ports.absent(), LATE):
+        if not until(lambda: not self._ports.absent(), LATE, check=check):
             raise SkillFailureError(Code.CONTROL_FAILED, f"nobody offers {self._ports.absent()}: {advice}")
         wrong = partial(self._ports.wrong_controller, self._values["robot"] == "simulation")
-        if not until(lambda: not wrong(), _DISCOVERY):
+        if not until(lambda: not wrong(), _DISCOVERY, check=check):
             raise SkillFailureError(Code.NOT_STARTED, f"{wrong()}; nothing was moved")
         named = self._others.named()
         if named and named != self._named:

@@ -145,7 +145,8 @@ class FeedbackNode(ManagedNode):
         for task in self.manager.tasks():
             with contextlib.suppress(PlanweaveError):  # it has ended
                 self.manager.cancel(task.status.task_id)
-        until(lambda: self.manager.running is None, _LAST_RESULT)
+        if not until(lambda: self.manager.running is None, _LAST_RESULT):
+            self.get_logger().error("deactivated, but the running task has not ended: see whether its body stands")
 
     def stop_work(self) -> None:
         """Cancel all tasks, and with them the current action.

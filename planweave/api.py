@@ -16,7 +16,6 @@ from planweave.bodies import checked_body, make_body
 from planweave.core.base.budget import Budget
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
-from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Goal, Validation, simplest, validate
 from planweave.core.pddl.formula import Formula
@@ -29,7 +28,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.symbolic.written import Written, read_formula, read_goal
 from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.formula_goal import FormulaGoalBody, FormulaGoalError
-from planweave.core.workflow.ports import LookingBody, Outcome
+from planweave.core.workflow.ports import LookingBody
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
@@ -213,7 +212,7 @@ def run(
         planner: Any = _Asked(asked, lambda: manager.running if manager is not None else None)
         manager = TaskManager(
             planner,
-            _Stopped(body, lambda: manager.running if manager is not None else None) if _can_stop(body) else body,
+            body,
             made,
             default_method=chosen,
             fallback=fallback,
@@ -271,7 +270,8 @@ def _result(task: Task) -> Result:
     steps = tuple((Action.parse(e["action"]), str(e["code"])) for e in events if e["event"] == "action")
     state, message = status.state, status.message
     if not state.ended:  # it hangs in code that looks at no flag
-        state, message = TaskState.CANCELED, f"{task.canceled.reason}, and does not stop; it was {status.phase}"
+        state = TaskState.FAILED if task.acts else TaskState.CANCELED
+        message = f"{task.canceled.reason}, and does not stop; it was {status.phase}"
     return Result(state is TaskState.SUCCEEDED, state, message, status.goal, steps, status.usage, events, status)
 
 
@@ -295,28 +295,6 @@ class _Asked:
                     raise
 
         return ask
-
-
-def _can_stop(body: LookingBody) -> bool:
-    return all(callable(getattr(body, name, None)) for name in ("begin", "stop"))
-
-
-class _Stopped:
-    """A StoppableBody whose action is stopped when its task is cancelled."""
-
-    def __init__(self, body: Any, running: Callable[[], Task | None]) -> None:
-        self._body, self._running = body, running
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._body, name)
-
-    def execute(self, action: Action, *, timeout: float = 0.0, **options: Any) -> Outcome:
-        task = self._running()
-        canceled = task.canceled if task is not None else Cancellation()
-        self._body.begin(timeout)
-        with canceled.calling(lambda: self._body.stop(Code.CANCELED, canceled.reason)):
-            outcome: Outcome = self._body.execute(action, timeout=timeout, **options)
-        return outcome
 
 
 def _client(model: str | None) -> ChatClient:

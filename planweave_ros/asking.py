@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.task import Future
 
+from planweave.bodies.arm.waiting import until
 
-def ask(client: Any, request: Any, seconds: float) -> Any:
-    """The response; None where none arrived within the given wall time."""
+_SLICE = 0.05  # s between two looks whether somebody still waits
+
+
+def ask(client: Any, request: Any, seconds: float, check: Callable[[], object] = lambda: None) -> Any:
+    """The response; None where none arrived within the given wall time. check: raises where nobody waits any more."""
     future = client.call_async(request)
-    if not is_done(future, seconds):
-        client.remove_pending_request(future)
-        return None
-    return future.result()
+    try:
+        return future.result() if until(lambda: is_done(future, _SLICE), seconds, 0.0, check) else None
+    finally:
+        if not future.done():
+            client.remove_pending_request(future)
 
 
 def is_done(future: Future, seconds: float) -> bool:

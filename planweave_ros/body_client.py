@@ -14,20 +14,24 @@ from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
+from planweave.bodies.arm.unseen_grip import SECONDS as GRIP_SECONDS
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import SystemDownError, WorldError
+from planweave.core.base.errors import CanceledError, NotStoppedError, SystemDownError, WorldError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros import conversions as convert
-from planweave_ros.calling import STOP_SECONDS, Caller
+from planweave_ros.calling import STOP_SECONDS, Caller, NoResultError
 from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
+from planweave_ros.permission import APPROVED_SECONDS, DEATH
 from planweave_ros.qos import TRANSIENT_LOCAL
 
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
 _GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
 _PUBLISHERS_KEPT = 4  # publishers of worlds whose newest world is kept
+_BESIDE = DEATH + APPROVED_SECONDS + GRIP_SECONDS + STOP_SECONDS
+"""Seconds that a body may take beside an action's own: to know sender, approval and grip before it, and to stop."""
 _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is waited for
 
 
@@ -204,6 +208,7 @@ class RosBody:
                 left = deadline - time.monotonic()
                 if left <= 0 or gone:
                     break
+                self._canceled().check()
                 self._arrived.wait(min(left, _GRAPH_SECONDS))  # nothing tells when a publisher comes or goes
         if problem or world is None:
             raise SystemDownError(self._unbelieved(problem))
@@ -243,18 +248,24 @@ class RosBody:
             result = self._caller.run_goal(
                 self._execute,
                 goal,
-                seconds + 5.0,
+                seconds + _BESIDE,
                 f"the body ({self._action})",
                 listener,
-                self._stopped,
                 self._interrupted,
             )
             world = self._answered(result.world, self._action + _GOALS)
+        except NotStoppedError:
+            raise
+        except CanceledError:
+            return Outcome(Code.CANCELED, "it was not sent to the body", self.observe())
         except SystemDownError as error:
             if self._presence.lost:
                 raise
+            code, message = Code.CONTROL_FAILED, str(error)
+            if isinstance(error, NoResultError):  # it may still move: nothing is tried again
+                code, message = Code.SAFETY_STOP, f"{error}: whether it has stopped is not known"
             with self._arrived:
-                return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
+                return Outcome(code, message, self._worlds.get(self._owner) or World(""))
         code, message = Code.CONTROL_FAILED, result.message
         if result.code in list(Code):
             code = Code(result.code)
@@ -272,11 +283,6 @@ class RosBody:
             float(result.planning_seconds),
             tuple(result.pushed),
         )
-
-    def _stopped(self, result: ExecuteAction.Result) -> str:
-        """What the body says of an action that was cancelled: whether it stands may not be known."""
-        self._answered(result.world, self._action + _GOALS)
-        return str(result.message)
 
     def look(self, seconds: float) -> Look:
         """See planweave.core.workflow.ports.LookingBody."""

@@ -11,8 +11,9 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
+from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import CanceledError, SystemDownError
+from planweave.core.base.errors import NotStoppedError, PlanweaveError, SystemDownError
 from planweave_ros.liveliness import Presence
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
@@ -21,6 +22,10 @@ MUTUAL_DISCOVERY = 0.8
 STOP_SECONDS = 5.0  # how long a server may take to acknowledge a cancellation
 _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
 START_SECONDS = 30.0  # how long a server may take to be seen, e.g. one started again on a busy machine
+
+
+class NoResultError(SystemDownError):
+    """A goal was sent, and its server does not tell its end: it may still work on it."""
 
 
 class Caller:
@@ -82,18 +87,20 @@ class Caller:
                     raise SystemDownError(f"{what} did not answer in {seconds:g} s")
         return future.result() if future.done() else None
 
-    def there(self, client: Any, seconds: float) -> bool:
+    def there(self, client: Any, seconds: float, given_up: Cancellation | None = None) -> bool:
         """Wait for a server until a deadline, and for mutual discovery with one that has just appeared; whether it is
-        there.
+        there. Raises CanceledError where the task is cancelled, or this was given up.
         """
-        deadline = time.monotonic() + seconds
-        while not self.is_ready(client):
-            if time.monotonic() > deadline:
-                return False
+
+        def check() -> None:
             self._canceled().check()
-            time.sleep(0.02)
+            (given_up or Cancellation()).check()
+
+        if not until(lambda: self.is_ready(client), seconds, 0.02, check):
+            return False
         since = self._since[client] or time.monotonic()
         time.sleep(max(0.0, since + MUTUAL_DISCOVERY - time.monotonic()))
+        check()
         return True
 
     def watched(self, client: Any) -> Callable[[], bool]:
@@ -116,61 +123,54 @@ class Caller:
         seconds: float,
         what: str,
         on_feedback: Callable[[Any], None] | None = None,
-        on_stopped: Callable[[Any], str] | None = None,
         interrupted: Cancellation | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 
-        on_stopped is called with the result of a goal that was cancelled together with the task, and returns what the
-        server says of its stop, which the CanceledError tells. interrupted: cancels this goal alone, whose result is
-        then returned.
+        A goal that was sent is stopped where the task is cancelled, and its result returned; raises CanceledError where
+        nothing was sent, NoResultError where the server does not tell its end, NotStoppedError where it does not then,
+        either. interrupted: cancels this goal alone.
         """
-        if not self.there(client, min(seconds, START_SECONDS)):
+        given_up = interrupted or Cancellation()
+        if not self.there(client, min(seconds, START_SECONDS), given_up):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
         listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
         alive = self.watched(client)
         sent = client.send_goal_async(goal, feedback_callback=listener)
         try:
-            handle = self.wait(sent, min(seconds, 10.0), what, alive)
-        except SystemDownError:
+            handle = self.wait(sent, min(seconds, 10.0), what, alive, given_up)
+            if handle is None:
+                handle = self._stopped(sent, what, alive)
+        except PlanweaveError as error:
             sent.add_done_callback(_cancel_late)
-            raise
-        if handle is None:
-            sent.add_done_callback(_cancel_late)
-            self._canceled().check()
+            raise (NoResultError(str(error)) if isinstance(error, SystemDownError) else error) from None
         if not handle.accepted:
             raise SystemDownError(f"{what} rejected the goal; it may be busy with another one")
         result = handle.get_result_async()
         try:
-            reply = self.wait(result, seconds, what, alive, interrupted)
-        except SystemDownError:
+            reply = self.wait(result, seconds, what, alive, given_up)
+        except SystemDownError as error:
             handle.cancel_goal_async()
-            raise
+            raise NoResultError(str(error)) from None
         if reply is None:  # the task was cancelled, or this goal interrupted
             handle.cancel_goal_async()
-            canceled = self._canceled()
-            try:
-                self._await_stop(result, what, alive)
-            except SystemDownError as error:
-                if canceled.is_set:
-                    raise CanceledError(f"{canceled.reason}; {error}: whether it has stopped is not known") from error
-                raise
-            reply = result.result() if result.done() else None
-            if on_stopped is not None and reply is not None and canceled.is_set:
-                raise CanceledError(f"{canceled.reason}; {on_stopped(reply.result)}")
-            canceled.check()
-            if reply is None:
-                raise SystemDownError(f"{what} has gone away while it was stopped")
+            reply = self._stopped(result, what, alive)
         return reply.result
 
-    def _await_stop(self, result: Future, what: str, alive: Callable[[], bool]) -> None:
-        """Wait until a server has stopped, or has gone; SystemDownError after the deadline."""
-        stopped = threading.Event()
-        result.add_done_callback(lambda _: stopped.set())
+    def _stopped(self, future: Future, what: str, alive: Callable[[], bool]) -> Any:
+        """The result of a future of a goal that was given up; NotStoppedError where it does not come in time."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
         deadline = time.monotonic() + STOP_SECONDS
-        while not stopped.wait(0.1) and alive():
-            if time.monotonic() > deadline:
-                raise SystemDownError(f"{what} did not acknowledge the cancellation in {STOP_SECONDS:g} s")
+        while not done.wait(0.1):
+            gone = not alive()
+            if gone or time.monotonic() > deadline:
+                late = f"did not acknowledge the cancellation in {STOP_SECONDS:g} s"
+                raise NotStoppedError(
+                    f"{self._canceled().reason or 'the action was stopped'}, but {what} "
+                    f"{'has gone away' if gone else late}: whether it has stopped is not known"
+                )
+        return future.result()
 
 
 def _cancel_late(future: Future) -> None:

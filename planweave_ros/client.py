@@ -35,7 +35,14 @@ from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planweave.core.base.errors import CanceledError, GoalError, PlanweaveError, SystemDownError, refused
+from planweave.core.base.errors import (
+    CanceledError,
+    GoalError,
+    NotStoppedError,
+    PlanweaveError,
+    SystemDownError,
+    refused,
+)
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.trees.action_tree import Status
 from planweave.core.trees.rows import TreeRow
@@ -241,8 +248,9 @@ class Client(TaskCalls):
         """Run a task to its end. It is cancelled on an interrupt or after ``timeout`` seconds.
 
         ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing
-        or disappears, CanceledError where the task does not end in time. A dry run moves nothing. ``on_sight`` is
-        called with whether the body's observations have stopped, and when (system time, s) the newest one arrived.
+        or disappears, CanceledError where the task does not end in time, NotStoppedError where not even then. A dry run
+        moves nothing. ``on_sight`` is called with whether the body's observations have stopped, and when (system time,
+        s) the newest one arrived.
         """
         if not self.is_up(5.0):
             raise SystemDownError(
@@ -270,8 +278,10 @@ class Client(TaskCalls):
             response = self._follow(handle.get_result_async(), timeout, watch, on_sight)
         except _FeedbackLostError:
             raise
-        except BaseException:
-            self._cancel_sent(sent)
+        except BaseException as error:
+            ended = self._cancel_sent(sent)
+            if isinstance(error, CanceledError) and not ended:
+                raise NotStoppedError(f"{error}, but has not ended since: planweave status") from None
             raise
         return self._task_result(response)
 
@@ -328,20 +338,21 @@ class Client(TaskCalls):
                 return None
         return future.result()
 
-    def _cancel_sent(self, sent: Future) -> None:
-        """Cancel the task that ``sent`` requested and give the body up to five seconds to stop.
+    def _cancel_sent(self, sent: Future) -> bool:
+        """Cancel the task that ``sent`` requested and give the body up to five seconds to stop; whether it has ended.
 
         If interrupted before the response, the task may still run, so that it is cancelled once the response arrives.
         The request is repeated, since a server that has not discovered this client loses it.
         """
         if not is_done(sent, 5.0) or sent.exception() is not None or not sent.result().accepted:
-            return
+            return False
         handle = sent.result()
         result = handle.get_result_async()
         for _ in range(5):
             handle.cancel_goal_async()
             if is_done(result, 1.0):
-                return
+                return True
+        return False
 
     def _tree(self, message: ActionTree) -> None:
         rows = self._rows[message.task_id] = tree_rows(message)

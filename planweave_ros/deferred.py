@@ -36,7 +36,7 @@ class Goal:
         self.cancel_asked = threading.Event()
         self.on_cancel: Callable[[], None] = lambda: None
         self.result: Any = None
-        self.success = False
+        self.success = self.canceled = False
 
     def publish(self, feedback: Any) -> None:
         """Publish feedback while the goal is active."""
@@ -55,10 +55,12 @@ class Goal:
                 if self._handle.status == GoalStatus.STATUS_ACCEPTED:
                     raise  # else a cancellation came between rclpy's look at the state and its change
 
-    def finish(self, result: Any, success: bool) -> None:
-        """End the goal: succeeded, canceled where that was requested and it did not succeed, else aborted."""
+    def finish(self, result: Any, success: bool, canceled: bool = True) -> None:
+        """End the goal: succeeded, canceled where that was requested and it did not succeed, else aborted. canceled:
+        False where it ended otherwise, though that was requested.
+        """
         self.begin()
-        self.result, self.success = result, success
+        self.result, self.success, self.canceled = result, success, canceled and self.cancel_asked.is_set()
         self._done(self)
 
 
@@ -118,7 +120,7 @@ class DeferredActionServer:
             goal = self._goals.pop(bytes(handle.goal_id.uuid))
         if goal.success:
             handle.succeed()
-        elif goal.cancel_asked.is_set() and _becomes_cancelable(handle):
+        elif goal.canceled and _becomes_cancelable(handle):
             handle.canceled()
         else:
             handle.abort()

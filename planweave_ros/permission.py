@@ -19,9 +19,9 @@ from planweave_ros.liveliness import GRACE, LEASE, TASKS, Presence
 from planweave_ros.only_one import publisher_of, publishers, two_publishers
 from planweave_ros.qos import TRANSIENT_LOCAL
 
-_DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
+DEATH = LEASE + GRACE + 1.0  # s of wall time in which the death of a feedback_node is noticed
 _PAUSE = 0.02  # s between two looks at the graph
-_SECONDS = 5.0  # of wall time for the approved step to arrive
+APPROVED_SECONDS = 5.0  # of wall time for the approved step to arrive
 _PUBLISHERS_KEPT = 4  # whose newest step is kept
 
 
@@ -46,7 +46,7 @@ class Binding:
         """
         if not sender or self._obeys(sender):
             return ""
-        if until(lambda: given_up() or self._obeys(sender), _DEATH, _PAUSE) and not given_up():
+        if until(lambda: given_up() or self._obeys(sender), DEATH, _PAUSE) and not given_up():
             return ""
         names = publishers(self._node, self._topic)
         nodes = " and ".join(f"/{name}" for name in sorted(names.values()))
@@ -103,7 +103,7 @@ class ApprovedSteps:
             return f"{task_id[:100]} sends it without an approval: feedback_node's require_approval is not set"
         if not token:
             return "it is not part of an approved plan: send a task to feedback_node, and answer: planweave approve"
-        until(lambda: given_up() or self._knows(token), _SECONDS, _PAUSE)
+        until(lambda: given_up() or self._knows(token), APPROVED_SECONDS, _PAUSE)
         names = publishers(self._node, self._topic)
         if len(names) > 1:
             return f"{two_publishers(names, self._topic)}; if one was killed a moment ago, wait 20 s"

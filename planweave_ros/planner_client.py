@@ -8,7 +8,7 @@ from typing import Any, cast
 from rclpy.node import Node
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import SystemDownError
+from planweave.core.base.errors import PlanweaveError, SystemDownError
 from planweave.core.workflow.ports import (
     Choice,
     ConditionCheck,
@@ -32,6 +32,7 @@ class RosPlanner:
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = Caller(node, canceled, Presence(node, PLANNER)), timeout
+        self._canceled = canceled
         clients = {
             row.name: (self._caller.action_client if row.is_action else self._caller.client)(row.interface, row.name)
             for row in {row.name: row for row in QUESTIONS}.values()
@@ -75,7 +76,11 @@ class RosPlanner:
         row, client = self._questions[method]
         request, what = row.request(*args, **kwargs), f"planner_node ({row.name})"
         if row.is_action:
-            return row.answer(self._caller.run_goal(client, request, self._timeout, what))
+            try:
+                return row.answer(self._caller.run_goal(client, request, self._timeout, what))
+            except PlanweaveError:
+                self._canceled().check()  # nothing of it moves
+                raise
         if not self._caller.there(client, START_SECONDS):
             raise SystemDownError(f"{what} is not running; start it: planweave up tabletop")
         return row.answer(self._caller.call(client, request, self._timeout, what))

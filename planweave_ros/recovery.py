@@ -9,7 +9,7 @@ when it is switched off.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -58,17 +58,21 @@ class Recovery:
         self._contact = node.create_client(contact, "service_server/set_full_collision_behavior", callback_group=group)
         self._lock = threading.Lock()
         self._prepared = False
+        self._check: Callable[[], object] = lambda: None
 
     def run(self) -> tuple[bool, str]:
         """Recover the arm; returns whether it can move again, and what was done or what failed."""
         with self._lock:
-            self._prepared = False
+            self._prepared, self._check = False, lambda: None
             problem = self._clear() or self._activate_hardware() or self._thresholds_and_controller()
         return not problem, problem or "the error is cleared and the arm's controller is active again"
 
-    def prepare(self) -> str:
-        """Before the first motion: set the thresholds and activate the controller; empty, or what failed."""
+    def prepare(self, check: Callable[[], object] = lambda: None) -> str:
+        """Before the first motion: set the thresholds and activate the controller; empty, or what failed. check: raises
+        where the action has ended.
+        """
         with self._lock:
+            self._check = check
             return "" if self._prepared else self._thresholds_and_controller()
 
     def _thresholds_and_controller(self) -> str:
@@ -136,7 +140,7 @@ class Recovery:
         if not client.service_is_ready():
             who = "franka_ros2" if client is self._contact else "ros2_control's controller_manager"
             return f"nobody offers {client.srv_name}: is {who} running?"
-        answer = ask(client, request, _PATIENCE)
+        answer = ask(client, request, _PATIENCE, self._check)
         return f"{client.srv_name} did not answer within {_PATIENCE:g} s" if answer is None else answer
 
 

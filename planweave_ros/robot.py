@@ -10,7 +10,6 @@ from pathlib import Path
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, SystemDownError
-from planweave.core.base.failure import Code
 from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.launcher.environment import ros_environment
 from planweave.launcher.one_system import join
@@ -35,11 +34,10 @@ class Robot(WrappedBody):
         from planweave_ros.spin import executor_of, own_node, spun
 
         born = time.monotonic()
-        self._flag = Cancellation()
         self._ends = contextlib.ExitStack()
         with contextlib.ExitStack() as ends:
             node = ends.enter_context(own_node(f"planweave_robot_{os.getpid()}"))
-            body = RosBody(node, lambda: self._flag, _ACTION_TIMEOUT, patience)
+            body = RosBody(node, Cancellation, _ACTION_TIMEOUT, patience)
             super().__init__(body)
             ends.callback(body.destroy)
             tasks = RunningTasks(node)
@@ -53,14 +51,6 @@ class Robot(WrappedBody):
     def close(self) -> None:
         """Leave the ROS graph."""
         self._ends.close()
-
-    def begin(self, timeout: float) -> None:
-        """See planweave.core.workflow.ports.StoppableBody."""
-        self._flag = Cancellation()
-
-    def stop(self, code: Code, message: str) -> None:
-        """Cancel the action; `execute` then raises CanceledError once the body has stopped."""
-        self._flag.cancel(message)
 
 
 def _prepare() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from planweave_interfaces.action import ExecuteAction
@@ -75,7 +74,7 @@ class BodyServer:
         timeout: float,
         why_idle: Callable[[], str],
         problem: Callable[[], str],
-        before_action: Callable[[], None],
+        before_action: Callable[[Callable[[], bool]], None],
         since: float | None,
         domain: Domain,
         require_approval: bool,
@@ -220,8 +219,6 @@ class BodyServer:
                 finally:
                     with self.lock:
                         self._current, self._text = None, ""
-                if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(goal)):
-                    outcome = replace(outcome, code=Code.CANCELED, message=why)
                 if self._publishes:
                     self._worlds.publish(outcome.world)
             self._finish(goal, outcome)
@@ -269,13 +266,17 @@ class BodyServer:
         """The outcome of a goal that is refused; None: its action is the current one."""
         if not timeout >= 0:  # nor NaN
             return self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
-        if problem := self._binding.problem(goal.request.sender, lambda: self._is_over(goal)):
+
+        def given_up() -> bool:
+            return bool(self._why_ending) or goal.cancel_asked.is_set()
+
+        if problem := self._binding.problem(goal.request.sender, given_up):
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
         if self._approved is not None and action is not None:
             task_id, token = goal.request.task_id, goal.request.approval
-            if problem := self._approved.problem(action, task_id, token, lambda: self._is_over(goal)):
+            if problem := self._approved.problem(action, task_id, token, given_up):
                 return self._refused(Code.NOT_STARTED, f"{action}: {problem}; nothing was moved")
-        self._before_action()
+        self._before_action(given_up)
         return self._begin(goal, action, timeout, departures)
 
     def _impossible(self, goal: Goal, action: Action | None) -> Outcome | None:
@@ -284,9 +285,11 @@ class BodyServer:
             return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
         if problem := self._problem():
             return self._refused(Code.NOT_STARTED, f"{problem}; nothing was moved")
-        if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(goal)):
-            return self._refused(Code.NOT_STARTED if self._why_ending else Code.CANCELED, why)
-        return None
+        if hasattr(self.body, "stop"):
+            return None
+        if self._why_ending:
+            return self._refused(Code.NOT_STARTED, self._why_ending)
+        return self._refused(Code.CANCELED, "the action was cancelled") if goal.cancel_asked.is_set() else None
 
     def _failed(self, action: Action | None, error: Exception) -> Outcome:
         """The outcome of an action in which the body raised an exception; the body is stopped."""
@@ -299,12 +302,6 @@ class BodyServer:
             Code.CONTROL_FAILED,
             f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
         )
-
-    def _is_over(self, goal: Goal) -> bool:
-        return bool(self._why_ending) or goal.cancel_asked.is_set()
-
-    def _canceled_before(self, goal: Goal) -> str:
-        return "the action was cancelled" if goal.cancel_asked.is_set() else ""
 
     def _refused(self, code: Code, message: str) -> Outcome:
         return Outcome(code, message, self.body.observe())
@@ -320,7 +317,7 @@ class BodyServer:
             pushed=list(outcome.pushed),
             world=self._worlds.message(outcome.world),
         )
-        goal.finish(result, outcome.ok)
+        goal.finish(result, outcome.ok, outcome.code is not Code.SAFETY_STOP)
 
 
 class ServingNode(ManagedNode):
@@ -361,7 +358,7 @@ def serve_body(
     worlds: WorldPublisher | None = None,
     why_idle: Callable[[], str] = lambda: "",
     problem: Callable[[], str] | None = None,
-    before_action: Callable[[], None] = lambda: None,
+    before_action: Callable[[Callable[[], bool]], None] = lambda given_up: None,
     since: float | None = None,
     part: str = "body",
     reports: Mapping[str, Callable[[], Report]] | None = None,
@@ -377,8 +374,9 @@ def serve_body(
     for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
     it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
     carried out (default: another body is there); both "" where nothing is in the way. before_action: called before
-    one begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where
-    another body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
+    one begins, without the lock, with what tells that it is given up. since: time.monotonic() when the node was made;
+    ConfigError is then raised where another body is there already; None: the caller sees to that. part, reports: names
+    of diagnostics, and further ones.
 
     rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
     whether the body itself keeps the height that rules allow. require_approval: whether only the approved step of

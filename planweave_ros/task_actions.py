@@ -88,7 +88,7 @@ class TaskActions:
         """Publish feedback."""
         action, goal = self._goal(msg.task_id)
         if goal is not None:
-            if task.started is not None or task.ending:
+            if task.started is not None or task.ending is not None:
                 goal.begin()
             goal.publish(action.Feedback(status=msg))
 
@@ -116,4 +116,4 @@ class TaskActions:
         result.status, result.record = self._status_msg(task), task.journal.to_json()
         if preview is not None:
             result.preview = convert.preview_to_msg(preview, self._node.get_clock().now().to_msg())
-        goal.finish(result, success=status.state in _AS_ASKED)
+        goal.finish(result, status.state in _AS_ASKED, status.state is TaskState.CANCELED)

@@ -31,7 +31,7 @@ _HEAD = """# Messages
 
 Every message of an error, a failed action or the end of a task in one table, to be searched for what was said: `…`
 stands for what differs, and a message often quotes another. The code tells its kind ([codes.md](codes.md); in capitals:
-[failure codes](architecture.md#failure-codes); `message` of a task that goes on or failed; `part`: why something is not
+[failure codes](codes.md#table); `message` of a task that goes on or failed; `part`: why something is not
 so, within other messages), the last column the module and function that make it. `planweave/tasks` and
 `planweave/methods` run in feedback_node, `planweave/bodies/arm` in executor_node, `planweave/bodies/home` in
 virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left out: log lines, and texts of other

@@ -362,7 +362,7 @@ _HEADLINES = {
     TaskState.SUCCEEDED: "SUCCEEDED: the goal was observed to hold.",
     TaskState.FAILED: "FAILED: the goal was not reached.",
     TaskState.CANCELED: "CANCELED.",
-    TaskState.NOT_CONFIRMED: "NOT CONFIRMED: the goal may hold, but was not observed. That is no success.",
+    TaskState.NOT_CONFIRMED: "NOT_CONFIRMED: the goal may hold; no look shows it. That is no success.",
     TaskState.ANSWERED: "ANSWERED: the sentence was a question; nothing moved.",
     TaskState.PLANNED: "PLANNED: a dry run; nothing moved.",
     TaskState.AWAITING_APPROVAL: "AWAITING APPROVAL: nothing moves before the plan is approved.",
@@ -450,6 +450,6 @@ def _reasons(record: Mapping[str, Any]) -> list[str]:
             lines.append(
                 f"{event.get('approver')} {'approved' if event.get('approve') else 'refused'}: {event.get('comment')}"
             )
-        elif kind == "checked" and event.get("unconfirmed"):
-            lines.append(f"not observed: {'; '.join(event['unconfirmed'])}")
+        elif kind == "checked" and event.get("not_confirmed"):
+            lines.append(f"not confirmed: {'; '.join(event['not_confirmed'])}")
     return lines + done_lines(record)

@@ -18,6 +18,7 @@ from planweave.launcher.one_system import join
 # verb: (module, one line for the list of verbs)
 VERBS = {
     "run": ("planweave.cli.run", "execute the task of a sentence, on a running system or on one started for it"),
+    "read": ("planweave.cli.read", "show what a sentence is read as; nothing moves"),
     "plan": ("planweave.cli.plan", "plan a PDDL problem; nothing moves"),
     "check": ("planweave.cli.check", "check a plan for a PDDL problem, and say why it fails"),
     "up": ("planweave.cli.up", "start a system and keep it running until Ctrl-C"),

@@ -285,5 +285,5 @@ def _holds(status: TaskStatus) -> str:
     if not status.state.ended:
         return "not checked yet"
     if status.state is TaskState.NOT_CONFIRMED:
-        return "not observed to hold"
+        return STATE_WORDS[status.state]
     return f"does not hold, as last seen: {_some(status.unmet)}" if status.unmet else "holds, as last seen"

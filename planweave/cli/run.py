@@ -2,9 +2,9 @@
 
 Uses the running system of this machine; without one, a system is started and stopped again. Prints the interpreted goal
 before anything moves. The exit code is 0 only where the goal was observed to hold at the end, a question was answered,
-or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold but was not
-observed (state "not_confirmed"), 4 where it is not clear what is meant and there is no terminal to ask at (the question
-and its choices are in --json, with the code "ambiguous"), 1 where it was not reached.
+or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal was not confirmed: it may
+hold, but no look shows it (state "not_confirmed"), 4 where it is not clear what is meant and there is no terminal to
+ask at (the question and its choices are in --json, with the code "ambiguous"), 1 where it was not reached.
 
 examples:
   planweave run "put the red cube in the left tray"

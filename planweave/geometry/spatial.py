@@ -145,7 +145,7 @@ class _TableShapes:
         one, two = self.solid(item), self.solid(other)
         if one is None or two is None or item == other or frozenset((item, other)) in self._resting:
             return None
-        return (one, two) if self._world.by_name[item].type == _ITEM else None
+        return (one, two) if _is_item(self._world, item) else None
 
     def related(self, item: str, other: str, relation: Callable[[Upright, Upright], bool], reverse: bool) -> bool:
         """Whether a relation holds of two objects, or of the second and the first."""
@@ -154,7 +154,7 @@ class _TableShapes:
 
     def apart(self, item: str) -> bool:
         here = self.solid(item)
-        if here is None or self._world.by_name[item].type != _ITEM or not on_table(here):
+        if here is None or not _is_item(self._world, item) or not on_table(here):
             return False
         return not any(self.related(item, other.name, near, False) for other in self._world.objects)
 
@@ -226,7 +226,12 @@ def holds(world: World, literal: Literal) -> bool:
 def _lies_elsewhere(world: World, item: str, other: str) -> bool:
     """Whether an item lies on or in another item that does not carry the other thing, too."""
     resting = {name: {f.args[1] for f in _resting(world) if f.args[0] == name} for name in (item, other)}
-    return any(world.by_name[name].type == _ITEM for name in resting[item] - resting[other] if name in world.by_name)
+    return any(_is_item(world, name) for name in resting[item] - resting[other] if name in world.by_name)
+
+
+def _is_item(world: World, name: str) -> bool:
+    kind, domain = world.by_name[name].type, _domain(world.domain)
+    return kind == _ITEM or (domain is not None and domain.is_a(kind, [_ITEM]))
 
 
 def _resting(world: World) -> Iterator[Literal]:

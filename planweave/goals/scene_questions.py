@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
-from planweave.core.symbolic.world import Known, Literal, World
+from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.core.workflow.question import Clarification
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.goal_checks import misfit, only_seen
@@ -269,11 +269,15 @@ class _Asker:
         if self._reader.is_at(name, place):
             return True
         if self._reader.is_beside(place):
-            if self._world.by_name[name].type in ("container", "surface", "fixture", "part"):
+            if self._bears(self._world.by_name[name]):
                 raise GoalError(f"of {spoken(name)} it is not known whether it is {place.word!r} something")
             if self._reader.nearly_at(name, place):
                 raise GoalError(f"whether {spoken(name)} counts as {place.word!r} is not clear; ask where it is")
         return None if self._reader.unseen(name) else False
+
+    def _bears(self, thing: WorldObject) -> bool:
+        """Whether it is there for others to be in or on."""
+        return self._domain.is_a(thing.type, ("container", "surface", "fixture", "part"))
 
     def _there(self, place: Place, nothing: str, yes: str = "") -> str:
         """What is at a place, as far as it is known."""
@@ -286,11 +290,9 @@ class _Asker:
         fixed: list[str] = []
         if self._reader.is_beside(place):
             others = [o for o in self._world.objects if o.type not in ("location", "room") and o.name not in names]
-            for each in [o.name for o in others if o.type not in ("container", "surface", "fixture", "part")]:
+            for each in [o.name for o in others if not self._bears(o)]:
                 self._is_there(each, place)
-            fixed = [
-                o.name for o in others if o.type in ("container", "surface", "fixture", "part") and o.name not in found
-            ]
+            fixed = [o.name for o in others if self._bears(o) and o.name not in found]
         told += f"; of {self._listed(fixed)} I cannot tell" if fixed else ""
         return told + self._hidden_there(names)
 

@@ -77,7 +77,7 @@ class System:
         specs = {node.name: node for node in self.nodes}
         node, _, rest = sets.partition(".")
         parameter, names = (rest, [node]) if node in specs else (sets, list(specs))
-        tables = {each: table(each) for each in names}
+        tables = {each: table(each, parameter) for each in names}
         its = [each for each in names if parameter in tables[each]]
         if not its:
             raise UnknownNameError(f"parameter of {' or '.join(names)}", parameter, set().union(*tables.values()))
@@ -166,10 +166,14 @@ def _has_entry(file: Path, node: str) -> bool:
     return any(parameter_files.is_for(entry, f"/{node}") for entry, _ in parameter_files.read(file))
 
 
-def table(node: str) -> dict[str, Parameter]:
-    """The definitions of a node's parameters by name; they stand in the package of that name, without ROS."""
-    rows = importlib.import_module(f"{node}.parameters").PARAMETERS
-    return {row.name: row for row in (*rows, Parameter("use_sim_time", False, "time comes from /clock"))}
+def table(node: str, wanted: str = "") -> dict[str, Parameter]:
+    """The definitions of a node's parameters by name; they stand in the package of that name, without ROS. wanted: one
+    that may be of a family, such as skills.ACTION.
+    """
+    module = importlib.import_module(f"{node}.parameters")
+    family = module.family(wanted) if hasattr(module, "family") else []
+    rows = (*module.PARAMETERS, Parameter("use_sim_time", False, "time comes from /clock"), *family)
+    return {row.name: row for row in rows}
 
 
 def system_names(config: Path | None = None) -> list[str]:

@@ -163,7 +163,7 @@ class NamedScene:
         return self._namer.names([view.rgb for view in self._views], marked, self._words, CHANGING)
 
     def _is_item(self, thing: SeenThing) -> bool:
-        return self._domain.type_of_class(thing.named.class_name) == "item"
+        return self._domain.is_a(self._domain.type_of_class(thing.named.class_name), ["item"])
 
     def _object(self, thing: SeenThing) -> NamedObject:
         """A thing with its shape, made once for each place."""

@@ -41,7 +41,7 @@ class Task:
     started: float | None = None
     known: Reading | None = None  # as a process that is gone understood the sentence
     moved_before: bool = False  # a process that is gone has carried out a part of it
-    ending: bool = False  # its end is being written, or is
+    ending: TaskState | None = None  # how it ends, once that is being written
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -49,6 +49,11 @@ class Task:
         """The reading that needs no sentence: as the sender gave it, or as it is known already."""
         asked = self.asked
         return Reading(asked.goal, "given", before=asked.before, keep=asked.keep) if asked.goal else self.known
+
+    @property
+    def acts(self) -> bool:
+        """Whether an action is under way."""
+        return self.episode is not None and self.episode.action is not None
 
     @property
     def given_tree(self) -> str:

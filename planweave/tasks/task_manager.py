@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planweave.core.base.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
+from planweave.core.base.errors import CanceledError, GoalError, NotStoppedError, PlanweaveError, UnknownNameError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
@@ -252,7 +252,7 @@ class TaskManager:
         """A stored task. One that was interrupted goes on to the goal that was understood, from the world as it is."""
         status = kept.status
         if status.state.ended:
-            task = Task(status, kept.asked, Journal(lines=kept.lines), ending=True)
+            task = Task(status, kept.asked, Journal(lines=kept.lines), ending=status.state)
             task.journal.close()
             task.ended.set()
             return task
@@ -273,10 +273,12 @@ class TaskManager:
     def cancel(self, task_id: str = "") -> Task:
         """Cancel a queued or running task (the running one where no id is given); raises GoalError if it ended."""
         task = self._going_on(task_id, "no task is running")
-        self._give_up(task, "cancelled by request", "cancelled before it started")
+        if not self._give_up(task, "cancelled by request", "cancelled before it started"):
+            raise GoalError(f"{task.status.task_id} has just ended: the cancellation came too late")
         return task
 
-    def _give_up(self, task: Task, reason: str, queued_reason: str) -> None:
+    def _give_up(self, task: Task, reason: str, queued_reason: str) -> bool:
+        """Cancel a task; False where it has just ended otherwise."""
         with self._changed:
             queued = task in self._queue
             if queued:
@@ -284,6 +286,7 @@ class TaskManager:
         task.canceled.cancel(reason)
         if queued:
             self._end(task, TaskState.CANCELED, queued_reason if task.started is None else reason)
+        return task.ending in (None, TaskState.CANCELED)
 
     def pause(self, task_id: str = "", by: str = "", reason: str = "") -> Task:
         """Pause a task (the running one where no id is given): its body stops and holds, and nothing moves before
@@ -294,7 +297,7 @@ class TaskManager:
             task = self._going_on(task_id, "no task is running that could be paused")
             if task.status.dry_run:
                 raise GoalError(f"{task.status.task_id} is a dry run, in which nothing moves; cancel it instead")
-            if task.ending:
+            if task.ending is not None:
                 raise GoalError(f"{task.status.task_id} is ending in this moment")
             self._of(task, lambda: self._shut(task, by, reason))
             task.journal.add("paused", by=by, reason=reason, message=task.pause.message)
@@ -455,7 +458,9 @@ class TaskManager:
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        if running:
+        if running and running.acts:
+            self._end(running, TaskState.FAILED, "the node was shut down while the body acts", NotStoppedError.code)
+        elif running:
             self._end(running, TaskState.CANCELED, "the node was shut down")
 
     def _begin_work(self) -> None:
@@ -530,9 +535,11 @@ class TaskManager:
 
     def _end(self, task: Task, state: TaskState, message: str, code: str = "") -> None:
         with self._changed:
-            if task.ending:
+            if task.ending is not None:
                 return
-            task.ending = True
+            task.ending = state  # a cancellation that is not seen below sees this
+        if task.canceled.is_set and state not in (TaskState.CANCELED, TaskState.FAILED):
+            message, code = f"{message}; the cancellation came too late", code or "canceled_late"
         final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
         final = replace(final, code=code or (CanceledError.code if state is TaskState.CANCELED else ""))
         task.status = final

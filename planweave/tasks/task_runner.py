@@ -13,8 +13,10 @@ from planweave.core.base.errors import (
     CanceledError,
     GoalError,
     NoModelError,
+    NotStoppedError,
     PlanRefusedError,
     PlanweaveError,
+    SystemDownError,
     UnknownNameError,
 )
 from planweave.core.base.usage import Usage
@@ -172,15 +174,17 @@ class TaskRunner:
         return world, read
 
     def _failed(self, task: Task, error: PlanweaveError) -> None:
-        """End a task that an error has ended."""
+        """End a task that an error has ended; one that was cancelled meanwhile, and whose body stands, as cancelled."""
         self._set(task, usage=task.status.usage + (error.usage or Usage()))
+        if task.canceled.is_set and not task.acts and not isinstance(error, CanceledError):
+            error = CanceledError(f"{task.canceled.reason}; {error}")
         if isinstance(error, PlanRefusedError):
             self._learn_refusal(task, error)
         if isinstance(error, GoalError) and error.not_covered:
             task.journal.add("not_covered", words=[*error.not_covered])
         self._see_unmet(task)
-        state = TaskState.CANCELED if isinstance(error, CanceledError) else TaskState.FAILED
-        self.end(task, state, str(error) or "cancelled", error.code)
+        stands = isinstance(error, CanceledError) and not isinstance(error, NotStoppedError)
+        self.end(task, TaskState.CANCELED if stands else TaskState.FAILED, str(error) or "cancelled", error.code)
 
     def _keeping(self, keep: tuple[Literal, ...], world: World) -> TaskRunner:
         """The same run under the rules that no action may end these literals; raises GoalError where one does not hold
@@ -325,8 +329,8 @@ class TaskRunner:
         began = world.stamp
         if world.silent or not world.unmet(goal):
             check = self._look_at(task, body, goal, began)
-            if not check.unmet or (check.unconfirmed and not check.look.fresh):
-                return check, "nothing was moved" if check.unconfirmed else "it held already, nothing was moved"
+            if not check.unmet or (check.not_confirmed and not check.look.fresh):
+                return check, "nothing was moved" if check.not_confirmed else "it held already, nothing was moved"
         so_far = task.episode
         if so_far is None:
             self._tell_refusals(task, goal)
@@ -367,7 +371,7 @@ class TaskRunner:
         if self.fallback and name != self.fallback and check.unmet and not (episode.alone or episode.stopped):
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self.fallback} planner takes over: {reason}"
-            episode.fallback = True
+            episode.fallback, episode.trouble = True, None
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
             try:
@@ -393,15 +397,22 @@ class TaskRunner:
         body: WrappedBody = RecordedBody(episode.body, episode, task.pause, self.action_timeout)
         if task.approval is not None:
             gate = PauseGate(body, task, episode, wait)
-            body = ApprovedBody(gate, episode, task.approval, lambda: episode.body.look(self.observation_timeout).world)
+            body = ApprovedBody(gate, episode, task.approval, lambda: self._seen_now(episode.body))
         return ResumedBody(body, task, episode, wait)
+
+    def _seen_now(self, body: LookingBody) -> World:
+        """The world as a look shows it that begins now; raises SystemDownError where it shows an older one."""
+        look = body.look(self.observation_timeout)
+        if not look.fresh:
+            raise SystemDownError(f"whether things are as they were shown is not known: {look.message}")
+        return look.world
 
     def _clear_view(self, task: Task, episode: Episode, check: GoalCheck) -> bool:
         """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
         moved. Not where a person approves motions: nobody may be there any more.
         """
         domain, world = episode.domain, check.look.world
-        hidden = check.unconfirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
+        hidden = check.not_confirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
         away = Action(str(domain.extra.get("clears_view", "")))
         if not hidden or away.name not in domain.actions:
             return False
@@ -477,7 +488,7 @@ class TaskRunner:
             stamp=world.stamp,
             unmet=[str(u) for u in check.unmet],
             known=known,
-            unconfirmed=list(check.unconfirmed),
+            not_confirmed=list(check.not_confirmed),
             inferred=list(check.inferred),
             facts=[str(f) for f in sorted(world.facts)],
         )
@@ -485,26 +496,28 @@ class TaskRunner:
         return check
 
     def _conclude(self, task: Task, check: GoalCheck, message: str, step: str = "") -> None:
-        """Set the final state; success requires the goal to hold in a look that began after all motion had ended. step:
-        the state to be reached first, where it was not.
+        """Set the final state; success requires the goal to hold in a look that began after all motion had ended, and
+        then stands though the task is cancelled. step: the state to be reached first, where it was not.
         """
         if check.confirmed:
             seen = ["the goal holds, as observed", *check.inferred, message]
             self.end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
-        elif set(check.unmet) - set(check.unseen) and (check.look.fresh or task.episode is not None):
+            return
+        task.canceled.check()
+        if set(check.unmet) - set(check.unseen) and (check.look.fresh or task.episode is not None):
             domain = self.load_domain(check.look.world.domain)
             missing = "; ".join(domain.phrase(u.negated()) for u in check.unmet)
-            blind = "" if check.look.fresh else "; ".join(check.unconfirmed)
+            blind = "" if check.look.fresh else "; ".join(check.not_confirmed)
             self.end(
                 task, TaskState.FAILED, step + ". ".join(filter(None, [missing, message, blind])), _failure_code(task)
             )
         else:
-            why = "; ".join(check.unconfirmed)
+            why = "; ".join(check.not_confirmed)
             what = "holds" if check.unmet else "was reached"  # as last known it does not hold; it does, but unseen
             self.end(
                 task,
                 TaskState.NOT_CONFIRMED,
-                f"{step}it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+                f"{step}not confirmed that the goal {what}: {why}" + (f" ({message})" if message else ""),
                 "not_confirmed",
             )
 

@@ -101,7 +101,7 @@ class Bench:
         self.arm = arm or ScriptedArm()
         kinematics = Kinematics(planning_scene.model)
         safety = Safety(kinematics, JointLimits().scaled(SkillSettings.speed, SkillSettings.acceleration))
-        self.domain = Domain.load("tabletop")
+        self.domain = settings.get("domain") or Domain.load("tabletop")
         self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety, detection_timeout=0.05)
         self.world.clock = lambda: self.arm.stamp
         self.arm.on_joints = self.world.on_joints

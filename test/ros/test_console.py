@@ -226,7 +226,7 @@ def test_run_sends_states_in_their_order_and_what_is_kept(server, capsys):
 
 def test_what_nobody_saw_has_an_exit_code_of_its_own(server, capsys):
     code, out, _ = run_verb("run", "blind", capsys=capsys)
-    assert code == 3 and "not confirmed  it did blind" in out and "[grammar]: not observed to hold" in out
+    assert code == 3 and "not confirmed  it did blind" in out and "[grammar]: not confirmed" in out
     code, out, _ = run_verb("run", "blind", "--json", capsys=capsys)
     assert code == 3 and json.loads(out)["success"] is False and json.loads(out)["state"] == "not_confirmed"
     assert json.loads(run_verb("status", "--json", capsys=capsys)[1])["sight"] is None

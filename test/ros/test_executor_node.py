@@ -3,11 +3,13 @@
 import hashlib
 import inspect
 import itertools
+import re
 import sys
 import threading
 import time
 import traceback
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -535,6 +537,20 @@ def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_tab
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     made = "".join(f"| {n} | `{call}` | {thread} |\n" for n, (thread, call) in enumerate(rows, 1))
     assert made in page, made
+    check_the_walk_beside_a_real_arm(page)
+
+
+def check_the_walk_beside_a_real_arm(page):
+    """Its names are those that our nodes use, beside a real arm, too (config/sros2/policies.xml); its codes exist."""
+    _, _, rest = page.partition("### The same with approval on a real arm")
+    rows = [row.split("|")[1:-1] for row in rest.partition("\n## ")[0].splitlines() if row.startswith("|")][2:]
+    policies = ElementTree.fromstring((ROOT / "config" / "sros2" / "policies.xml").read_bytes())
+    used = {f"/{e.text.lstrip('/')}" for kind in ("topic", "service", "action") for e in policies.iter(kind)}
+    names = {name for row in rows for name in re.findall(r"`(/[\w/]+)`", row[3])}
+    codes = {code for row in rows for code in re.findall(r"`(\w+)`", row[4])} - {"body_silence"}
+    told = {*re.findall(r"`(\w+)`", (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")), *(c.name for c in Code)}
+    assert len(rows) == 17 and len(names) > 20 and len(codes) > 20
+    assert (names - used, {c for c in codes - told if not c.endswith("_timeout")}) == (set(), set())
 
 
 def walking(walked, part, call):

@@ -321,6 +321,34 @@ def test_cancelling_the_goal_stops_the_body_and_the_next_task_is_served(system, 
     assert result_of(handle.get_result_async()).result.success
 
 
+def test_a_node_deactivated_in_the_middle_of_an_action_ends_all_its_tasks_and_begins_anew(system, doubles):
+    from planweave_interfaces.srv import GetTask
+
+    doubles[1].hold.clear()
+    acting, _ = run(system, sentence="put a in the tray")
+    waiting, _ = run(system, sentence="put b in the tray")
+    assert doubles[1].began.wait(60.0)
+    threading.Timer(0.2, doubles[1].hold.set).start()
+    system.feedback.trigger_deactivate()
+    for handle in (acting, waiting):
+        status = result_of(handle.get_result_async()).result.status
+        assert (status.state, status.code) == (status.CANCELED, "canceled"), status.message
+    assert system.feedback.manager.running is None and doubles[1].done in ([], ["grasp(a)"])
+    assert [system.feedback.trigger_cleanup().name, system.feedback.trigger_configure().name] == ["SUCCESS"] * 2
+    system.feedback.trigger_activate()
+    assert system.get.wait_for_service(60.0)
+    assert not result_of(system.get.call_async(GetTask.Request())).found, "tasks that no file keeps are gone"
+
+
+def test_after_an_action_whose_end_is_not_told_nothing_is_tried_again(system, doubles, monkeypatch):
+    monkeypatch.setattr("planweave_ros.body_client._BESIDE", -170.0)  # of the 180 s of an action
+    doubles[1].hold.clear()
+    handle, _ = run(system, sentence="put a in the tray")
+    status = result_of(handle.get_result_async()).result.status
+    doubles[1].hold.set()
+    assert (status.state, status.code, status.progress.steps) == (status.FAILED, "safety_stop", 1), status.message
+
+
 def test_cancel_service_without_a_task(system):
     from planweave_interfaces.srv import CancelTask
 

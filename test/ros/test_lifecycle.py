@@ -119,6 +119,7 @@ def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(na
 
     complete = made()
     assert complete and node.active
+    assert go("configure", "cleanup") == [False, False] and made() == complete and node.active  # not in this state
     refused = put(right)
     assert not refused.successful and "deactivate, cleanup" in refused.reason
     assert go("deactivate", "cleanup") == [True, True]
@@ -127,6 +128,10 @@ def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(na
         assert go("configure") == [False]
         spin_until(lambda: any("could not be configured" in text and wrong in text for text in said), 10, "the reason")
         assert made() == [] and call("get_state").current_state.id == State.PRIMARY_STATE_UNCONFIGURED
+    broken = lambda values: (node.create_publisher(Log, "half", 1), 1 / 0)  # noqa: E731  a fault of ours, half way
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node, "configure", broken)
+        assert go("configure") == [False] and made() == []
     assert put(right).successful and go("configure", "activate") == [True, True]
     assert made() == complete and node.active and used(node) == right
     assert go("deactivate", "activate", "deactivate", "cleanup", "configure", "activate") == [True] * 6

@@ -33,7 +33,7 @@ def make_robot(make_node, spin_until, monkeypatch):
         def __init__(self, node, controller, torques, forces):
             self.prepared = 0
 
-        def prepare(self):
+        def prepare(self, check):
             self.prepared += 1
             return ""
 

@@ -474,3 +474,18 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
     finally:
         node.stop_work()
         node.destroy_node()
+
+
+def test_waiting_for_controllers_that_are_not_there_ends_with_the_action(ros, monkeypatch):
+    from executor_node import node as executor
+
+    monkeypatch.setattr(executor, "LATE", 600.0)
+    node = executor.ExecutorNode(simulated("executor_node"))
+    try:
+        node._arm.begin(float("inf"))
+        threading.Timer(0.2, node._arm.abort, (Code.CANCELED, "enough")).start()
+        with raises_code("canceled"):
+            node._require_controllers()
+    finally:
+        node.stop_work()
+        node.destroy_node()

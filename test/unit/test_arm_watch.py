@@ -163,9 +163,9 @@ def test_another_goal_that_takes_the_place_of_ours_is_told_and_stopped(bench, en
     bench.wait(lambda: not bench.controller.foreign_goals)
 
 
-def test_a_cancel_by_another_client_is_no_error_of_the_controller(bench):
+def test_a_cancel_by_another_client_is_neither_ours_nor_an_error_of_the_controller(bench):
     bench.controller.at[0.3] = bench.controller.cancel
-    assert bench.fails().action_code is Code.CANCELED
+    assert bench.fails().action_code is Code.SAFETY_STOP
 
 
 # ---- what ended it --------------------------------------------------------------------------------------------------

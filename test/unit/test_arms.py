@@ -136,7 +136,7 @@ def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
     [
         (End.REJECTED, Code.SAFETY_STOP, "refused the trajectory"),
         (End.ABSENT, Code.SAFETY_STOP, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
-        (End.CANCELED, Code.CANCELED, "cancelled at the controller"),
+        (End.CANCELED, Code.SAFETY_STOP, "another client of /fr3_arm_controller/follow_joint_trajectory"),
         (End.ABORTED, Code.CONTROL_FAILED, "the controller gave up"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_late_report_of_an_old_motion_does_not_end_a_new_one(bench):
     first, box = following(bench)
     late = bench.port._done
     bench.arm.abort(Code.CANCELED, "enough")
-    assert ended(first, box).action_code is Code.CANCELED
+    assert ended(first, box).action_code is Code.SAFETY_STOP, "no joint states: nobody knows whether it stands"
     bench.arm.begin(time.monotonic() + 60.0)
     bench.port.goals.clear()
     second, box = following(bench)
@@ -287,9 +287,33 @@ def test_a_stop_that_does_not_work_is_said(bench):
             time.sleep(0.02)
 
     threading.Thread(target=moving, daemon=True).start()
-    message = ended(thread, box).message
-    assert message.startswith("enough; the arm was stopped. But nobody offers /fr3_arm_controller")
-    assert "the arm still moves 2 s after the stop command: use the stop at the robot" in message
+    error = ended(thread, box)
+    assert error.message.startswith("enough; the arm was stopped. But nobody offers /fr3_arm_controller")
+    assert "the arm still moves 2 s after" in error.message
+    assert error.action_code is Code.SAFETY_STOP, "canceled says that it stands"
+
+
+def test_a_stop_is_sent_again_while_the_arm_moves_and_nothing_begins_until_it_stands(bench, monkeypatch):
+    monkeypatch.setattr(controlled, "_AGAIN", 0.0)
+    monkeypatch.setattr(controlled, "_STANDING", 0.05)
+    monkeypatch.setattr(controlled, "_TOLD", 0.0)
+    thread, box = following(bench)
+    bench.arm.on_state(state(0.02, HOME + 0.01, v=0.5))
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert ended(thread, box).action_code is Code.SAFETY_STOP and bench.port.canceled > 1
+    sent = bench.port.canceled
+    bench.arm.on_state(state(0.04, HOME + 0.02, v=0.5))
+    assert bench.port.canceled == sent + 1 and "the arm still moves" in bench.arm.still_moves
+    bench.arm.on_state(state(0.5, HOME + 0.02))
+    bench.arm.on_state(state(0.7, HOME + 0.02, v=0.5))
+    assert bench.port.canceled == sent + 1 and not bench.arm.still_moves, "a person may move an arm that stood"
+
+
+def test_waiting_for_joint_states_ends_with_an_abort(bench):
+    bench.arm._arrived_at = float("-inf")
+    thread, box = in_thread(bench.arm.state)
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert ended(thread, box).action_code is Code.CANCELED
 
 
 def test_a_stop_without_joint_states_is_no_stop_that_was_seen(bench):
@@ -372,7 +396,7 @@ def test_an_abort_during_homing_sends_no_movement_after_it():
         (End.ABSENT, {}, Code.CONTROL_FAILED, "nobody offers /franka_gripper/move"),
         (End.REJECTED, {}, Code.CONTROL_FAILED, "refused /franka_gripper/move"),
         (End.ABORTED, {"success": False, "error": "blocked"}, Code.CONTROL_FAILED, "blocked"),
-        (End.CANCELED, {}, Code.CANCELED, "cancelled"),
+        (End.CANCELED, {}, Code.SAFETY_STOP, "another client"),
         (End.SUCCEEDED, {"success": False, "error": ""}, Code.CONTROL_FAILED, "not homed"),
     ],
 )

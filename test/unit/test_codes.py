@@ -35,7 +35,7 @@ def test_every_error_has_a_code_of_its_own_or_says_how_an_action_failed():
     others = {c.__name__ for c in ours if "code" not in c.__dict__}
     assert len(own) == len(set(own)) > 30
     kinds = {"PddlError", "PolicyError"}  # of mistakes
-    assert others <= {*kinds, "ActionFailureError", "UnityError", "SkillFailureError"}
+    assert others <= {*kinds, "ActionFailureError", "UnityError", "SkillFailureError", "NoResultError"}
 
 
 def test_the_name_of_a_code():

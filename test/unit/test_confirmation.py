@@ -81,7 +81,7 @@ def test_not_confirmed(goal, objects, words):
     facts = frozenset(g for g in goal if g.positive)
     check = confirm(Look(World("tabletop", objects, facts, stamp=100.0)), goal, 50.0)
     assert not check.confirmed and not check.unmet
-    assert words in check.unconfirmed[0]
+    assert words in check.not_confirmed[0]
 
 
 @pytest.mark.parametrize(("state", "confirmed"), [("closed(box)", True), ("", True), ("opened(box)", False)])
@@ -89,7 +89,7 @@ def test_what_is_not_seen_in_a_container_that_is_seen_open_is_not_confirmed(stat
     there = world(thing("a", HIDDEN, 90.0, "box"), thing("box", SEEN), facts=f"in(a, box); {state}".strip("; "))
     check = confirm(Look(there), literals("in(a, box)"), began=50.0)
     assert check.confirmed is confirmed and not check.unmet
-    assert bool(check.unconfirmed) is not confirmed
+    assert bool(check.not_confirmed) is not confirmed
 
 
 @pytest.mark.parametrize(("state", "told"), [("closed(box)", False), ("", True)])
@@ -100,13 +100,13 @@ def test_only_what_is_not_known_to_be_closed_is_said_to_be_open(state, told):
         facts=f"in(a, box); can_open(box); {state}".strip("; "),
     )
     check = confirm(Look(there), literals("in(a, box)"), began=50.0)
-    assert not check.confirmed and ("closed" in check.unconfirmed[0]) is told
+    assert not check.confirmed and ("closed" in check.not_confirmed[0]) is told
 
 
 def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_is_silent():
     here = world(thing("a", SEEN), thing("box", SEEN), facts="in(a, box)", silent=True, heard=time.time() - 30.0)
     check = confirm(Look(here, False, "no detections"), literals("in(a, box)"), 50.0)
-    assert check.unconfirmed == ("a was last seen 30 s ago", "box was last seen 30 s ago", "no detections")
+    assert check.not_confirmed == ("a was last seen 30 s ago", "box was last seen 30 s ago", "no detections")
     held = world(thing("a", Known.SENSED), facts="holding(a)", silent=True)
     assert confirm(Look(held, False, "no detections"), literals("holding(a)"), 50.0).confirmed, "the gripper feels it"
 
@@ -116,12 +116,12 @@ def test_the_body_itself_is_looked_at_too(goal):
     goal = literals(goal)
     facts = frozenset(g for g in goal if g.positive)
     check = confirm(Look(World("tabletop", (), facts), False, "no joint states came in 5.0 s"), goal, 50.0)
-    assert check.unconfirmed == (f"it is unknown whether {goal[0]} holds now", "no joint states came in 5.0 s")
+    assert check.not_confirmed == (f"it is unknown whether {goal[0]} holds now", "no joint states came in 5.0 s")
 
 
 def test_what_does_not_hold_is_not_confirmed():
     check = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
-    assert not check.confirmed and check.unmet == literals("in(a, box)") and not check.unconfirmed
+    assert not check.confirmed and check.unmet == literals("in(a, box)") and not check.not_confirmed
 
 
 @pytest.mark.parametrize(
@@ -139,4 +139,4 @@ def test_the_state_of_what_a_closed_container_hides_is_neither_so_nor_not_so(fac
     )
     assert not check.confirmed and check.unmet == literals("hot(salmon)")
     assert check.unseen == (check.unmet if unseen else ())
-    assert any("hot(salmon) cannot be seen: salmon is in oven" in why for why in check.unconfirmed) == unseen
+    assert any("hot(salmon) cannot be seen: salmon is in oven" in why for why in check.not_confirmed) == unseen

@@ -9,6 +9,8 @@ from codes import raises_code
 from doubles import ros_messages
 
 from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.core.base.failure import Code
 from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros import controllers
 
@@ -112,10 +114,10 @@ def test_the_double_refuses_wrong_fields_and_types(messages):
 
 
 class FakeNode:
-    """A node whose services answer at once; `answers` by service, None: nobody offers it."""
+    """A node whose services answer at once; `answers` by service, None: nobody offers it. hangs: no answer comes."""
 
     def __init__(self):
-        self.calls, self.answers = [], {}
+        self.calls, self.answers, self.hangs = [], {}, False
 
     def create_client(self, service, name, callback_group=None):
         def call_async(request):
@@ -124,12 +126,15 @@ class FakeNode:
             good = {"success": True} if "collision" in name else {"ok": True}
             for key, value in self.answers.get(name, good).items():
                 setattr(response, key, value)
-            future = types.SimpleNamespace(result=lambda: response)
-            future.add_done_callback = lambda done: done(future)
+            future = types.SimpleNamespace(result=lambda: response, done=lambda: not self.hangs)
+            future.add_done_callback = lambda done: self.hangs or done(future)
             return future
 
         return types.SimpleNamespace(
-            srv_name=name, call_async=call_async, service_is_ready=lambda: self.answers.get(name, 1) is not None
+            srv_name=name,
+            call_async=call_async,
+            remove_pending_request=lambda future: None,
+            service_is_ready=lambda: self.answers.get(name, 1) is not None,
         )
 
 
@@ -190,6 +195,17 @@ def test_an_arm_whose_thresholds_cannot_be_set_stays_inactive(recovery):
         assert not any(getattr(request, "activate_controllers", []) for _, request in recovery.node.calls)
     del recovery.node.answers[service]
     assert recovery.prepare() == ""
+
+
+def test_waiting_for_a_controller_manager_that_does_not_answer_ends_with_the_action(recovery):
+    def over():
+        raise SkillFailureError(Code.CANCELED, "enough")
+
+    recovery.node.hangs = True
+    with raises_code("canceled"):
+        recovery.prepare(over)
+    recovery.node.hangs = False
+    assert recovery.prepare() == "", "the next action begins anew"
 
 
 @pytest.mark.parametrize(

@@ -605,3 +605,25 @@ def test_changes_are_told_in_words():
     assert changes_between(domain, gone, before) == ("the a is new",)
     facts = replace(before, facts=before.facts - set(literals("at(b, table)")) | set(literals("in(b, tray)")))
     assert changes_between(domain, before, facts) == ("the b is in the tray", "the b is not at the table")
+
+
+def test_an_approval_counts_only_where_a_look_shows_the_things_as_they_were_shown(run):
+    body = PausableBody(WORLD)
+    one = run(body, approval_timeout=60.0, fallback="")
+    task = one.manager.submit("put a in the tray")
+    plan_hash = one.until(lambda s: s.state is TaskState.AWAITING_APPROVAL).plan_hash
+    body.blind = "the camera is covered"
+    one.manager.approve(task.status.task_id, plan_hash, True)
+    status = one.ended(task)
+    assert (status.state, status.code, body.done) == (TaskState.FAILED, "no_system", []), status.message
+    assert body.blind in status.message
+
+
+def test_a_cancel_stops_the_action_and_its_outcome_is_in_the_record(run):
+    body = PausableBody(WORLD, {"grasp(a)": HELD})
+    one = run(body)
+    task = one.manager.submit("put a in the tray")
+    assert body.at.wait(30.0)
+    one.manager.cancel()
+    assert (one.ended(task).state, body.holds) == (TaskState.CANCELED, 1)
+    assert [e["code"] for e in task.journal.events("action")] == ["CANCELED"]

@@ -220,3 +220,30 @@ def test_an_approver_reads_what_a_plan_does_without_notes(problem):
         timeout=60.0,
     )
     assert done.success and "sail(HOME, far)" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code", "told"),
+    [
+        ("put the cup in the left tray", 0, {"goal": ["in(cup, left_tray)"], "source": "grammar", "success": True}),
+        ("put the red cube in the left tray, then put the cup in it", 0, {"before": [["in(red_cube, left_tray)"]]}),
+        ("where is the cup?", 0, {"goal": [], "answer": "The cup is on the red cube"}),
+        ("put the cup in the tray", 4, {"code": "ambiguous", "success": False}),
+        ("grombel the frotz", 1, {"code": "goal", "success": False}),
+    ],
+)
+def test_a_sentence_is_read_in_the_world_of_a_file(tmp_path, capsys, sentence, code, told):
+    world = tmp_path / "world.txt"
+    world.write_text("# mine\nred_cube, cup: item\nleft_tray, right_tray: container\non(cup, red_cube)\n")
+    assert main(["read", "--world", str(world), "--json", sentence]) == code
+    said = json.loads(capsys.readouterr().out)
+    assert {key: said[key] for key in told} == told, said
+    assert code == 1 or main(["read", "--world", str(world), sentence]) == code
+
+
+def test_a_world_of_a_problem_and_one_that_is_missing(tmp_path, capsys):
+    problem = "(define (problem p) (:domain tabletop) (:objects mug - item plate - surface) (:goal (on mug plate)))"
+    (tmp_path / "p.pddl").write_text(problem)
+    assert main(["read", "--world", str(tmp_path / "p.pddl"), "put the mug on the plate"]) == 0
+    assert "on(mug, plate)" in capsys.readouterr().out
+    assert main(["read", "--domain", "household", "put the mug on the table"]) == 2

@@ -17,9 +17,14 @@ from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
 from planweave.bodies.arm.solids import Part, Solid
+from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.failure import Code
-from planweave.core.symbolic.world import Action
+from planweave.core.base.paths import config_dir
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.domain_files import domain_texts
+from planweave.core.symbolic.world import Action, Literal
+from planweave.geometry.seen_object import SeenObject
 from planweave.robots import load_robot
 
 pytestmark = pytest.mark.slow
@@ -397,3 +402,26 @@ def test_random_placements_in_simulation(planning_scene, tmp_path):
         placement = random_placement(tmp_path, seed, planning_scene=planning_scene)
         assert placement.error < 0.01, placement
         assert placement.planning_seconds < placement.motion_seconds
+
+
+def test_a_thing_of_a_type_below_item_is_grasped_and_put_as_an_item_and_keeps_its_type(planning_scene):
+    """A kind of things that a domain adds, as docs/extending.md says."""
+    text, notes = domain_texts(config_dir() / "domains" / "tabletop.pddl")
+    notes = notes.replace("[bowl, box, tray,", "[bowl, box,")
+    notes = notes.replace("\nclasses:\n", "\nclasses:\n  vessel: [cup]\n  basin: [tray]\n")
+    text = text.replace("(:types", "(:types vessel - item basin - container").replace("domain tabletop", "domain cups")
+    domain = Domain.load(text, notes)
+    planning_scene.detach()
+    bench, things = Bench(planning_scene, domain=domain), ThingBuilder(domain)
+    cup = SeenObject("cup", "cup", "red", "", (0.45, 0.0, 0.03), (0.0, 0.0, 0.0, 1.0), (0.05, 0.05, 0.06))
+    tray = SeenObject("tray", "tray", "gray", "hollow", TRAY.position, (0.0, 0.0, 0.0, 1.0), TRAY.size)
+    bench.world.show(things.thing(cup), things.thing(tray), cube("red_cube", 0.5, -0.2))
+    world = bench.world.world()
+    assert {o.name: o.type for o in world.objects if o.type != "location"} == {
+        "cup": "vessel",
+        "tray": "basin",
+        "red_cube": "item",
+    }
+    assert world.holds(Literal.parse("left_of(cup, red_cube)")) and world.holds(Literal.parse("apart(cup)"))
+    assert "holding(cup)" in run(bench, "grasp(cup)")
+    assert "in(cup, tray)" in run(bench, "place_in(cup, tray)")

@@ -1,10 +1,12 @@
 """The one description of systems, and the two ways to start from it."""
 
+import re
 import runpy
 import shutil
 import sys
 import types
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -172,3 +174,33 @@ def test_a_copied_config_folder_works_alike(tmp_path):
     for name in SYSTEMS:
         copied = load_system(name, tmp_path / "config")
         assert [node.name for node in copied.nodes] == [node.name for node in load_system(name).nodes]
+
+
+@pytest.mark.parametrize(
+    ("pair", "value"),
+    [
+        ("actions_off=[]", [""]),
+        ("actions_off=", [""]),
+        ('actions_off=[""]', [""]),
+        ("actions_off=['hand_over', push_aside]", ["hand_over", "push_aside"]),
+        ("skills.grasp=mine,grasp", ["mine", "grasp"]),  # there for each action of the domain
+    ],
+)
+def test_lists_on_the_command_line(pair, value):
+    name, _, text = pair.partition("=")
+    assert load_system("tabletop").overrides({f"executor_node.{name}": text}) == {"executor_node": {name: value}}
+
+
+#: Published by our nodes, and in no recording: sent never, drawn for who looks, a simulator's truth, or ROS's own.
+UNRECORDED = re.compile(
+    r"/\w+/alive|/\w+_node/transition_event|/parameter_events|/perception/image_annotated|/virtualhome/picture"
+    r"|/simulation/(object_poses|furniture_states)|/libero/success"
+)
+
+
+def test_a_recording_has_every_topic_of_our_nodes_that_says_what_happened():
+    policies = ElementTree.fromstring((config_dir() / "sros2" / "policies.xml").read_bytes())
+    published = {f"/{e.text.lstrip('/')}" for e in policies.iterfind(".//topics[@publish]/topic")}
+    recorded = {*(config_dir() / "rosbag2" / "topics").read_text(encoding="utf-8").split()}
+    missing = {topic for topic in published - recorded if not UNRECORDED.fullmatch(topic)}
+    assert published > recorded and not missing

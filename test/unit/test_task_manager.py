@@ -105,6 +105,7 @@ def test_recovery_from_a_failed_grasp(start):
         status = ended(manager.submit("put a in the tray"))
         assert status.state is TaskState.SUCCEEDED
         assert (status.corrections, status.fallback) == (corrections, fallback)
+        assert (";" in status.message) is fallback, "a failure that was mended is in the record alone"
 
 
 def test_no_other_method_takes_over_after_a_safety_stop(start):
@@ -265,7 +266,7 @@ def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
     done = ["grasp(a)", "place_in(a, tray)", *(["return_to_base()"] if look else [])]
     assert body.done == done, "it gets out of the view, and nothing is done again because of it"
     checked = task.journal.events("checked")[-1]
-    assert checked["unconfirmed"] and list(checked["known"]) == ["in(a, tray)"]
+    assert checked["not_confirmed"] and list(checked["known"]) == ["in(a, tray)"]
 
 
 def test_what_the_arm_hides_is_looked_for_once_it_is_out_of_the_way(start):

@@ -189,7 +189,7 @@ def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kin
     while known(world, "a")[0] is Known.SENSED and time.monotonic() < deadline:
         world.check_overdue()
     look = Look(told[-1], False, "no joint states")
-    assert confirm(look, [Literal("holding", ("a",))], 0.0).unconfirmed[0].startswith("a was last seen")
+    assert confirm(look, [Literal("holding", ("a",))], 0.0).not_confirmed[0].startswith("a was last seen")
     world.on_joints(HOME, 0.05)
     assert told[-1].by_name["a"].known is Known.SENSED
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.poses import quaternion
-from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.scene_object import KINDS, Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
@@ -66,7 +66,8 @@ class Furniture:
 
     def thing(self, domain: Domain) -> Thing:
         """All of it, as an object around the arm."""
-        return replace(self._as_thing, type=domain.type_of_class(self.class_name), visible=self.visible)
+        own = domain.type_of_class(self.class_name)
+        return replace(self._as_thing, type=domain.base_type(own, KINDS), subtype=own, visible=self.visible)
 
     def things(self, domain: Domain) -> list[Thing]:
         """All of it, and the insides of its open drawers, as objects around the arm."""

@@ -14,6 +14,9 @@ from planweave.bodies.arm.solids import Solid, block
 from planweave.geometry.joints import frame
 from planweave.geometry.upright_shape import Upright, is_round
 
+KINDS = ("item", "container", "surface", "fixture", "part")
+"""Types that the arm tells apart; what is below one of them in a domain's hierarchy is handled as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -28,6 +31,7 @@ class Region:
 class Thing(Upright):
     """An object: its bounding box, rotated by `yaw` about the vertical.
 
+    type: what the arm takes it for, one of KINDS; subtype: its own type in the domain, where that is below it.
     position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
     inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
     its class as round. orientation: unit quaternion (x, y, z, w) of a tilted object, as in a tilted hand; yaw is then
@@ -52,6 +56,12 @@ class Thing(Upright):
     regions: tuple[Region, ...] = ()
     below: str | None = None
     state: str = ""
+    subtype: str = ""
+
+    @property
+    def domain_type(self) -> str:
+        """Its type in the domain, as the world tells it."""
+        return self.subtype or self.type
 
     @property
     def solid(self) -> Solid:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planweave.bodies.arm.furniture import part_of_box
 from planweave.bodies.arm.planning_scene import solid_of
-from planweave.bodies.arm.scene_object import Thing, thing_of_solid
+from planweave.bodies.arm.scene_object import KINDS, Thing, thing_of_solid
 from planweave.bodies.arm.solids import Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox
@@ -43,9 +43,11 @@ class ThingBuilder:
 
     def _shape(self, seen: SeenObject) -> Thing:
         domain, name, kind = self._domain, seen.name, seen.class_name
+        own = domain.type_of_class(kind)
+        base = domain.base_type(own, KINDS)
         thing = Thing(
             name,
-            domain.type_of_class(kind),
+            base,
             kind,
             seen.position,
             seen.size,
@@ -53,6 +55,7 @@ class ThingBuilder:
             shape=seen.shape,
             round_class=domain.is_round_class(kind),
             orientation=None if is_upright(seen.orientation) else seen.orientation,
+            subtype="" if own == base else own,
         )
         return _with_parts(thing, seen.parts) if self._solid else thing
 
@@ -62,7 +65,7 @@ def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
     parts = tuple(map(part_of_box, boxes))
     centre = None if parts else thing.position[:2]
     found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(parts or (solid_of(thing),)), centre)
-    return replace(found, round_class=thing.round_class and not _has_handle(found))
+    return replace(found, subtype=thing.subtype, round_class=thing.round_class and not _has_handle(found))
 
 
 def _has_handle(thing: Thing) -> bool:

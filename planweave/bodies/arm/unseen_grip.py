@@ -11,12 +11,14 @@ from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 
 SECONDS = 6.0
 """Wall time that closing or opening the fingers may take."""
+_PAUSE = 0.02  # s between two looks whether an action still waits for that
 _AJAR = 0.004  # m: fingers farther than this from closed and from open may hold something
 _OPEN_BY = 0.02  # m: lets go without reaching far into what stands beside
 
@@ -66,9 +68,9 @@ class UnseenGrip:
         if self._driven and width is not None and self._world.held is None:
             self._world.gripped_unseen(width if _AJAR < width < self._widest - _AJAR else None)
 
-    def wait(self) -> None:
-        """Wait until the grip is known, as far as fingers can tell."""
-        self._known.wait(SECONDS)
+    def wait(self, given_up: Callable[[], bool] = lambda: False) -> None:
+        """Wait until the grip is known, as far as fingers can tell, or this is given up."""
+        until(lambda: self._known.is_set() or given_up(), SECONDS, _PAUSE)
 
     def require_known(self) -> None:
         """Raise PRECONDITION_UNMET where the gripper holds an unidentified object."""

@@ -6,10 +6,18 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], object], seconds: float, pause: float = 0.001) -> bool:
-    """Poll a condition that comes true within microseconds, usually; whether it did. pause: s between two looks."""
+def until(
+    condition: Callable[[], object],
+    seconds: float,
+    pause: float = 0.001,
+    check: Callable[[], object] = lambda: None,
+) -> bool:
+    """Poll a condition that comes true within microseconds, usually; whether it did. pause: s between two looks; check:
+    called at each, to raise where nobody waits any more.
+    """
     end = time.monotonic() + seconds
     while not condition():
+        check()
         if time.monotonic() > end:
             return False
         time.sleep(pause)

@@ -113,7 +113,7 @@ class WorldBuilder:
         facts |= set(blocks(around.furniture, [t for t in around.things if t.name not in sensed], facts))
         parts = self._parts(around)
         facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
-        types = {t.name: t.type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}
+        types = {t.name: t.domain_type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}
         types |= {place.name: "location" for place in around.places}
         return frozenset(f for f in facts if self._is_of_the_domain(f, types))
 
@@ -162,7 +162,7 @@ def _object(thing: Thing, known: Known, around: Surroundings, others: Sequence[T
     hider = relations.hider_of(thing, others) if thing.inferred else None
     return WorldObject(
         thing.name,
-        thing.type,
+        thing.domain_type,
         thing.class_name,
         attributes,
         _middle(thing),

@@ -278,6 +278,12 @@ class PlanRefusedError(CanceledError):
         self.reason, self.person, self.plan = reason, person, plan
 
 
+class NotStoppedError(CanceledError):
+    """The task was cancelled while its body acted, and it is not known that the body stands; the task has FAILED."""
+
+    code = "not_stopped"
+
+
 class SystemDownError(PlanweaveError):
     """A node that is needed does not answer; the message names it."""
 

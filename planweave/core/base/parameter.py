@@ -52,7 +52,7 @@ class Parameter:
             value: Any = {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
             if isinstance(self.default, list):
                 each = type(self.default[0]) if self.default else str
-                value = [each(part.strip()) for part in text.strip("[] ").split(",")]
+                value = [each(part.strip().strip("\"'")) for part in text.strip("[] ").split(",")]
         except (KeyError, ValueError):
             raise ConfigError(
                 f"{self.name}={text} of {whose} must be of type {kind.__name__}: {self.description}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -129,6 +129,13 @@ class Domain:
                 return True
             type_name = self.types.get(type_name, "")
         return False
+
+    def base_type(self, type_name: str, known: Collection[str]) -> str:
+        """The first of the known types on the way up from a type, itself included; itself where none is."""
+        above = type_name
+        while above and above not in known:
+            above = self.types.get(above, "")
+        return above or type_name
 
     def candidates(self, parameter: TypedVariable, objects: Iterable[WorldObject]) -> list[str]:
         """Names of the objects that fit a parameter's type, in their order."""

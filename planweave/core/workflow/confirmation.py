@@ -26,33 +26,33 @@ class GoalCheck:
     """Result of checking a goal against a look.
 
     unmet: literals that do not hold; unseen: those of them that nobody can see, as the state of a thing in a closed
-    container or what is in a thing that was never seen, so that they may hold all the same; unconfirmed: literals that
-    were not observed, with the reason; inferred: literals that were not observed but follow from what was.
+    container or what is in a thing that was never seen, so that they may hold all the same; not_confirmed: why literals
+    were not observed; inferred: literals that were not observed but follow from what was.
     """
 
     look: Look
     unmet: tuple[Literal, ...] = ()
     unseen: tuple[Literal, ...] = ()
-    unconfirmed: tuple[str, ...] = ()
+    not_confirmed: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
 
     @property
     def confirmed(self) -> bool:
         """Return whether the goal holds and was observed or inferred."""
-        return not self.unmet and not self.unconfirmed
+        return not self.unmet and not self.not_confirmed
 
 
 def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
     """Check a goal against a look. began: stamp (s) of the world in which the task began."""
     world, goal = look.world, tuple(goal)
     names = list(dict.fromkeys(name for literal in goal for name in literal.args))
-    unconfirmed, inferred = [], []
+    not_confirmed, inferred = [], []
     for name in names:
         thing = world.by_name.get(name)
         if thing is not None and thing.known in (Known.SENSED, Known.FIXED):
             continue
         if not look.fresh or thing is None:
-            unconfirmed.append(_last_seen(world, name))
+            not_confirmed.append(_last_seen(world, name))
         elif thing.known is not Known.SEEN:
             if _explained(world, thing, began):
                 inferred.append(f"{name} is hidden {_where(world, thing)} {thing.hidden_by}: inferred")
@@ -60,18 +60,18 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
                 where = f"hidden {_where(world, thing)} {thing.hidden_by}" if thing.hidden_by else "not in view now"
                 if thing.hidden_by and _may_be_open(world, thing.hidden_by):
                     where = f"not in view in {thing.hidden_by}, which is not closed"
-                unconfirmed.append(f"{_last_seen(world, name)}, {where}")
+                not_confirmed.append(f"{_last_seen(world, name)}, {where}")
     if not look.fresh:
-        unconfirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
-    if not look.fresh and unconfirmed:
-        unconfirmed.append(look.message)
+        not_confirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
+    if not look.fresh and not_confirmed:
+        not_confirmed.append(look.message)
     unmet = world.unmet(goal)
     unseen = tuple(literal for literal in unmet if literal.positive and _out_of_sight(world, literal))
     for literal in unseen:
         hider = world.by_name[literal.args[0]].hidden_by if len(literal.args) == 1 else ""
         if hider:
-            unconfirmed.append(f"{literal} cannot be seen: {literal.args[0]} is in {hider}, which is closed")
-    return GoalCheck(look, unmet, unseen, tuple(unconfirmed), tuple(inferred))
+            not_confirmed.append(f"{literal} cannot be seen: {literal.args[0]} is in {hider}, which is closed")
+    return GoalCheck(look, unmet, unseen, tuple(not_confirmed), tuple(inferred))
 
 
 def _out_of_sight(world: World, literal: Literal) -> bool:

@@ -58,7 +58,7 @@ class Pause:
         return f"{said}; {self.note}" if self.note else said
 
     def pause(
-        self, by: str = "", reason: str = "", seconds: float = 0.0, over: Callable[[], None] | None = None
+        self, by: str = "", reason: str = "", seconds: float = 0.0, over: Callable[[], object] | None = None
     ) -> None:
         """Close the gate and run the registered callbacks; raises GoalError where it is closed already.
 

@@ -251,8 +251,8 @@ class Body(Protocol):
         """Execute one action and wait for its outcome. Failures are outcomes, not exceptions.
 
         timeout: seconds of wall time, 0 for the body's default; on_phase: called with phase and progress (0 to 1);
-        approval: the token of a person's approval, for bodies that require one. Raises CanceledError when the task is
-        cancelled meanwhile, after the body has stopped.
+        approval: the token of a person's approval, for bodies that require one. Where the task is cancelled meanwhile,
+        the body stops first: CANCELED, or SAFETY_STOP where it is not known to stand.
         """
 
 

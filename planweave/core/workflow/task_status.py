@@ -45,6 +45,17 @@ NEXT: Mapping[TaskState, tuple[TaskState, ...]] = {
 """What may follow each state that is no end, as docs/architecture.md draws it."""
 
 
+ENDS: Mapping[str, str] = {
+    "canceled_late": "Of a success: its cancellation came after the last look.",
+    "internal": "A fault of ours; the log has it.",
+    "interrupted": "Of a command: by the keyboard.",
+    "not_confirmed": "No look shows whether the goal holds.",
+    "not_reached": "The last action succeeded, and the goal does not hold; of a dry run: in the prediction, which "
+    "proves nothing (no_plan does, or says that the search ended).",
+}
+"""Codes of ends that are neither an error's nor an action's, and what they say."""
+
+
 @dataclass(frozen=True)
 class TaskStatus:
     """One snapshot; the fields are those of TaskStatus.msg and its parts. elapsed in seconds of wall time."""

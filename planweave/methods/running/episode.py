@@ -52,6 +52,7 @@ class Episode:
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
     failed: Outcome | None = None  # of the last action, where it failed
+    trouble: tuple[Action, str] | None = None  # the last failed action and what it said, until it succeeds
     stopped: bool = False  # by a person or a safety limit: nothing more may be tried
     undo_problem: str = ""  # why the last action could not be undone
     observed: set[Literal] = field(default_factory=set)

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from planweave.core.base.errors import CanceledError, NotStoppedError, refused
 from planweave.core.base.failure import Code
 from planweave.core.checks.error_types import action_error
 from planweave.core.symbolic.world import Action
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class RecordedBody(WrappedBody):
-    """pause: stops an action that is under way, where the body can be stopped. timeout: s of wall time for an action,
-    0 for the body's default.
+    """A pause, or the task's cancellation, stops the action under way, where the body can be stopped. timeout: s of
+    wall time for an action, 0 for the body's default.
     """
 
     def __init__(self, body: LookingBody, episode: Episode, pause: Pause | None = None, timeout: float = 0.0) -> None:
@@ -41,7 +42,11 @@ class RecordedBody(WrappedBody):
         begun = time.monotonic()
         if (begin := getattr(self._body, "begin", None)) is not None:
             begin(self._timeout)
-        with self._pause.calling(self._stop):
+        canceled, pause = episode.canceled, self._pause
+        with (
+            pause.calling(lambda: self._stop(f"the task was {pause.message}")),
+            canceled.calling(lambda: self._stop(canceled.reason)),
+        ):
             outcome = self._body.execute(
                 action,
                 task_id=episode.task_id,
@@ -51,11 +56,15 @@ class RecordedBody(WrappedBody):
             )
         outcome = replace(outcome, world=outcome.world.with_derived(episode.goal))
         self._record(action, outcome, why, time.monotonic() - begun)
+        if canceled.is_set and not outcome.ok:
+            told = "; ".join(dict.fromkeys((canceled.reason, outcome.message)))
+            stands = outcome.code is not Code.SAFETY_STOP
+            raise CanceledError(told) if stands else refused(NotStoppedError, told, outcome.code.name.lower())
         return outcome
 
-    def _stop(self) -> None:
+    def _stop(self, why: str) -> None:
         if (stop := getattr(self._body, "stop", None)) is not None:
-            stop(Code.CANCELED, f"the task was {self._pause.message}")
+            stop(Code.CANCELED, why)
 
     def _record(self, action: Action, outcome: Outcome, why: str, seconds: float) -> None:
         """Count and record the outcome of an action. why: "plan", "fallback", "undo". seconds: wall time."""
@@ -85,4 +94,8 @@ class RecordedBody(WrappedBody):
             **({"error_type": wrong} if wrong else {}),
         )
         episode.pushed += [name for name in outcome.pushed if name not in episode.pushed]
+        if not outcome.ok:
+            episode.trouble = action, episode.domain.told(outcome.message)
+        elif episode.trouble is not None and episode.trouble[0] == action:  # mended: no news any more
+            episode.message = "" if episode.trouble[1] in episode.message else episode.message
         episode.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")

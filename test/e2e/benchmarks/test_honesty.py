@@ -66,9 +66,7 @@ def test_success_is_reported_only_where_the_goal_holds(stage, case):
         played = stage.play(case)
         said = f"{played.outcome.value}: {played.message}"
         assert played.outcome is not Judged.FALSE_SUCCESS, said
-        late = (
-            played.outcome is Judged.FALSE_FAILURE and "not observed whether" in played.message
-        )  # which it says honestly
+        late = played.outcome is Judged.FALSE_FAILURE and "not confirmed" in played.message  # which it says honestly
         if late or played.outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO):
             return
         print(said)

@@ -39,10 +39,12 @@ _STOPPING = 0.1  # s of the controller's time within which a stop is at work
 _FRESH = 1.0  # s of wall time for which a measured state says that the arm stands
 _TOLD = 1.0  # s of wall time within which a living controller tells the end of a motion that was stopped
 _STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
+_AGAIN = 0.4  # s of wall time after which a stop is sent again to an arm that moves on: longer than it takes to brake
 _HELD = 0.03  # rad behind the timed path at which an arm whose controller gives no reason was held
 _STUCK = 0.3  # s without progress after which an arm that the controller wants farther off than `off` is held
 _GOES_ON = 0.2  # s after a stop at which joint states of a living driver come
 _JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the speed limits, that two states in a row may be apart
+_GOES_ON_MOVING = "the arm still moves {:.3g} s after the stop command, which is repeated"
 
 
 _Found = TypeVar("_Found")
@@ -101,6 +103,8 @@ class ControlledArm:
         self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
         self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
         self._unreached = ""  # why the last stop reached nobody
+        self._stop_begun: float | None = None  # when a stop was sent (monotonic), until the arm is seen to rest
+        self._stop_sent = 0.0  # when it was sent last
         self._following = False
         self._sent: tuple[_Report, Array] = _Report(), np.zeros(0)  # of the newest motion: its report and end
         self._moves_arm = self._moves_fingers = False  # was sent, and is not known to have ended
@@ -116,6 +120,8 @@ class ControlledArm:
                 self._aborted = SkillFailureError(Code.SAFETY_STOP, f"{jump}; the arm was stopped")
             self._state = state
             self._arrived_at, self._no_joint_states = time.monotonic(), False
+            if self._moves_arm and self._stop_begun is not None:
+                self._stands(self._stop_begun)
             self._changed.notify_all()
 
     def begin(self, deadline: float) -> None:
@@ -158,6 +164,15 @@ class ControlledArm:
             return state.width if state is not None else None
 
     @property
+    def still_moves(self) -> str:
+        """The reason to begin nothing: the arm is measured to move though it was stopped; else empty."""
+        with self._changed:
+            state, begun, now = self._state, self._stop_begun, time.monotonic()
+            if state is None or state.still or begun is None or not self._moves_arm or now > self._arrived_at + _FRESH:
+                return ""
+            return _GOES_ON_MOVING.format(now - begun)
+
+    @property
     def moves(self) -> bool:
         """Whether a motion of the arm was sent and is not known to have ended."""
         return self._moves_arm
@@ -170,15 +185,18 @@ class ControlledArm:
             self._raise_if_over()
 
     def state(self) -> ArmState:
-        """The newest measured state. Waits for one where it is stale; stops nothing."""
+        """The newest measured state. Waits for one where it is stale, until an `abort`; stops nothing."""
         begun = time.monotonic()
         with self._changed:
+            aborted = self._aborted
             while self._state is None or time.monotonic() - self._arrived_at >= self._joint_state_timeout:
                 left = begun + self._joint_state_timeout - time.monotonic()
                 if self._no_joint_states or left <= 0:
                     self._no_joint_states = True
                     raise self._no_joint_states_failure()
                 self._pause(left)
+                if self._aborted is not aborted:
+                    self._raise_if_over()
             if not self._state.fingers:
                 raise self._no_joint_states_failure()
             return self._state
@@ -200,7 +218,7 @@ class ControlledArm:
         report, path = _Report(), PathWatch(trajectory, start.stamp)
         with self._changed:
             self._raise_if_over()
-            self._following = self._moves_arm = True
+            self._following, self._moves_arm, self._stop_begun = True, True, None
             self._sent = report, trajectory.end
             try:
                 self._follower.start(trajectory, self._listener(report), self._desired(report))
@@ -368,10 +386,14 @@ class ControlledArm:
         """Stop what was sent and has not ended: what others move is theirs."""
         self._stopped = self._state.stamp if self._state is not None else 0.0
         if self._moves_arm:
-            self._unreached = self._follower.stop()
+            self._send_stop()
             self._command_standstill()
         if self._moves_fingers:
             self._gripper.stop()
+
+    def _send_stop(self) -> None:
+        self._unreached, self._stop_sent = self._follower.stop(), time.monotonic()
+        self._stop_begun = self._stop_begun or self._stop_sent
 
     def _command_standstill(self) -> None:
         """Command a controller to stand here, whose goal has ended with success elsewhere: it still wants the end, and
@@ -438,22 +460,35 @@ class ControlledArm:
         Returns empty, or why it is not known that the arm stands.
         """
         begun = time.monotonic()
-        while (now := time.monotonic()) < begun + _STANDING:
-            state, report = self._state, self._sent[0]
-            if state is not None and state.still:
-                told = report.outcome is not None or now >= begun + _TOLD
-                later = state.stamp >= max(self._stopped, report.stamp) + _STOPPING
-                if told and (later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH)):
-                    self._moves_arm = False
-                    return ""
+        while time.monotonic() < begun + _STANDING:
+            if self._stands(begun):
+                return ""
             self._pause(_STOPPING / 2)
         overdue = time.monotonic() - self._arrived_at
         seen = (
             f"no joint states for {overdue:.1f} s, so it is unknown whether the arm stands"
             if overdue > _FRESH
-            else f"the arm still moves {_STANDING:g} s after the stop command"
+            else _GOES_ON_MOVING.format(_STANDING)
         )
         return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
+
+    def _stands(self, begun: float) -> bool:
+        """Whether the arm, which was told to stop, is seen to rest; while it is not, the stop is sent again.
+
+        begun: since when that is looked for, monotonic.
+        """
+        state, report, now = self._state, self._sent[0], time.monotonic()
+        if not self._moves_arm:
+            return True
+        if state is None or not state.still:
+            if now >= self._stop_sent + _AGAIN:
+                self._send_stop()
+            return False
+        told = report.outcome is not None or now >= begun + _TOLD
+        later = state.stamp >= max(self._stopped, report.stamp) + _STOPPING
+        if told and (later or (now >= begun + 2 * _STOPPING and now < self._arrived_at + _FRESH)):
+            self._moves_arm = False
+        return not self._moves_arm
 
     def _raise_if_over(self) -> None:
         if self._aborted is None and time.monotonic() >= self._deadline:
@@ -469,8 +504,7 @@ def _unsure(failure: SkillFailureError, problem: str) -> SkillFailureError:
     """
     if problem and problem not in failure.message:
         failure.message += f"{'' if failure.message.endswith(('?', '.')) else '.'} But {problem}"
-        if failure.action_code is not Code.CANCELED:
-            failure.fail_as(Code.SAFETY_STOP)
+        failure.fail_as(Code.SAFETY_STOP)
     return failure
 
 

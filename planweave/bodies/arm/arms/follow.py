@@ -91,7 +91,12 @@ def outcome_of(ended: ActionEnd, names: RosNames) -> MotionResult:
             foreign=True,
         )
     if ended.end is End.CANCELED and number != -1:
-        return MotionResult(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
+        return MotionResult(
+            Code.SAFETY_STOP,
+            f"another client of {ended.action} cancelled the motion; the arm was stopped: end that client, or wait for "
+            "it",
+            foreign=True,
+        )
     code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {recover}"))
     said = f" ({said})" if said else ""
     if number == -1:

@@ -136,7 +136,7 @@ def gripper_outcome(ended: ActionEnd) -> MotionResult:
     if ended.end is End.REJECTED:
         return MotionResult(Code.CONTROL_FAILED, f"the gripper refused {ended.action}")
     if ended.end is End.CANCELED:
-        return MotionResult(Code.CANCELED, "the gripper's movement was cancelled")
+        return MotionResult(Code.SAFETY_STOP, f"another client of {ended.action} cancelled the gripper's movement")
     good = bool(getattr(ended.result, "success", True)) and ended.end is End.SUCCEEDED
     if good:
         return MotionResult(Code.SUCCESS)

@@ -39,7 +39,7 @@ ERRORS: dict[int, tuple[Code, str]] = {
     -4: (Code.CONTROL_FAILED, "the controller failed"),
     -5: (Code.CONTROL_FAILED, "MoveIt has no data from the robot's sensors"),
     -6: (Code.PLANNING_FAILED, "MoveIt ran out of time to plan"),
-    -7: (Code.CANCELED, "the motion was cancelled"),
+    -7: (Code.PLANNING_FAILED, "the planning was cancelled by another client"),
     -10: (Code.COLLISION, "the arm stands in a collision, says MoveIt; move it free"),
     -11: (Code.PLANNING_FAILED, "where the arm stands breaks a path constraint"),
     -12: (Code.COLLISION, "the arm would collide where it must stand, says MoveIt"),
@@ -66,7 +66,7 @@ ERRORS: dict[int, tuple[Code, str]] = {
 
 STATUSES: dict[str, tuple[Code, str]] = {
     "SUCCEEDED": (Code.SUCCESS, ""),
-    "PREEMPTED": (Code.CANCELED, "the motion was cancelled; the arm was stopped"),
+    "PREEMPTED": (Code.SAFETY_STOP, "another client cancelled the motion; the arm was stopped"),
     "TIMED_OUT": (Code.CONTROL_FAILED, "the controller took too long for the motion; MoveIt stopped the arm"),
     "ABORTED": (Code.CONTROL_FAILED, "the controller aborted the motion, and MoveIt does not pass on why"),
     "FAILED": (Code.CONTROL_FAILED, "the controller failed; MoveIt stopped the arm"),
