@@ -24,7 +24,7 @@ NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with dis
 STEP = 0.005  # m along the ray that parts two surfaces
 _COARSE = 200.0  # pixels: diagonal of a small copy
 _SMOOTH = 0.006  # 1/m: steps of inverse depth below this are smoothed
-STEP_ARM, _SLOPE_ARM = 2, 5  # pixels over which a step is measured, and the slope around it
+_STEP_ARM, _SLOPE_ARM = 2, 5  # pixels over which a step is measured, and the slope around it
 _STEEP = 1.5  # share of the fall of a steep surface over the step's pixels that is no step
 _FILTERED = 0.4  # share of the noise that smoothing leaves
 _SURE = 10  # standard deviations of noise that a step is higher than
@@ -203,10 +203,10 @@ class DepthView:
         found, square = [], z * z
         least = np.maximum(np.float32(STEP), np.float32(_SURE * _FILTERED * NOISE) * square)
         for dv, du in _DIRECTIONS:
-            bend = self._bend(STEP_ARM * dv, STEP_ARM * du)
+            bend = self._bend(_STEP_ARM * dv, _STEP_ARM * du)
             slope = self._slope(_SLOPE_ARM * dv, _SLOPE_ARM * du)
             # where a surface falls steeply along the view, a pixel that is a little off is a step
-            uneven = np.abs(slope) * square * np.float32(_STEEP * STEP_ARM / (2 * _SLOPE_ARM))
+            uneven = np.abs(slope) * square * np.float32(_STEEP * _STEP_ARM / (2 * _SLOPE_ARM))
             found.append(bend * square / (least + uneven))
         return found
 

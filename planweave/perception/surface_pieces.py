@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from planweave.perception.depth_views import STEP, STEP_ARM, DepthView
+from planweave.perception.depth_views import STEP, DepthView
 from planweave.perception.plain_patches import cut_by_colours, part_by_colours
 
 LEAST_AREA = 1e-4  # m^2 that a piece starts from; what is smaller belongs to its neighbours
@@ -44,9 +44,6 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     ground, between which the sharpest cut decides.
     """
     calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
-    if view.hidden is not None:  # beside the robot no step is measured, and what it hides the end of would run together
-        reach = np.ones((2 * STEP_ARM + 1,) * 2, np.uint8)
-        calm[cv2.dilate(view.hidden.astype(np.uint8), reach) > 0] = 0
     seeds = _seeds(calm, view.areas)
     if not seeds.any():
         return np.zeros(free.shape, np.int32)

@@ -222,17 +222,3 @@ def test_a_gap_of_a_pixel_in_the_cut_between_two_things_does_not_join_them():
         calm, np.full(calm.shape, 1e-7)
     )  # parts of one thing, as a rim and what it encloses, may be so small
     assert len(np.unique(small[calm > 0])) == 1
-
-
-@pytest.mark.parametrize(
-    ("height", "eye", "strip"), [(0.02, (0.5, 0, 0.7), -0.08), (0.03, (0.2, 0.3, 0.6), 0.0)], ids=["beside", "across"]
-)
-def test_what_the_robot_hides_the_edge_of_does_not_run_together_with_what_it_stands_on(height, eye, strip):
-    standing = [
-        ((*low[:2], low[2] + 0.03), (*high[:2], high[2] + 0.03), of)
-        for low, high, of in tray(0.02, 0.03, 0.12, height, GREY)
-    ]
-    view = picture([box(0, 0, 0, (0.24, 0.24, 0.03), GREY), *standing], eye=eye)
-    hand = view.valid & (np.abs(view.points[..., 0] - strip) < 0.015) & (view.points[..., 1] > 0.02)
-    seen = replace(view, depth=np.where(hand, 0, view.depth), hidden=hand)
-    assert len(find_segments([seen], LOW, HIGH).segments) == 2
