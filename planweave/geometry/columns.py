@@ -95,17 +95,14 @@ def _filled(top: Array) -> Array:
 
 
 def _floored(top: Array) -> Array:
-    """Heights with enclosed empty cells at the lowest height beside them; a gap in what encloses them that is not
-    wider than two cells was not seen.
-    """
-    empty = np.pad(~np.isfinite(top), 2, constant_values=True)
-    outside = grown(reachable(empty & ~grown(~empty), border_of(empty.shape)))
-    enclosed = empty & ~outside
-    found = np.pad(top, 2, constant_values=NOTHING)
+    """Heights with enclosed empty cells at the lowest height beside them."""
+    empty = np.pad(~np.isfinite(top), 1, constant_values=True)
+    enclosed = empty & ~reachable(empty, border_of(empty.shape))
+    found = np.pad(top, 1, constant_values=NOTHING)
     for cells in components(enclosed):
         beside = found[grown(cells) & ~cells]
         found[cells] = float(beside[np.isfinite(beside)].min())
-    return np.asarray(found[2:-2, 2:-2])
+    return np.asarray(found[1:-1, 1:-1])
 
 
 def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:

@@ -38,8 +38,13 @@ def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Carcas
     """Large things with a level top in points (n, 3) of all that stands on a floor: bodies, and points of each."""
     for group in _groups(points):
         body = find_body(group, floor)
-        if body is not None and min(body.depth, body.width) >= _DRAWERS:
+        size = 0.0 if body is None else min(body.depth, body.width)
+        if body is not None and (size >= _LEAST or size >= _DRAWERS and _has_drawer(body, group)):
             yield body, group
+
+
+def _has_drawer(body: Carcass, points: np.ndarray) -> bool:
+    return any(joint.kind == "slide" for joint in joints_of(body, points))
 
 
 def fixture_of(body: Carcass, points: np.ndarray, name: str = "") -> SeenFixture | None:
@@ -68,9 +73,9 @@ def _class_of(joints: Sequence[SeenJoint], body: Carcass, points: np.ndarray) ->
     """The class of furniture by its parts; empty for what is none."""
     kinds = {joint.name.rsplit("_", 1)[-1] for joint in joints}
     for part, kind in (("drawer", "cabinet"), ("door", "cupboard"), ("knob", "stove")):
-        if part in kinds and (part == "drawer" or min(body.depth, body.width) >= _LEAST):
+        if part in kinds:
             return kind
-    if body.top - body.low < _TALL or min(body.depth, body.width) < _LEAST:
+    if body.top - body.low < _TALL:
         return ""
     return "shelf" if len(_boards(body, points)) > 1 else "furniture"
 
