@@ -119,7 +119,7 @@ _COMMON = [
     Parameter(
         "verify_timeout", 8.0, "wall seconds to see an object where it was put; image_timeout at least", 0.1, 60.0
     ),
-    Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
+    Parameter("planning_timeout", 2.0, "seconds of processor time to plan one motion", 0.05, 60.0),
     Parameter("retries", [""], "retries before a failure is reported: rows  CODE times remedy"),
     Parameter("actions_off", [*NEAR_PEOPLE], "actions that this arm does not carry out"),
     Parameter("pushes", 0, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
