@@ -95,6 +95,15 @@ _COMMON = [
     ),
     Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0, changeable=True),
     Parameter(
+        "contact_force",
+        40.0,
+        "the hand stops pulling or pushing a drawer, door or knob at this force, N, where the arm reports its torques; "
+        "0: whatever they are",
+        0.0,
+        200.0,
+        changeable=True,
+    ),
+    Parameter(
         "workspace_low",
         [0.10, -0.55, 0.010],
         "lower corner of the box for the tool centre point, m, base frame: measured, with a margin",

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from planweave.bodies.arm.arms.base import ArmState, Watch
+from planweave.bodies.arm.arms.base import ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import OPENED, Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import Contact
@@ -25,6 +25,7 @@ _ENOUGH = 3  # free ways of which the shortest is taken
 _PLANS = 3  # of these, paths to which are looked for
 _SOLUTIONS = 4  # joint solutions looked at for one pose
 _BACK = 0.06  # straight way to and from a handle, m
+_OUT = (1.0, 0.6, 0.4)  # shares of that which are tried at the end
 _SPREAD = 0.02  # fingers open so much wider than what they take, m
 _STEPS = 16  # poses along the motion of a joint
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
@@ -229,8 +230,9 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
+    feel = context.feel(motion.along, f"the hand pushed {name}")
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    held, failure = _along(context, motion, "pushing", part)
+    held, failure = _along(context, motion, "pushing", part, feel)
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
     if failure is not None:
@@ -249,6 +251,7 @@ def _take(
     motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
+    feel = context.feel(motion.along, f"the hand moved {name}")
     mover.move(motion.line, "approaching", 0.3, slow=True, touching=(part.thing,))
     mover.phase("closing", 0.4)
     width = mover.grip(0.0).width
@@ -256,7 +259,8 @@ def _take(
         _retreat(context, part)
         raise SkillFailureError(Code.NO_GRASP, f"the gripper closed on nothing at the handle of {name}")
     try:
-        held, failure = _along(context, motion, "moving", part, _slipping(name, width))
+        slipping = _slipping(name, width)
+        held, failure = _along(context, motion, "moving", part, lambda state: slipping(state) or feel(state))
     finally:
         mover.phase("opening", 0.8)
         mover.grip(motion.opening)
@@ -268,7 +272,7 @@ def _take(
 
 
 def _along(
-    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch | None = None
+    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch
 ) -> tuple[str, SkillFailureError | None]:
     """Move with a part. Returns what held the arm on its way, as the part's end does, and the failure that is to be
     raised once the hand has retreated.
@@ -289,12 +293,13 @@ def _along(
 def _slipping(name: str, width: float) -> Watch:
     """A watch of the fingers: reports when they are no longer on a handle on which they closed to a width, m."""
 
-    def watch(state: ArmState) -> str:
+    def watch(state: ArmState) -> MotionResult | None:
         if not state.width < _SLIPPED * width:  # nor where it is not measured
-            return ""
-        return (
+            return None
+        return MotionResult(
+            Code.GRASP_LOST,
             f"the fingers slipped off the handle of {name}: {state.width * 1000:.0f} mm apart, "
-            f"{width * 1000:.0f} mm when they closed on it"
+            f"{width * 1000:.0f} mm when they closed on it",
         )
 
     return watch
@@ -313,10 +318,12 @@ def _retreat(context: SkillContext, part: Articulation, way: Array | None = None
     """
     start, planner = context.arm.state().positions, context.reaching.planner
     back = -context.reaching.kinematics.forward(start)[:3, 2]
-    line = planner.line(start, way, _BACK) if way is not None else None
-    line = planner.line(start, back, _BACK) if line is None else line
-    if line is not None:
-        context.mover.move(line, "retreating", 0.85, slow=True, touching=(part.thing,))
+    ways = [] if way is None else [(way, _BACK)]
+    ways += [(back, share * _BACK) for share in _OUT]
+    lines = [line for each in ways if (line := planner.line(start, *each)) is not None]
+    free = (line for line in lines if context.scene.path_contact(line, 0.0, (part.thing,)) is None)
+    if lines:
+        context.mover.move(next(free, lines[0]), "retreating", 0.85, slow=True, touching=(part.thing,))
 
 
 def _plan(
