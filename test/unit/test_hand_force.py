@@ -12,7 +12,7 @@ from planweave.bodies.arm.input_checks import joint_state_fault
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import find_config
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import Action, Literal
 from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model
@@ -116,6 +116,26 @@ def test_a_drawer_that_moves_freely_is_opened_and_shut_with_that_force():
     assert free.true("top_drawer") > 0.14
     free.skills.run(Action("close", (TOP,)))
     assert free.true("top_drawer") < 0.003
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("feels", [True, False])
+def test_a_drawer_that_stops_early_is_open_there_and_its_travel_is_remembered(feels):
+    """Its box is shorter than the cabinet, which alone is seen."""
+    short = kitchen(feels=feels)
+    short.simulator.model.joint("fixture_0_top_drawer").range[1] = 0.11
+    assert short.articulation(TOP).open_end > 0.17
+    short.skills.run(Action("open", (TOP,)))
+    assert short.world.world().holds(Literal("opened", (TOP,)))
+    assert short.world.articulation(TOP).open_end == pytest.approx(0.11, abs=0.006)
+
+
+@pytest.mark.gl
+def test_a_drawer_that_stops_at_once_is_not_open_there():
+    stuck = kitchen()
+    stuck.simulator.model.joint("fixture_0_top_drawer").range[1] = 0.03
+    with raises_code("control_failed", TOP):
+        stuck.skills.run(Action("open", (TOP,)))
 
 
 def test_efforts_count_where_a_message_has_those_of_the_whole_arm():

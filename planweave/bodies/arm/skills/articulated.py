@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -37,6 +37,7 @@ _EMPTY = 0.004  # the fingers hold nothing below this, m
 _SLIPPED = 0.5  # share of the width at closing below which the fingers hold a handle no more; a bar may turn in them
 _SHARES, _YIELDS = (0.4, 0.7, 1.0), 0.004  # of a way at which its leaf is looked at; m by which that is known
 _STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
+_FAR_OUT, _SHORT = 0.06, 0.3  # m, and share of the travel that is seen, from which on a drawer may have come to its end
 _AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
 
@@ -121,6 +122,7 @@ def _until(
     attempt: given the poses tried, which it adds to; returns what held the arm on its way, empty where nothing did.
     """
     tried: list[Array] = []
+    stops: list[float] = []  # where it was held, as seen
     failure: SkillFailureError | None = None
     held, before = "", context.articulation(name)
     for _ in range(times):
@@ -145,6 +147,11 @@ def _until(
         context.mover.phase("verifying", 0.9)
         if _is_seen_so(context, name, effect):
             return
+        stops += [context.articulation(name).value] if held else []
+        if effect.predicate == "opened" and _is_at_its_end(context, name, stops):
+            context.world.part_stopped(name, stops[-1])
+            if _is_seen_so(context, name, effect):
+                return
     if failure is not None:
         raise failure
     raise SkillFailureError(
@@ -153,6 +160,18 @@ def _until(
         f"{_how_far(before, context.articulation(name), effect, held)}",
         (effect,),
     )
+
+
+def _is_at_its_end(context: SkillContext, name: str, stops: Sequence[float]) -> bool:
+    """Whether a drawer that was pulled twice, in different ways, has stopped at one place (m) far out, with nothing
+    seen in its way: its box may be shorter than the furniture around it, which alone is seen.
+    """
+    part = context.articulation(name)
+    far = max(_FAR_OUT, _SHORT * abs(part.open_end))
+    if part.kind != "slide" or not part.visible or len(stops) < 2 or stops[-1] < far:
+        return False
+    blocked = any(f.predicate == "blocks" and f.args[1] == name for f in context.world.world().facts)
+    return abs(stops[-1] - stops[-2]) <= max(_STILL["slide"], part.precision) and not blocked
 
 
 def _how_far(before: Articulation, now: Articulation, effect: Literal, held: str) -> str:
