@@ -76,10 +76,10 @@ class KitchenStage:
         finally:
             ended.set()
             person.join(PATIENCE / 4)
-        true = self._holds(case)
+        missing = self._missing(case)
         if failed:
             raise failed[0]
-        return result.success, true, came[0], result.message
+        return result.success, not missing, came[0], result.message + "".join(f"; truly not {m}" for m in missing)
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
         """Load the scene, and wait until the cameras see its furniture and what the case is about."""
@@ -137,11 +137,11 @@ class KitchenStage:
             raise PlanweaveError(f"{service.srv_name}: {future.result().message}")
         return str(future.result().message)
 
-    def _holds(self, case: KitchenCase) -> bool:
-        """Whether what the sentence asks for is true in the simulator."""
+    def _missing(self, case: KitchenCase) -> list[str]:
+        """What the sentence asks for and is not true in the simulator."""
         assert self._scene is not None
         bodies = self._truth.bodies(self._scene, seconds=PATIENCE / 4)
-        return not case.missing(self._scene, self._parts, bodies)
+        return case.missing(self._scene, self._parts, bodies)
 
 
 @contextlib.contextmanager
@@ -173,7 +173,7 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
                 one = stage.play(case, seed)
                 played[kind].append(one)
                 console.print(
-                    f"{one.case}: {one.outcome.value} ({one.seconds:.0f} s) {one.message[:200]}", highlight=False
+                    f"{one.case}: {one.outcome.value} ({one.seconds:.0f} s) {one.message[:300]}", highlight=False
                 )
     return [row for kind, those in played.items() if those for row in _rows(kind, those)]
 

@@ -343,11 +343,12 @@ class ExecutorNode(ManagedNode):
         ]
         if not all(self._believes(f"{topic} ({part})", topic, info) for part in parts):
             return
-        fault = joint_state_fault(msg.name, msg.position, msg.velocity)
+        fault = joint_state_fault(msg.name, msg.position, msg.velocity, msg.effort)
         if fault:
             self._left_out(f"joint states on {topic}", fault)
             return
-        state = self._joints.add(convert.time_from_msg(msg.header.stamp), msg.name, msg.position, msg.velocity)
+        stamp = convert.time_from_msg(msg.header.stamp)
+        state = self._joints.add(stamp, msg.name, msg.position, msg.velocity, msg.effort)
         if state is None:
             if "arm" in parts:
                 self._left_out(f"joint states on {topic}", self._joints.problem)

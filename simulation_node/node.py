@@ -176,7 +176,12 @@ class SimulationNode(GuardedNode):
         self._stated = simulator.time
         stamp = time_to_msg(simulator.time)
         positions, velocities = simulator.joint_state()
-        message = JointState(name=self._joint_names, position=positions.tolist(), velocity=velocities.tolist())
+        message = JointState(
+            name=self._joint_names,
+            position=positions.tolist(),
+            velocity=velocities.tolist(),
+            effort=simulator.efforts().tolist(),
+        )
         message.header.stamp, message.header.frame_id = stamp, self._prefix + self._robot.base
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)

@@ -176,6 +176,17 @@ class Simulator:
             np.concatenate([data.qvel[self._arm_dof], speeds * scale]),
         )
 
+    def efforts(self) -> np.ndarray:
+        """Torques of the arm's joints, Nm, as sensors behind the gears measure them, with that of gravity; then forces
+        of the gripper's, N.
+        """
+        data = self._data
+        dof = self._arm_dof
+        rotors = self.model.dof_armature[dof] * data.qacc[dof]
+        arm = data.actuator_force[self._arm_ctrl] + data.qfrc_gravcomp[dof] - rotors
+        fingers = np.full(len(self.robot.gripper.joints), data.actuator_force[self._gripper] / 2)
+        return np.concatenate([arm, fingers])
+
     def snapshot(self) -> Snapshot:
         """A copy of the state for rendering."""
         return Snapshot(self.time, self._data.qpos.copy())

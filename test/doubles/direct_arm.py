@@ -34,8 +34,9 @@ from planweave.simulation.trajectory_controller import SUCCESSFUL
 class DirectArm:
     """An `planweave.bodies.arm.arms.base.Arm` on the simulator in this thread; no waiting, no ROS."""
 
-    def __init__(self, simulator):
-        self.simulator = simulator
+    def __init__(self, simulator, feels=True):
+        """feels: whether it reports its joints' torques."""
+        self.simulator, self.feels = simulator, feels
         self.world = None
         self.sent = []
         self.begun = 0  # actions
@@ -44,7 +45,8 @@ class DirectArm:
         q, v = self.simulator.joint_state()
         robot = self.simulator.robot
         n = robot.count
-        state = ArmState(self.simulator.time, q[:n], v[:n], robot.gripper.width(q[n:].tolist()))
+        width, efforts = robot.gripper.width(q[n:].tolist()), self.simulator.efforts()[:n] if self.feels else None
+        state = ArmState(self.simulator.time, q[:n], v[:n], width, efforts=efforts)
         if self.world is not None:
             self.world.on_joints(state.positions)
         return state
@@ -68,12 +70,12 @@ class DirectArm:
         while self.simulator.arm_moving:
             self.simulator.step(10)
             if watch is not None:
-                lost = watch(self.state())
-                if lost:
+                ended = watch(self.state())
+                if ended is not None:
                     self.simulator.controller.cancel()
                     while self.simulator.arm_moving:
                         self.simulator.step()
-                    raise SkillFailureError(Code.GRASP_LOST, lost)
+                    raise SkillFailureError(ended.code, ended.message)
         if ends[0].code != SUCCESSFUL:
             raise SkillFailureError(Code.COLLISION, ends[0].text)
 

@@ -44,6 +44,7 @@ class Kitchen:
 
     def look(self, world):
         """What two cameras with noise see of each piece of furniture now."""
+        self.travels = world._travels
         before = {each.name: list(each.joints.values()) for each in self.furniture}
         found = []
         for index, fixture in enumerate(self.scene.fixtures):
@@ -51,7 +52,8 @@ class Kitchen:
             self._seed += 1
             seen = fixture_of(find_body(points, 0.0), points, fixture.kind)
             joints = remembered(before.get(fixture.kind, ()), seen.joints)
-            found.append(Furniture.of(replace(seen, joints=tuple(joints))))
+            furniture = Furniture.of(replace(seen, joints=tuple(joints)))
+            found.append(furniture.with_travels(self.travels))
         self.furniture = found
         things = [each.thing(self.domain) for each in found] + [room for each in found for room in each.rooms()]
         facts = {fact for each in found for fact in each.facts()} | {Literal("hand_empty")}

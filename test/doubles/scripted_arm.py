@@ -14,7 +14,6 @@ from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 
@@ -49,9 +48,9 @@ class ScriptedArm:
         if self.slips_in is not None and len(self.sent) > self.slips_in:
             self.width, self.slips_in = 0.0, None
         self.on_joints(self.q)
-        lost = watch(self.state()) if watch else ""
-        if lost:
-            raise SkillFailureError(Code.GRASP_LOST, lost)
+        ended = watch(self.state()) if watch else None
+        if ended is not None:
+            raise SkillFailureError(ended.code, ended.message)
 
     def grip(self, width, force, wait=True):
         self.grips.append(width)

@@ -11,7 +11,7 @@ from codes import raises_code
 from doubles.scripted_ports import ScriptedPort
 
 from planweave.bodies.arm.arms import controlled
-from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.base import ArmState, MotionResult
 from planweave.bodies.arm.arms.choose import make_gripper
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
@@ -33,6 +33,9 @@ MOTION = time_path(np.array([HOME, HOME + 0.2]), JointLimits())
 
 def state(stamp, q=HOME, v=0.0, width=0.08):
     return ArmState(stamp, np.array(q), np.full(7, v), width)
+
+
+LOST = MotionResult(Code.GRASP_LOST, "it fell")
 
 
 class Bench:
@@ -226,7 +229,7 @@ def test_a_controller_that_dies_silently(bench):
 
 
 def test_an_object_that_slips_stops_the_arm(bench):
-    thread, box = following(bench, watch=lambda s: "it fell" if s.width < 0.01 else "")
+    thread, box = following(bench, watch=lambda s: LOST if s.width < 0.01 else None)
     bench.arm.on_state(state(0.2, HOME + 0.01, width=0.0))
     until(lambda: bench.port.canceled)
     bench.port.end(End.CANCELED)

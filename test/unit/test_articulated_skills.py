@@ -211,7 +211,7 @@ class Hand:
         self.motion_seconds += 1.0 if self.begun else 0.0
         for width in self.widths:
             if watch is not None and (lost := watch(SimpleNamespace(width=width))):
-                raise SkillFailureError(Code.GRASP_LOST, lost)
+                raise SkillFailureError(lost.code, lost.message)
         if self.error is not None:
             raise self.error
 
@@ -219,7 +219,7 @@ class Hand:
 @pytest.fixture
 def pull(monkeypatch):
     """pull(hand) -> what held the arm while it pulled."""
-    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(None, None, None, 0.06))
+    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(*[np.zeros((2, 7))] * 3, 0.06))
     monkeypatch.setattr(articulated, "_approach", lambda *_: None)
     monkeypatch.setattr(articulated, "_leave_out", lambda *_: None)
     monkeypatch.setattr(articulated, "_retreat", lambda context, part, way=None: context.mover.done.append("retreat"))
@@ -236,7 +236,11 @@ def pull(monkeypatch):
         )
         world = SimpleNamespace(part_moved=lambda name, value: None)
         context = SimpleNamespace(
-            mover=hand, world=world, articulation=lambda name: part, gripper=SimpleNamespace(opening=0.08)
+            mover=hand,
+            world=world,
+            articulation=lambda name: part,
+            gripper=SimpleNamespace(opening=0.08),
+            feel=lambda path, what: lambda state: None,
         )
         return articulated._push(context, "drawer", []) if push else articulated._pull(context, "drawer", 0.2, [])
 

@@ -40,6 +40,15 @@ def test_what_is_neither_shut_nor_open_enough_is_ajar():
     assert {"can_open(cabinet_top_drawer)", "part_of(cabinet_top_drawer, cabinet)"} <= facts_at(0.05)
 
 
+def test_a_drawer_is_open_at_the_end_of_its_remembered_travel_and_goes_farther_where_it_is_seen_so():
+    body = OrientedBox(np.array((0.6, 0.0, 0.1)), np.eye(3), np.full(3, 0.1))
+    seen = Furniture.of(SeenFixture("cabinet", "cabinet", (body,), (drawer(value=0.1),)))
+    assert DRAWER not in seen.facts() and DRAWER in seen.with_travels({DRAWER.args[0]: 0.1}).facts()
+    farther = seen.with_travels({DRAWER.args[0]: 0.08})
+    assert farther.articulation(DRAWER.args[0]).open_end == 0.1
+    assert seen.with_travels({"cabinet_door": 0.1}) is seen
+
+
 def test_which_way_of_a_knob_is_on_nobody_sees():
     knob = replace(drawer("knob"), kind="hinge", axis=np.array((0.0, 0.0, 1.0)))
     assert facts_at(1.0, knob) == {"can_turn(cabinet)"}

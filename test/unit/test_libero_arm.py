@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from codes import raises_code
 
+from planweave.bodies.arm.arms.base import MotionResult
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -26,6 +27,9 @@ HOME = np.array(PANDA.home)
 FAR = HOME + [0.8, 0.3, -0.2, 0.4, 0.1, -0.3, -0.6]
 
 
+LOST = MotionResult(Code.GRASP_LOST, "lost it")
+
+
 def motion(goal=FAR):
     return time_path(np.array([HOME, goal]), JointLimits.of(PANDA))
 
@@ -38,7 +42,7 @@ def spin(positions):
 
 def test_the_end_of_a_trajectory_is_reached_on_its_way_and_not_spun_too_fast():
     arm, seen = LiberoArm(JointsSimulator(HOME)), [HOME]
-    arm.follow(motion(), lambda state: seen.append(state.positions) or "")
+    arm.follow(motion(), lambda state: seen.append(state.positions))
     assert arm.state().positions == pytest.approx(FAR, abs=0.012)
     line = (FAR - HOME) / np.linalg.norm(FAR - HOME)
     beside = [np.linalg.norm((q - HOME) - line * (line @ (q - HOME))) for q in seen]
@@ -66,7 +70,7 @@ def test_a_motion_from_elsewhere_is_refused():
 def test_a_watch_stops_the_motion_where_it_was():
     arm = LiberoArm(JointsSimulator(HOME))
     with raises_code("grasp_lost", "lost it") as failure:
-        arm.follow(motion(), lambda state: "lost it" if state.positions[0] > 0.4 else "")
+        arm.follow(motion(), lambda state: LOST if state.positions[0] > 0.4 else None)
     assert failure.value.action_code is Code.GRASP_LOST
     assert 0.4 < arm.state().positions[0] < 0.6
 

@@ -10,7 +10,7 @@ from codes import raises_code
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics, downwards
-from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.motion import MotionPlanner, SearchTime
 from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.safety import Safety
@@ -270,3 +270,16 @@ def test_safety_stops_what_leaves_a_limit(safety, trajectory, data):
 def test_grip_force_is_bounded(safety):
     assert safety.force(1000.0) == FR3.gripper.force
     assert safety.force(-5.0) == 1.0
+
+
+def test_a_search_on_a_busy_machine_has_its_processor_time_but_not_for_ever(monkeypatch):
+    clock = {"thread_time": 0.0, "monotonic": 0.0}
+    for name in clock:
+        monkeypatch.setattr(f"planweave.bodies.arm.motion.time.{name}", lambda name=name: clock[name])
+    budget = SearchTime(2.0)
+    clock.update(thread_time=0.5, monotonic=5.0)
+    assert budget.left > 1.0
+    clock.update(monotonic=100.0)
+    assert budget.left < 0.0
+    clock.update(thread_time=2.1, monotonic=2.1)
+    assert budget.left < 0.0

@@ -25,6 +25,7 @@ from planweave.geometry.arrays import Array
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
+_LOWERED, _UNDER_ROOF = 3, 8  # solutions of one pose to put something down: the nearest; of all kinds, under a roof
 _SPOTS = 160
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
@@ -62,8 +63,8 @@ class ApproachPlanner:
         clearance: float = 0.10,
         turning: float = 0.0,
     ):
-        """seconds: of wall time to plan one motion; clearance: length of straight approaches, m; turning: what it costs
-        to turn the hand by 1 rad, in rad of travel of the first joint, for an arm that turns it slowly.
+        """seconds: of processor time to plan one motion; clearance: length of straight approaches, m; turning: what it
+        costs to turn the hand by 1 rad, in rad of travel of the first joint, for an arm that turns it slowly.
         """
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
         self.gripper = scene.robot.gripper
@@ -227,17 +228,20 @@ class ApproachPlanner:
         thing = held.thing
         options: list[tuple[float, Array, Array]] = []
         tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
+        roofed = spot.ways != (UP,)
+        few = _UNDER_ROOF if roofed else _LOWERED
         for yaw in _turns(thing, spot):
             there = _pose_at(thing, spot, yaw)
             there[2, 3] += height + _DROP
             pose = there @ tcp_to_thing
-            found = self.kinematics.ranked(pose, start)[:3]
+            found = self.kinematics.ranked(pose, start)
+            found = found[:: math.ceil(len(found) / few) or 1] if roofed else found[:few]
             costs = self.kinematics.cost(found, start) + self._turn_cost(pose, start)
             options.extend((float(c), there, q) for c, q in zip(costs, found))
         options.sort(key=lambda option: option[0])
         obstacle = ""
         ways: list[tuple[float, Array, Thing, float]] = []
-        for _, there, q in options[: 2 * _SOLUTIONS]:
+        for _, there, q in options[: 4 * few]:
             self.scene.set_opening(held.width)
             line = self.way_to(q, spot.ways, (), _BLUR)
             if not isinstance(line, np.ndarray):

@@ -5,7 +5,7 @@ Metres, rad; points and poses in the robot's base frame (z up).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +63,12 @@ class Furniture:
             for name, joint in self.joints.items()
         )
         return (self.name, self.visible, self.seen_state, *parts)
+
+    def with_travels(self, travels: Mapping[str, float]) -> Furniture:
+        """The same where these of its drawers, by name, go so far (m); what is seen farther out goes farther."""
+        mine = {name: max(travels[name], joint.value) for name, joint in self.joints.items() if name in travels}
+        joints = {n: replace(joint, most=mine.get(n, joint.most)) for n, joint in self.joints.items()}
+        return replace(self, joints=joints) if mine else self
 
     def thing(self, domain: Domain) -> Thing:
         """All of it, as an object around the arm."""

@@ -13,13 +13,17 @@ _FUTURE = 60.0  # s that an image's stamp may be ahead of the joint states
 _LARGEST = 1e4  # rad, m, or per second; nothing that is measured here is larger
 
 
-def joint_state_fault(names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]) -> str:
-    """Why a message is not a valid joint state (rad or m, and per second; NaN: not measured); else empty."""
+def joint_state_fault(
+    names: Sequence[str], positions: Sequence[float], velocities: Sequence[float], efforts: Sequence[float] = ()
+) -> str:
+    """Why a message is not a valid joint state (rad or m, per second, Nm or N; NaN: not measured); else empty."""
     if len(names) > _MAX_JOINTS:
         return f"{len(names)} joints"
-    if len(positions) != len(names) or len(velocities) not in (0, len(names)):
-        return f"{len(names)} names, {len(positions)} positions and {len(velocities)} velocities"
-    if (np.abs([*positions, *velocities]) >= _LARGEST).any():
+    if len(positions) != len(names) or not {len(velocities), len(efforts)} <= {0, len(names)}:
+        return (
+            f"{len(names)} names, {len(positions)} positions, {len(velocities)} velocities and {len(efforts)} efforts"
+        )
+    if (np.abs([*positions, *velocities, *efforts]) >= _LARGEST).any():
         return "a number that is infinite, or far too large"
     return ""
 

@@ -23,6 +23,7 @@ from planweave.geometry.arrays import Array
 LINE_STEP = 0.01
 """Distance between poses on a straight Cartesian line, m."""
 _SHARES = (1.0, 0.6, 0.4)  # of a straight line that is wanted, which are tried one by one
+_BUSY = 6.0  # times as much wall time as processor time that a search may take
 _DETOUR_HEIGHTS = (0.0, 0.10, 0.20)  # above the higher of start and goal, m
 
 
@@ -36,8 +37,8 @@ class MotionPlanner:
         """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
         Goals are in order of preference; without: paths that are not wanted again. What is held beside its middle has
-        room to tip on the way where there is such a path. Raises SkillFailureError (PLANNING_FAILED) that names the
-        obstacle.
+        room to tip on the way where there is such a path. seconds: of processor time. Raises SkillFailureError
+        (PLANNING_FAILED) that names the obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
@@ -137,7 +138,7 @@ class MotionPlanner:
                 "has no OMPL to search for another path (its wheels are for 3.10 to 3.13)",
             ) from None
         util.setLogLevel(util.LogLevel.LOG_ERROR)
-        deadline = time.monotonic() + seconds
+        budget = SearchTime(seconds)
         # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
         for goal in cycle(goals[:3]):
             space = base.RealVectorStateSpace(count)
@@ -161,10 +162,10 @@ class MotionPlanner:
                     state[joint] = float(q[joint])
                 states.append(state)
             setup.setStartAndGoalStates(*states)
-            left = deadline - time.monotonic()
-            if left <= 0.01:
+            if budget.left <= 0.01:
                 return None
-            setup.solve(left / 2 if len(goals) > 1 else left)
+            part = SearchTime(budget.left / 2 if len(goals) > 1 else budget.left)
+            setup.solve(base.PlannerTerminationCondition(lambda part=part: part.left <= 0.0))
             if not setup.haveExactSolutionPath():
                 continue
             path = setup.getSolutionPath()
@@ -195,6 +196,19 @@ class MotionPlanner:
         if found is None:
             return "something"
         return found.second if found.first in self.scene.robot.links else found.first
+
+
+class SearchTime:
+    """Seconds of this thread's processor time, so that a busy machine plans later, but no worse; of wall time, so many
+    times as many at most.
+    """
+
+    def __init__(self, seconds: float):
+        self._ends = time.thread_time() + seconds, time.monotonic() + _BUSY * seconds
+
+    @property
+    def left(self) -> float:
+        return min(self._ends[0] - time.thread_time(), (self._ends[1] - time.monotonic()) / _BUSY)
 
 
 def _is_among(path: Array, others: Sequence[Array]) -> bool:

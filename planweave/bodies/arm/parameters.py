@@ -95,6 +95,15 @@ _COMMON = [
     ),
     Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0, changeable=True),
     Parameter(
+        "contact_force",
+        40.0,
+        "the hand stops pulling or pushing a drawer, door or knob at this force, N, where the arm reports its torques; "
+        "0: whatever they are",
+        0.0,
+        200.0,
+        changeable=True,
+    ),
+    Parameter(
         "workspace_low",
         [0.10, -0.55, 0.010],
         "lower corner of the box for the tool centre point, m, base frame: measured, with a margin",
@@ -119,7 +128,7 @@ _COMMON = [
     Parameter(
         "verify_timeout", 8.0, "wall seconds to see an object where it was put; image_timeout at least", 0.1, 60.0
     ),
-    Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
+    Parameter("planning_timeout", 2.0, "seconds of processor time to plan one motion", 0.05, 60.0),
     Parameter("retries", [""], "retries before a failure is reported: rows  CODE times remedy"),
     Parameter("actions_off", [*NEAR_PEOPLE], "actions that this arm does not carry out"),
     Parameter("pushes", 0, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),

@@ -251,7 +251,7 @@ class MotionPreview:
         make_planner: Callable[[PlanningScene, Callable[[], None]], MotionPlanner],
         seconds: float,
     ):
-        """scene: used by nobody else. make_planner: of a scene and a check. seconds: of wall time for one motion."""
+        """scene: used by nobody else. make_planner: of a scene and a check. seconds: processor time of one motion."""
         self._domain, self._scene, self._kinematics, self._seconds = domain, scene, kinematics, seconds
         self._make_planner = make_planner
 

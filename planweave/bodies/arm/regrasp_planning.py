@@ -19,7 +19,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.geometry.arrays import Array
 
 _SPOTS, _OF = 32, 160  # spots looked at for one grasp, at most; of so many, evenly
-_TRIES = 14  # grasps of one tier that are looked at
+_TRIES, _UNDER_ROOF = 14, 40  # grasps of one tier that are looked at; for what goes under a roof, where few fit
 _ENOUGH = 3
 _ROOM = 4.0  # cost of a grasp that fits at few spots, over one that fits at all
 _LEVER = 25.0  # cost per m from the middle of an item that is to be laid down
@@ -34,11 +34,14 @@ def grasps_for(
     """
     choice = spots[: _OF : max(1, math.ceil(min(len(spots), _OF) / _SPOTS))]
     laid_down = any(spot.lying != UP for spot in choice)
+    roofed = all(spot.ways != (UP,) for spot in choice)
+    tries = _UNDER_ROOF if roofed else _TRIES
     found: list[Grasp] = []
-    for options in grasp_sampling.tiers(item, others, reaching.gripper):
+    tiers = list(grasp_sampling.tiers(item, others, reaching.gripper))
+    for options in reversed(tiers) if roofed else tiers:  # level hands fit there, if any
         if laid_down:
             options = [replace(g, cost=g.cost + _LEVER * math.dist(g.point, item.position)) for g in options]
-        for grasp in islice(_free(reaching, item, others, options, start), _TRIES):
+        for grasp in islice(_free(reaching, item, others, options, start), tries):
             held = Held(item, np.linalg.inv(grasp.pose) @ pose_of(item), grasp.width, grasp.least)
             fitting = _fitting(reaching, held, others, choice, start)
             if fitting:

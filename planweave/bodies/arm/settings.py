@@ -52,6 +52,7 @@ class SkillSettings:
     acceleration: float = 0.8
     approach_speed: float = 0.25
     grip_force: float = 20.0
+    contact_force: float = 40.0  # at which the hand stops pulling or pushing a part of furniture
     smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
     not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
@@ -93,6 +94,7 @@ def settings_from(
         approach_speed=values["approach_speed"],
         acceleration=values["acceleration"],
         grip_force=values["grip_force"],
+        contact_force=values["contact_force"],
         retries=read_retries(values["retries"]),
         pushes=0 if values["require_approval"] else values["pushes"],  # nobody approved a neighbour's motion
         hand_over_at=point(values, "hand_over_at"),

@@ -20,6 +20,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.geometry.arrays import Array
 
 _STEPS = 14  # places of a part on its way that are looked at
+_ROOM = 0.015  # m around what moves on in which nothing is put down
 _DEEP, _WIDE = 0.02, 5e-5  # m in height, as what is flatter slides along, and m² from above that overlap, at least
 
 
@@ -40,8 +41,10 @@ def blocks(furniture: Sequence[Furniture], things: Iterable[Thing], within: Iter
 
 
 def swept(furniture: Iterable[Furniture]) -> list[Thing]:
-    """The space that drawers and doors need to be moved on, as things where nothing is put down."""
-    every = [list(_swept(part)) for each in furniture for _, part in each.swinging()]
+    """The space that drawers and doors need to be moved on, as things where nothing is put down; a little more, since
+    where they go is measured anew once they are open.
+    """
+    every = [list(map(_wider, _swept(part))) for each in furniture for _, part in each.swinging()]
     return [thing_of_solid("", "", "", Solid(tuple(parts))) for parts in every if parts]
 
 
@@ -55,6 +58,10 @@ def _swept(part: Articulation) -> Iterator[Part]:
     for end in ends:
         for value in np.linspace(part.value, end, _STEPS):
             yield from (shape.moved(part.moved(float(value))) for shape in (part.panel, part.handle))
+
+
+def _wider(part: Part) -> Part:
+    return Part.box(part.pose, part.half + _ROOM)
 
 
 @dataclass(frozen=True, eq=False)

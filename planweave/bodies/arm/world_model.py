@@ -81,6 +81,7 @@ class WorldModel:
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
         self._furniture: tuple[Furniture, ...] = ()
+        self._travels: dict[str, float] = {}  # of drawers that were pulled until they stopped, m
         self._camera: tuple[float, float, float] | None = None
         self._contents = Contents()
         self._rooms: list[Thing] = []  # compartments of things
@@ -153,7 +154,9 @@ class WorldModel:
             }
             self._handed = {n: t for n, t in self._handed.items() if n not in back}
             found = {n: t for n, t in found.items() if n not in self._handed}
-            self._furniture, self._camera = tuple(furniture), camera
+            self._furniture, self._camera = tuple(each.with_travels(self._travels) for each in furniture), camera
+            known = {name for each in self._furniture for name in each.joints}
+            self._travels = {name: travel for name, travel in self._travels.items() if name in known}
             found = self._contents.update(found, self._furniture)
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
@@ -375,6 +378,13 @@ class WorldModel:
 
     def part_moved(self, name: str, value: float) -> None:
         """The arm has moved a drawer, door or knob; how far, the next look tells."""
+
+    def part_stopped(self, name: str, value: float) -> None:
+        """A drawer was pulled until it stopped, so far out (m): from now on that is as far as it goes."""
+        with self._changed:
+            self._travels[name] = value
+            self._furniture = tuple(each.with_travels(self._travels) for each in self._furniture)
+            self._refresh()
 
     def put(self, thing: Thing) -> None:
         """Set the assumed pose of an object until it is observed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from planweave.core.pddl.formula import Atom, Formula, atoms_in, conjuncts, subs
 from planweave.core.planning.deadline import Deadline, OutOfTimeError
 from planweave.core.planning.kairos_search import POLL, SMALL, Search, SearchResult, ground_instances, start
 from planweave.core.planning.pddl_writer import Step, domain_pddl, planned_step, problem_pddl
+from planweave.core.planning.putting_aside import PuttingAside
 from planweave.core.planning.relevance import reductions
 from planweave.core.symbolic.domain import Domain, refusal
 from planweave.core.symbolic.reduced import focused, without
@@ -51,8 +53,8 @@ def solve(
 
     Actions that the body refuses are excluded, and so is what the domain's rules forbid. Of large worlds the objects
     relevant to the goal are tried first (planweave.core.planning.relevance); every plan is checked in the whole world
-    before it is returned, and that there is none is proved by a search of the whole world only. namespace: see
-    Domain.unaccounted.
+    before it is returned, and that there is none is proved by a search of the whole world only. What is only in the way
+    is put down where the domain wants it (planweave.core.planning.putting_aside). namespace: see Domain.unaccounted.
 
     Raises NoPlanError that names the literals that cannot be reached.
     """
@@ -74,7 +76,11 @@ def solve(
         steps, found, fault = [], SearchResult("TIMEOUT"), ""
     if steps:
         plan = [action for action, _ in steps]
-        return tuple(plan if all_outcomes else _needed(transition, goal, plan, deadline))
+        if not all_outcomes:
+            plan = _needed(transition, goal, plan, deadline)
+        if any(outcome is not None for _, outcome in steps):
+            return tuple(plan)
+        return tuple(_putting_aside(transition, goal, plan, deadline))
     off = {name for literal in unmet for name in achievers(able, literal)} & world.actions_off
     notes = (*unaccounted, *([refusal(sorted(off))] if off else ()), *_obstacles(domain, world, unmet))
     lead = "no plan reaches the goal" if found.unsolvable else "no plan was found for the goal"
@@ -188,6 +194,19 @@ def _needed(transition: Transition, goal: Goal, plan: list[Action], deadline: De
                 plan = kept
     except OutOfTimeError:
         pass
+    return plan
+
+
+def _putting_aside(transition: Transition, goal: Goal, plan: list[Action], deadline: Deadline) -> list[Action]:
+    """A plan that puts what is only in the way where the domain wants it, as far as time allows; raises NoPlanError
+    where it still puts that on something on which it must not be.
+    """
+    left = None
+    with contextlib.suppress(OutOfTimeError):
+        plan, left = PuttingAside(transition, goal).improved(plan, deadline.watched)
+    if left is not None:
+        why = f"what is in the way would have to be put where it must not be: {transition.domain.phrase(left)}"
+        raise NoPlanError(f"no plan was found for the goal: {why}; make room elsewhere", proved=False)
     return plan
 
 

@@ -429,6 +429,9 @@ def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: NotesSource) 
         for n, row in given.items():
             rows[n] = {**rows[n], **row} if names is not None and row is not None and n in rows else row
         found[key] = {n: row for n, row in rows.items() if row is not None}
+    if "aside" not in own:
+        known = {*parsed.actions, *parsed.vocabulary.predicates}
+        found["aside"] = {k: [n for n in row if n in known] for k, row in _section(base, "aside", base_source).items()}
     return found
 
 

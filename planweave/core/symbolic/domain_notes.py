@@ -71,6 +71,9 @@ def check_notes(
         entry, predicate = _NotesEntry(source, ("predicates", name)), predicates[name]
         _check_keys(row or {}, PREDICATE_KEYS, entry)
         _check_placeholders(predicate, f"{predicate.phrase} {predicate.negative}", entry)
+    for key, kind, names in (("by", "action", actions), ("never_on", "predicate", predicates)):
+        for name in (notes.get("aside") or {}).get(key) or ():
+            _NotesEntry(source, ("aside",)).known(kind, name, names)
     _check_aliases(actions, source)
     for said, template in ((notes.get("goals") or {}).get("verbs") or {}).items():
         first = str(said).split(",")[0]

@@ -26,7 +26,8 @@ the controllers (0.04 in config/), which tell a contact by their own error; at a
 @dataclass(frozen=True, slots=True)
 class ArmState:
     """Measured state: joint positions (n,) rad and velocities (n,) rad/s, finger opening m and its speed m/s, stamp in
-    s. fingers: whether the opening is measured; else it is the last one known, or NaN.
+    s. fingers: whether the opening is measured; else it is the last one known, or NaN. efforts: joint torques (n,) Nm,
+    that of gravity included; None where the robot reports none.
     """
 
     stamp: float
@@ -35,14 +36,11 @@ class ArmState:
     width: float
     finger_speed: float = 0.0
     fingers: bool = True
+    efforts: Array | None = None
 
     @property
     def still(self) -> bool:
         return bool((np.abs(self.velocities) < 0.02).all())
-
-
-Watch = Callable[[ArmState], str]
-"""Looks at each measured state during a motion; a text that is not empty stops the arm and says why."""
 
 
 class Arm(Protocol):
@@ -54,7 +52,7 @@ class Arm(Protocol):
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Follow a trajectory that starts at the current position, and wait until the arm rests at its end.
 
-        Raises GRASP_LOST where `watch` reports it, COLLISION where the arm is held off its path, SAFETY_STOP where
+        Raises what `watch` reports, such as GRASP_LOST, COLLISION where the arm is held off its path, SAFETY_STOP where
         somebody else moves it or the robot stopped itself, CONTROL_FAILED where it does not reach the end, CANCELED or
         TIMEOUT.
         """
@@ -85,6 +83,8 @@ class MotionResult:
     foreign: bool = False
 
 
+Watch = Callable[[ArmState], "MotionResult | None"]
+"""Looks at each measured state during a motion; a result, which is no success, stops the arm."""
 Done = Callable[[MotionResult], None]
 """Called once, from any thread, when a motion has ended."""
 Desired = Callable[[Array], None]

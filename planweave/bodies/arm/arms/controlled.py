@@ -257,9 +257,8 @@ class ControlledArm:
         """How a motion has ended, or must end; None while it goes on."""
         state, follower, names = self._state, self._follower, self.robot.joint_names
         assert state is not None
-        lost = watch(state) if watch is not None else ""
-        if lost:
-            return MotionResult(Code.GRASP_LOST, lost)
+        if watch is not None and (ended := watch(state)) is not None:
+            return ended
         reported = report.outcome
         if reported is not None and reported.code is not Code.SUCCESS:
             return replace(reported, message=reported.message + self._by_whom()) if reported.foreign else reported

@@ -16,19 +16,26 @@ class JointStates:
 
     def __init__(self, robot: RobotDescription | None = None) -> None:
         """robot: whose joints; by default the default one."""
-        self._newest = NewestJoints(robot or load_robot())
+        self._robot = robot or load_robot()
+        self._newest = NewestJoints(self._robot)
         self.problem = ""
         """Why the last message with joints of the arm made no state; empty where it did."""
 
     def add(
-        self, stamp: float, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]
+        self,
+        stamp: float,
+        names: Sequence[str],
+        positions: Sequence[float],
+        velocities: Sequence[float],
+        efforts: Sequence[float] = (),
     ) -> ArmState | None:
-        """Add one message (s, rad or m, and per second); velocities may be empty.
+        """Add one message (s, rad or m, and per second; Nm); velocities and efforts may be empty. Efforts count where a
+        message has those of the whole arm.
 
         Returns the state where the message has joints of the arm, and all of them are known; else None. Where the
         fingers' states are old or missing, the state says so.
         """
-        if len(positions) != len(names) or len(velocities) not in (0, len(names)):
+        if len(positions) != len(names) or not {len(velocities), len(efforts)} <= {0, len(names)}:
             return None
         if not self._newest.add(stamp, dict(zip(names, positions)), dict(zip(names, velocities))):
             return None
@@ -37,4 +44,8 @@ class JointStates:
             return None
         newest, joints, speeds = self._newest.arm
         width, speed = self._newest.opening
-        return ArmState(newest, np.array(joints), np.array(speeds), width, speed, not self._newest.problem())
+        torques = dict(zip(names, efforts))
+        felt = np.array([torques.get(name, np.nan) for name in self._robot.joint_names])
+        measured = np.isfinite(felt).all() and felt.any()  # hardware without sensors may report zeros
+        fingers = not self._newest.problem()
+        return ArmState(newest, np.array(joints), np.array(speeds), width, speed, fingers, felt if measured else None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from planweave.bodies.arm.arms.base import ArmState, Watch
+from planweave.bodies.arm.arms.base import ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import OPENED, Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import Contact
@@ -25,6 +25,7 @@ _ENOUGH = 3  # free ways of which the shortest is taken
 _PLANS = 3  # of these, paths to which are looked for
 _SOLUTIONS = 4  # joint solutions looked at for one pose
 _BACK = 0.06  # straight way to and from a handle, m
+_OUT = (1.0, 0.6, 0.4)  # shares of that which are tried at the end
 _SPREAD = 0.02  # fingers open so much wider than what they take, m
 _STEPS = 16  # poses along the motion of a joint
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
@@ -36,6 +37,7 @@ _EMPTY = 0.004  # the fingers hold nothing below this, m
 _SLIPPED = 0.5  # share of the width at closing below which the fingers hold a handle no more; a bar may turn in them
 _SHARES, _YIELDS = (0.4, 0.7, 1.0), 0.004  # of a way at which its leaf is looked at; m by which that is known
 _STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
+_FAR_OUT, _SHORT = 0.06, 0.3  # m, and share of the travel that is seen, from which on a drawer may have come to its end
 _AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
 
@@ -120,6 +122,7 @@ def _until(
     attempt: given the poses tried, which it adds to; returns what held the arm on its way, empty where nothing did.
     """
     tried: list[Array] = []
+    stops: list[float] = []  # where it was held, as seen
     failure: SkillFailureError | None = None
     held, before = "", context.articulation(name)
     for _ in range(times):
@@ -144,6 +147,11 @@ def _until(
         context.mover.phase("verifying", 0.9)
         if _is_seen_so(context, name, effect):
             return
+        stops += [context.articulation(name).value] if held else []
+        if effect.predicate == "opened" and _is_at_its_end(context, name, stops):
+            context.world.part_stopped(name, stops[-1])
+            if _is_seen_so(context, name, effect):
+                return
     if failure is not None:
         raise failure
     raise SkillFailureError(
@@ -152,6 +160,18 @@ def _until(
         f"{_how_far(before, context.articulation(name), effect, held)}",
         (effect,),
     )
+
+
+def _is_at_its_end(context: SkillContext, name: str, stops: Sequence[float]) -> bool:
+    """Whether a drawer that was pulled twice, in different ways, has stopped at one place (m) far out, with nothing
+    seen in its way: its box may be shorter than the furniture around it, which alone is seen.
+    """
+    part = context.articulation(name)
+    far = max(_FAR_OUT, _SHORT * abs(part.open_end))
+    if part.kind != "slide" or not part.visible or len(stops) < 2 or stops[-1] < far:
+        return False
+    blocked = any(f.predicate == "blocks" and f.args[1] == name for f in context.world.world().facts)
+    return abs(stops[-1] - stops[-2]) <= max(_STILL["slide"], part.precision) and not blocked
 
 
 def _how_far(before: Articulation, now: Articulation, effect: Literal, held: str) -> str:
@@ -229,8 +249,9 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
+    feel = context.feel(motion.along, f"the hand pushed {name}")
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    held, failure = _along(context, motion, "pushing", part)
+    held, failure = _along(context, motion, "pushing", part, feel)
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
     if failure is not None:
@@ -249,6 +270,7 @@ def _take(
     motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
     _leave_out(context, name, part)
+    feel = context.feel(motion.along, f"the hand moved {name}")
     mover.move(motion.line, "approaching", 0.3, slow=True, touching=(part.thing,))
     mover.phase("closing", 0.4)
     width = mover.grip(0.0).width
@@ -256,7 +278,8 @@ def _take(
         _retreat(context, part)
         raise SkillFailureError(Code.NO_GRASP, f"the gripper closed on nothing at the handle of {name}")
     try:
-        held, failure = _along(context, motion, "moving", part, _slipping(name, width))
+        slipping = _slipping(name, width)
+        held, failure = _along(context, motion, "moving", part, lambda state: slipping(state) or feel(state))
     finally:
         mover.phase("opening", 0.8)
         mover.grip(motion.opening)
@@ -268,7 +291,7 @@ def _take(
 
 
 def _along(
-    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch | None = None
+    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch
 ) -> tuple[str, SkillFailureError | None]:
     """Move with a part. Returns what held the arm on its way, as the part's end does, and the failure that is to be
     raised once the hand has retreated.
@@ -289,12 +312,13 @@ def _along(
 def _slipping(name: str, width: float) -> Watch:
     """A watch of the fingers: reports when they are no longer on a handle on which they closed to a width, m."""
 
-    def watch(state: ArmState) -> str:
+    def watch(state: ArmState) -> MotionResult | None:
         if not state.width < _SLIPPED * width:  # nor where it is not measured
-            return ""
-        return (
+            return None
+        return MotionResult(
+            Code.GRASP_LOST,
             f"the fingers slipped off the handle of {name}: {state.width * 1000:.0f} mm apart, "
-            f"{width * 1000:.0f} mm when they closed on it"
+            f"{width * 1000:.0f} mm when they closed on it",
         )
 
     return watch
@@ -313,10 +337,12 @@ def _retreat(context: SkillContext, part: Articulation, way: Array | None = None
     """
     start, planner = context.arm.state().positions, context.reaching.planner
     back = -context.reaching.kinematics.forward(start)[:3, 2]
-    line = planner.line(start, way, _BACK) if way is not None else None
-    line = planner.line(start, back, _BACK) if line is None else line
-    if line is not None:
-        context.mover.move(line, "retreating", 0.85, slow=True, touching=(part.thing,))
+    ways = [] if way is None else [(way, _BACK)]
+    ways += [(back, share * _BACK) for share in _OUT]
+    lines = [line for each in ways if (line := planner.line(start, *each)) is not None]
+    free = (line for line in lines if context.scene.path_contact(line, 0.0, (part.thing,)) is None)
+    if lines:
+        context.mover.move(next(free, lines[0]), "retreating", 0.85, slow=True, touching=(part.thing,))
 
 
 def _plan(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.approach_planning import ApproachPlanner
-from planweave.bodies.arm.arms.base import Arm, ArmState
+from planweave.bodies.arm.arms.base import Arm, ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.hand_force import HandForce
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.motion_execution import Mover
 from planweave.bodies.arm.placement_sampling import UP
@@ -55,6 +56,7 @@ class SkillContext:
         self.scene, self.reaching, self.world, self.settings = scene, reaching, world, settings
         self.mover = Mover(self.arm, scene, reaching.planner, world, settings)
         self.sight = VisualCheck(self.arm, world, settings)
+        self._force = HandForce(scene)
         self.tried: list[Grasp] = []
         self.pushed: list[str] = []
         self.ways_on: dict[str, float] = {}
@@ -145,21 +147,28 @@ class SkillContext:
         names = {name for c in contacts if held.thing.name in (c.first, c.second) for name in (c.first, c.second)}
         return tuple(sorted(names - {held.thing.name} - self.scene.robot.links))
 
-    def carrying(self, suffix: str = "") -> Callable[[ArmState], str]:
+    def carrying(self, suffix: str = "") -> Watch:
         """A watch of the grip: reports when the held object is no longer between the fingers."""
         held = self.world.held
 
-        def watch(state: ArmState) -> str:
+        def watch(state: ArmState) -> MotionResult | None:
             if held is None or state.width > (
                 held.least or max(held.width - self.settings.slip, self.settings.smallest_width / 2)
             ):
-                return ""
-            return (
+                return None
+            return MotionResult(
+                Code.GRASP_LOST,
                 f"{held.thing.name} slipped out of the gripper{suffix}: fingers {state.width * 1000:.0f} mm apart, "
-                f"{held.width * 1000:.0f} mm when it was grasped"
+                f"{held.width * 1000:.0f} mm when it was grasped",
             )
 
         return watch
+
+    def feel(self, path: Array, what: str) -> Watch:
+        """A watch of what will hold the hand back on a path (n, joints), where the arm reports its torques; called
+        while it rests and touches nothing. what: it does, for the message.
+        """
+        return self._force.watch(self.arm.state(), path, self.settings.contact_force, what)
 
     def seen_elsewhere(self, name: str) -> str:
         """What is wrong where a look that needs no motion shows that the hand does not hold an object; else empty."""

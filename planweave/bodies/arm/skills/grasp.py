@@ -49,7 +49,8 @@ def grasp(context: SkillContext, name: str, grasps: Sequence[Grasp] = ()) -> Non
             touching += context.touched_by_held()
             lift = context.reaching.to_lift(thing, approach.line, touching)
         mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())
-        lost = context.carrying()(context.arm.state()) or context.seen_elsewhere(thing.name)
+        slipped = context.carrying()(context.arm.state())
+        lost = slipped.message if slipped is not None else context.seen_elsewhere(thing.name)
         if lost:
             context.world.released(None)
             raise SkillFailureError(Code.GRASP_LOST, lost)
