@@ -7,16 +7,12 @@ disparities of its two ends differ. Metres, in the frame of the view.
 
 from __future__ import annotations
 
-import math
-
 import cv2
 import numpy as np
 
-from planweave.perception.colours import colour_word, patch_colour
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection
-from planweave.perception.geometry import Outline, Plane, outline
-from planweave.perception.object_classes import UNKNOWN, UNSURE
+from planweave.perception.detection import Detection, unknown_thing
+from planweave.perception.geometry import Plane, outline
 
 _DIAGONAL = 400.0  # pixels of the image that is looked at: 320 x 240
 _BASELINE = 0.1  # m between a sensor's eyes, at most: RealSense D455 0.095, Kinect 0.075, D435 0.05
@@ -53,7 +49,7 @@ def find_depthless(view: DepthView, support: Plane, table: tuple[float, float, f
         shape = outline(xy)
         inside = table[0] < shape.centre[0] < table[1] and table[2] < shape.centre[1] < table[3]
         if inside and shape.short > _NARROWEST and (away**2).sum() / small.intrinsics.fx**2 > _LEAST_AREA:
-            found.append(_unknown(shape, _height(view, support, xy), small.rgb[around][mask]))
+            found.append(unknown_thing(shape, 0.0, _height(view, support, xy), small.rgb[around][mask]))
     return found
 
 
@@ -91,21 +87,3 @@ def _height(view: DepthView, support: Plane, xy: np.ndarray) -> float:
     away = np.linalg.norm(xy - eye[:2], axis=1)
     above = float(eye[2]) - support.height_at(float(eye[0]), float(eye[1]))
     return min(_HIGHEST, above * float((away.max() - away.min()) / away.max()))
-
-
-def _unknown(shape: Outline, height: float, colours: np.ndarray) -> Detection:
-    rgb = patch_colour(colours)
-    return Detection(
-        UNKNOWN,
-        colour_word(*rgb),
-        "irregular",
-        UNSURE,
-        (*shape.centre, height / 2),
-        shape.yaw,
-        math.pi,
-        (shape.long, shape.short, height),
-        height,
-        rgb,
-        cut=True,
-        beyond=True,
-    )

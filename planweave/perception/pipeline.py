@@ -205,6 +205,7 @@ class Pipeline:
     ) -> list[Detection]:
         """Things on the table that other cameras see and the first one does not. found: what that sees."""
         known = [thing for thing in found if thing.beyond or not thing.cut]
+        partly = [thing for thing in remembered if any(thing.covers(*k.position[:2]) for k in known)]
         shown = []
         for view in others:
             heights = view.heights(plane)
@@ -212,10 +213,10 @@ class Pipeline:
             points = np.column_stack((view.points[high][:, :2], heights[high]))
             mine, below = cut_out(fixtures, points)
             high[high], points = (free := ~mine & (below == 0.0)), points[free]
-            shown.append(view.hiding(~hidden_from(first, view, points, high, known)))
+            shown.append(view.hiding(~hidden_from(first, view, points, high, (*known, *partly))))
         low, high_corner = np.reshape((*self.settings.table, plane.c, _HIGHEST), (3, 2)).T
         space = OrientedBox((low + high_corner) / 2, np.eye(3), (high_corner - low) / 2)
-        return things_in(space, shown, [t for t in remembered if not any(t.covers(*k.position[:2]) for k in known)])
+        return things_in(space, shown, [thing for thing in remembered if thing not in partly])
 
     def _state_reader(self, views: Sequence[DepthView]) -> Callable[[SeenFixture], str]:
         """Says of a stove whether these pictures show it on or off: the model that names things where there is one, and

@@ -9,12 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture
-from planweave.perception.colours import TOO_DARK, colour_word, other_surface, patch_colour
+from planweave.perception.colours import TOO_DARK, other_surface
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection
+from planweave.perception.detection import Detection, unknown_thing
 from planweave.perception.evidence import LEAST
 from planweave.perception.geometry import Plane, outline, percentile, rotate_into
-from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.segmentation import Segment, find_segments
 
 _WALLS = 0.008  # from a room's walls and roof within which what is seen may be of them
@@ -105,19 +104,4 @@ def _unknown(segment: Segment, floor: float) -> Detection:
     """A thing of which nobody knows what it is."""
     away = np.linalg.norm(segment.points - np.median(segment.points, axis=0), axis=1)
     points = segment.points[away < _STRAY * np.median(away)]  # at an edge pixels float between a thing and a wall
-    shape, top = outline(points[:, :2]), percentile(points[:, 2], 98)
-    (x, y), rgb = shape.centre, patch_colour(segment.colours)
-    return Detection(
-        UNKNOWN,
-        colour_word(*rgb),
-        "irregular",
-        UNSURE,
-        (x, y, (floor + top) / 2),
-        shape.yaw,
-        math.pi,
-        (shape.long, shape.short, top - floor),
-        top,
-        rgb,
-        cut=True,
-        beyond=True,
-    )
+    return unknown_thing(outline(points[:, :2]), floor, percentile(points[:, 2], 98), segment.colours)

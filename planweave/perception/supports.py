@@ -12,7 +12,7 @@ from planweave.perception.geometry import Projector
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
-_WIDE = 0.15  # m that a board or a bin is wide, at least
+_WIDE = 0.25  # m that a board or a bin is wide, at least
 _SLENDER, _ROUND = 5.0, 3.0  # times as high as it is wide what stands by itself is at most, and what has a round top
 
 
