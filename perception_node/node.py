@@ -387,7 +387,7 @@ class PerceptionNode(ManagedNode):
             markers = [marker_to_msg(shape, self._base_frame) for shape in drawn]
             self._markers.publish(MarkerArray(markers=[clear, *markers]))
         if self._annotated.get_subscription_count():
-            picture = annotate(frame.rgb, objects, result.projector)
+            picture = annotate(frame.rgb, objects, result.projector, result.problems)
             header = Header(stamp=header.stamp, frame_id=frame.frame_id)
             self._annotated.publish(image_to_msg(picture, "rgb8", header))
         if result.plane is not None and not self._table_told:

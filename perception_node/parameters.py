@@ -22,7 +22,7 @@ PARAMETERS = [
         "cameras",
         [""],
         "poses of further cameras on topics, as `camera`: images of NAME are on NAME/color/image_raw and so on; "
-        "furniture is looked for with all of them",
+        "all look for furniture and things",
     ),
     Parameter("realsense.serial", "", "serial number of the RealSense camera; empty: any"),
     Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),

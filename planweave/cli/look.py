@@ -70,13 +70,15 @@ def main(options: argparse.Namespace) -> int:
         raise CameraError(f"{options.source}: {error}") from None
     things = sorted(scene.detections, key=lambda thing: thing.position)
     named = [NamedObject(i, f"{i} {label(thing)}", thing, True) for i, thing in enumerate(things, 1)]
-    write_picture(options.out, annotate(frame.rgb, named, scene.view.projector))
+    write_picture(options.out, annotate(frame.rgb, named, scene.view.projector, scene.problems))
     where = robot.base if options.camera else "image"
     if options.json:
-        found = {"success": True, "frame": where, "objects": list(map(row, things)), "picture": str(options.out)}
-        print(json.dumps(found))
+        rows = {"objects": list(map(row, things)), "problems": list(scene.problems)}
+        print(json.dumps({"success": True, "frame": where, **rows, "picture": str(options.out)}))
         return 0
     print_table(things, where)
+    for problem in scene.problems:
+        print(f"note: {problem}")
     print(f"picture: {options.out}")
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from planweave.geometry.upright_shape import Upright
-from planweave.perception.geometry import rotated
+from planweave.perception.colours import colour_word, patch_colour
+from planweave.perception.geometry import Outline, rotated
+from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.regions import PixelRegion
 
 if TYPE_CHECKING:
@@ -64,6 +67,14 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     half = np.linspace(-0.5, 0.5, 5) * shrink
     u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
     return rotated(np.column_stack((u.ravel(), v.ravel())), thing.yaw) + thing.position[:2]
+
+
+def unknown_thing(shape: Outline, bottom: float, top: float, colours: np.ndarray) -> Detection:
+    """What nobody knows, as far as it is seen: an outline between two heights, m; colours: (n, 3) of its pixels."""
+    (x, y), rgb = shape.centre, patch_colour(colours)
+    size = (shape.long, shape.short, top - bottom)
+    of, place = (UNKNOWN, colour_word(*rgb), "irregular", UNSURE), (x, y, (bottom + top) / 2)
+    return Detection(*of, place, shape.yaw, math.pi, size, top, rgb, cut=True, beyond=True)
 
 
 Measured: TypeAlias = tuple[Detection, PixelRegion | None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import cv2
@@ -15,13 +16,16 @@ from planweave.perception.perceiver import NamedObject
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _SIDES = 24  # corners of a drawn circle
 _MARGIN = 3  # pixels around a label's text
-_DARK = (30, 30, 30)
+_DARK, _LIGHT = (30, 30, 30), (255, 255, 255)
+_COLUMNS, _LINE = 90, 17  # characters of a line of notes, and its height in pixels of an image 640 wide
 
 _Box = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 
 
-def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Projector) -> np.ndarray:
-    """A copy of the image (h, w, 3) uint8 with every object's upper and lower outline and a label.
+def annotate(
+    rgb: np.ndarray, objects: Sequence[NamedObject], projector: Projector, notes: Sequence[str] = ()
+) -> np.ndarray:
+    """A copy of the image (h, w, 3) uint8 with every object's upper and lower outline and a label, and with notes.
 
     Objects that are not in view are drawn thin, with "?" as their confidence. Labels avoid each other and, where
     possible, objects.
@@ -54,6 +58,10 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
             continue
         text = f"{seen.name} {seen.thing.confidence:.2f}" if seen.visible else f"{seen.name} ?"
         labels.append(_label(image, text, box, paint, scale, labels, things))
+    lines = [line for note in notes for line in textwrap.wrap(note, _COLUMNS)]
+    for k, line in enumerate(reversed(lines)):
+        level = height - round(_LINE * scale * k)
+        labels.append(_label(image, line, (0, level, width, level), _LIGHT, scale, [], []))
     return image
 
 

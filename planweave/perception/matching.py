@@ -37,14 +37,14 @@ def collide(a: Detection, b: Detection) -> bool:
     """
     if a.receptacle != b.receptacle or a.seen is not None or b.seen is not None:
         return False
-    if not _rigid(a) or not _rigid(b):
+    if not is_rigid(a) or not is_rigid(b):
         return same_place(a, b)
     common = min(a.top, b.top) - max(a.bottom, b.bottom)
     room = max((min(a.size[:2]) + min(b.size[:2])) / 2 - _PLAY, 0.02)
     return apart(a, b) < room and common > 0.5 * min(a.size[2], b.size[2])
 
 
-def _rigid(thing: Detection) -> bool:
+def is_rigid(thing: Detection) -> bool:
     """Whether an object fills its measured box or cylinder."""
     return thing.shape in ("box", "cylinder")
 
@@ -61,7 +61,7 @@ def on_lower_ground(before: Detection, now: Detection) -> Detection:
     """
     fell = before.top - now.top
     shorter = before.size[2] - now.size[2]
-    if not (_rigid(now) and now.class_name == before.class_name and apart(before, now) < 0.02):
+    if not (is_rigid(now) and now.class_name == before.class_name and apart(before, now) < 0.02):
         return now
     if before.bottom < LEVEL or fell < LEVEL or abs(fell - shorter) > LEVEL / 2:
         return now

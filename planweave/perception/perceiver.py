@@ -76,7 +76,7 @@ class Perceived:
     """All tracked objects after one frame.
 
     stamp: of the image, seconds; plane: the observed table plane, None where it is not visible; projector: maps points
-    to pixels; fixtures: furniture; problems: of further cameras.
+    to pixels; fixtures: furniture; problems: what cannot be seen, and why.
     """
 
     stamp: float
@@ -120,6 +120,7 @@ class _Input:
         return same or (np.array_equal(self.depth, other.depth) and np.array_equal(self.rgb, other.rgb))
 
 
+_SURELY = 3  # views in a row in which a thing moves by itself
 _SETTLED = 6  # equal frames in a row after which one more tells nothing, unless tracking is about to decide something
 _SAME_JOINTS = 1e-4  # rad: largest difference of joint positions between equal frames
 
@@ -210,8 +211,15 @@ class Perceiver:
         )
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
-        perceived = Perceived(
-            stamp, objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures, scene.problems
-        )
+        moving = (_moving(t.name) for t in tracks if t.matched and t.moves >= _SURELY)
+        of = objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures
+        perceived = Perceived(stamp, *of, (*scene.problems, *moving))
         self._last = frame, perceived
         return perceived
+
+
+def _moving(name: str) -> str:
+    return (
+        f"{name} moves, and this robot does not hold it: another robot or a person may be in view; what moves into "
+        "view is an unknown thing until it rests"
+    )

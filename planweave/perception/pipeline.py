@@ -14,18 +14,20 @@ from planweave.perception.burners import light_of
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
+from planweave.perception.depthless import find_depthless
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector, StateReader
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
 from planweave.perception.fixtures import FixtureMemory, cut_out
 from planweave.perception.geometry import LEVEL, Intrinsics, Plane
-from planweave.perception.object_classes import ObjectClasses
+from planweave.perception.matching import is_rigid, place_is_empty
+from planweave.perception.object_classes import UNSURE, ObjectClasses
 from planweave.perception.regions import find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
-from planweave.perception.rooms import rooms_of, seen_in, things_in
-from planweave.perception.segmentation import LOW, find_segments
+from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in
+from planweave.perception.segmentation import LEAST_HEIGHT, LOW, find_segments
 from planweave.perception.side_views import checked, find_table, inside_table, points_above
-from planweave.perception.supports import lifted, rest_on_supports
+from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
 _STEEP = 0.6  # upward part of the normal below which a pixel is on a side
@@ -54,7 +56,7 @@ class SeenScene:
 
     view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
     of view. measured: objects before naming and support assignment, with their pixels. fixtures: furniture, where it is
-    looked for; sides: pictures of further cameras that agree with it, and problems: of the others.
+    looked for; sides: pictures of further cameras that agree with it. problems: what cannot be seen, and why.
     """
 
     detections: tuple[Detection, ...]
@@ -135,14 +137,16 @@ class Pipeline:
         free = view
         fixtures: tuple[SeenFixture, ...] = ()
         seen: list[DepthView] = []
+        points: list[np.ndarray] = []
         rooms: list[tuple[OrientedBox, np.ndarray]] = []
         problems: list[str] = []
         ground: np.ndarray | None = None
+        if plane is not None and sides:
+            seen, points, problems = self._checked(sides, robot, view)
         if furniture is not None and plane is not None:
             if sides is None:
                 fixtures = furniture.unseen()
             else:
-                seen, points, problems = self._checked(sides, robot, view)
                 furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
                 fixtures = furniture.use_states(self._state_reader([view, *seen]))
             high = np.nonzero(inside_table(view, table) & (height > LOW))
@@ -174,9 +178,45 @@ class Pipeline:
         for room, own in rooms if sides is not None else ():
             others = (side.hiding(~seen_in(room, side)) for side in seen)
             found += things_in(room, [view.hiding(~own), *others], remembered)
+        solid = [thing for thing in found if is_rigid(thing) and not thing.receptacle]
+        if seen and plane is not None:
+            hidden = self._hidden(plane, view, seen, found, remembered, furniture.suspected if furniture else ())
+            doubted = [thing for thing in solid if place_is_empty(thing, seen)]
+            doubted += [thing for thing in hidden if place_is_empty(thing, [view])]
+            found = [replace(t, confidence=UNSURE) if t in doubted else t for t in (*found, *hidden)]
+            problems += map(_disagreed, doubted)
+        problems += enclosed(found)
+        for thing in find_depthless(view, plane, table) if plane is not None else ():
+            if not any(other.covers(*thing.position[:2]) for other in solid):
+                found.append(thing)
+                problems.append(_without_depth(thing))
         return SeenScene(
             tuple(found), view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems)
         )
+
+    def _hidden(
+        self,
+        plane: Plane,
+        first: DepthView,
+        others: Sequence[DepthView],
+        found: Sequence[Detection],
+        remembered: Sequence[Detection],
+        fixtures: Sequence[SeenFixture],
+    ) -> list[Detection]:
+        """Things on the table that other cameras see and the first one does not. found: what that sees."""
+        known = [thing for thing in found if thing.beyond or not thing.cut]
+        partly = [thing for thing in remembered if any(thing.covers(*k.position[:2]) for k in known)]
+        shown = []
+        for view in others:
+            heights = view.heights(plane)
+            high = inside_table(view, self.settings.table) & (heights > LEAST_HEIGHT) & (heights < _HIGHEST)
+            points = np.column_stack((view.points[high][:, :2], heights[high]))
+            mine, below = cut_out(fixtures, points)
+            high[high], points = (free := ~mine & (below == 0.0)), points[free]
+            shown.append(view.hiding(~hidden_from(first, view, points, high, (*known, *partly))))
+        low, high_corner = np.reshape((*self.settings.table, plane.c, _HIGHEST), (3, 2)).T
+        space = OrientedBox((low + high_corner) / 2, np.eye(3), (high_corner - low) / 2)
+        return things_in(space, shown, [thing for thing in remembered if thing not in partly])
 
     def _state_reader(self, views: Sequence[DepthView]) -> Callable[[SeenFixture], str]:
         """Says of a stove whether these pictures show it on or off: the model that names things where there is one, and
@@ -218,6 +258,19 @@ class Pipeline:
                 f"{self.settings.plane_offset * 1000:.0f} mm, {math.degrees(self.settings.plane_tilt):.1f} degrees): "
                 "the camera has moved or its pose in the camera file is wrong; calibrate it again"
             )
+
+
+def _disagreed(thing: Detection) -> str:
+    (x, y, _), what = thing.position, f"{thing.colour} {thing.class_name}".strip()
+    return f"the cameras do not agree on the {what} at ({x:.2f}, {y:.2f}) m: one sees it, another one looks through it"
+
+
+def _without_depth(thing: Detection) -> str:
+    (x, y, _), (a, b, _) = thing.position, thing.size
+    return (
+        f"nothing has depth at ({x:.2f}, {y:.2f}) m, {100 * a:.0f} x {100 * b:.0f} cm: something transparent, black or "
+        "mirroring may stand there; it is kept clear of"
+    )
 
 
 def table_offset(plane: Plane, table: tuple[float, float, float, float]) -> float:

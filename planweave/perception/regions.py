@@ -12,7 +12,7 @@ import numpy as np
 
 from planweave.geometry.columns import no_strays
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Outline, outline, percentile, rotate_into, share_inside
+from planweave.perception.geometry import Outline, hull_of, outline, percentile, rotate_into, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
@@ -24,10 +24,11 @@ _FLAT = 0.010  # m: highest over lowest points of a level top
 _LEDGE = 1e-3  # m^2 of level surface of what carries another thing that may be seen beside it
 _DROP = 0.012  # m by which what carries a top is lower
 _BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
+_PART_OF = 0.5  # share of the points of a side that are below or beside the thing that it is a side of
 _FULL = 0.7  # share of its outline that a top fills; a rim fills less
 _UNDER = 0.8  # share of its points that are within the outline of the top
 _SMALLEST, _LARGEST = 0.02, 0.075  # m, of a cube
-_SQUAT = 0.8  # height over width below which a thing is no row of cubes
+_SQUAT, _TALL = 0.8, 1.5  # height over width below which, and height seen from which on, a thing is no row of cubes
 
 _PIXELS = ("rows", "columns", "points", "colours", "steep")
 
@@ -37,8 +38,8 @@ class PixelRegion:
     """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
 
     steep: (N,) bool, pixels on steep sides. cut: touches the robot's mask or the image's border, or shows no top, so
-    that a part is not visible; beyond: it goes on beyond the image or the searched area. sides: pixels below a high
-    flat top, which do not belong to that top.
+    that a part is not visible; beyond: it goes on beyond the image or the searched area, or only a side of it is seen,
+    and no top that this may be a side of. sides: pixels below a high flat top, which do not belong to that top.
     """
 
     rows: np.ndarray
@@ -116,10 +117,20 @@ def find_regions(
         beyond = outer.sum() >= _CUT
         whole = PixelRegion(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
         for region in [whole] if whole.beyond else split(whole, view.pixel):
-            if len(region.rows) * view.pixel**2 >= LEAST_AREA and region.top >= LEAST_HEIGHT:
-                region.cut = region.cut or region.level_area < _LEAST_TOP  # from above every whole thing shows its top
+            if view.areas[region.rows, region.columns].sum() >= LEAST_AREA and region.top >= LEAST_HEIGHT:
                 found.append(region)
+    topped = [region for region in found if region.level_area >= _LEAST_TOP]
+    for region in found:
+        if region.level_area < _LEAST_TOP:
+            region.beyond = region.beyond or (not region.cut and not any(_is_side(region, of) for of in topped))
+            region.cut = True
     return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)
+
+
+def _is_side(region: PixelRegion, of: PixelRegion) -> bool:
+    """Whether a region without a top may be a side of one with a top: it is below that, or beside it."""
+    low = region.top < of.top + LEAST_HEIGHT
+    return low and share_inside(region.points[:, :2], hull_of(of.points), _BESIDE) > _PART_OF
 
 
 def _with_sides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelRegion]:
@@ -177,7 +188,7 @@ def split(region: PixelRegion, pixel: float) -> list[PixelRegion]:
     level = float(np.std(region.points[flat & ~region.steep, 2])) if (flat & ~region.steep).sum() > 10 else 1.0
     if level > 0.002:  # not flat: a bent or round thing
         return [region]
-    if top < _SQUAT * shape.short:
+    if top < _SQUAT * shape.short or percentile(region.points[:, 2], 3) < top - _TALL * shape.short:
         return [region]
     covered = region.area(flat)
     if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:

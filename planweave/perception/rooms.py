@@ -1,4 +1,4 @@
-"""Things behind open doors, which only cameras at the side look at. Metres, in the robot's base frame."""
+"""Things that only further cameras see: behind open doors and other things. Metres, in the robot's base frame."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture
-from planweave.perception.colours import TOO_DARK, colour_word, other_surface, patch_colour
+from planweave.perception.colours import TOO_DARK, other_surface
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection
+from planweave.perception.detection import Detection, unknown_thing
 from planweave.perception.evidence import LEAST
-from planweave.perception.geometry import Plane, outline, percentile
-from planweave.perception.object_classes import UNKNOWN, UNSURE
+from planweave.perception.geometry import Plane, outline, percentile, rotate_into
 from planweave.perception.segmentation import Segment, find_segments
 
 _WALLS = 0.008  # from a room's walls and roof within which what is seen may be of them
 _NEAR = 0.035  # from a known thing's outline to the middle of what an oblique picture shows of it, and of its parts
 _STRAY = 2.5  # times the median distance from its middle from which on a point may be of no surface
 _SMALLER = 0.5  # times as long or high what is seen of it is at least: a bit may be of a wall
+_BESIDE, _HANDLE = (
+    0.02,
+    0.015,
+)  # around what the first camera sees within which a point is of it; more where it is hollow
+_SAME = 0.025  # of depth by which two cameras may differ
+_FEWEST = 60  # pixels of a picture that are looked at
 _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a handle stands out of it
 
 
@@ -57,6 +62,26 @@ def seen_in(room: OrientedBox, view: DepthView) -> np.ndarray:
     return np.asarray(walls & (own[..., 2] < room.half[2] - _WALLS) & view.valid)
 
 
+def hidden_from(
+    first: DepthView, view: DepthView, points: np.ndarray, where: np.ndarray, known: Iterable[Detection]
+) -> np.ndarray:
+    """(h, w) bool: pixels of a view that show what the first one does not, and nothing known.
+
+    where: (h, w) bool, pixels with points (n, 3) that may show it, z above the table.
+    """
+    u, v, depth, inside = first.projector.shown(view.points[where])
+    left = np.ones(len(points), bool)
+    left[inside] = ~first.valid[v, u] | (np.abs(first.smooth[v, u] - depth) > _SAME)
+    for thing in known:
+        beside = _BESIDE + (_HANDLE if thing.shape == "hollow" else 0.0)
+        own = np.abs(rotate_into(points[:, :2], thing.position[:2], thing.yaw)) < np.array(thing.size[:2]) / 2 + beside
+        left &= ~(own.all(axis=1) & (points[:, 2] < thing.top + beside))
+    found = np.zeros(where.shape, bool)
+    if left.sum() >= _FEWEST:
+        found[where] = left
+    return found
+
+
 def _is_at(one: Detection, thing: Detection) -> bool:
     """Whether what is shown may be of a thing by its place and length."""
     reach = max(thing.size[:2])
@@ -79,19 +104,4 @@ def _unknown(segment: Segment, floor: float) -> Detection:
     """A thing of which nobody knows what it is."""
     away = np.linalg.norm(segment.points - np.median(segment.points, axis=0), axis=1)
     points = segment.points[away < _STRAY * np.median(away)]  # at an edge pixels float between a thing and a wall
-    shape, top = outline(points[:, :2]), percentile(points[:, 2], 98)
-    (x, y), rgb = shape.centre, patch_colour(segment.colours)
-    return Detection(
-        UNKNOWN,
-        colour_word(*rgb),
-        "irregular",
-        UNSURE,
-        (x, y, (floor + top) / 2),
-        shape.yaw,
-        math.pi,
-        (shape.long, shape.short, top - floor),
-        top,
-        rgb,
-        cut=True,
-        beyond=True,
-    )
+    return unknown_thing(outline(points[:, :2]), floor, percentile(points[:, 2], 98), segment.colours)

@@ -9,9 +9,11 @@ import numpy as np
 
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import Projector
-from planweave.perception.object_classes import ObjectClasses
+from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
+_WIDE = 0.25  # m that a board or a bin is wide, at least
+_SLENDER, _ROUND = 5.0, 3.0  # times as high as it is wide what stands by itself is at most, and what has a round top
 
 
 def rest_on_supports(
@@ -21,7 +23,8 @@ def rest_on_supports(
 
     A detector measures an object's top, and the height of a cube (`square_top`) from its width. The bottom is on the
     highest object below (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube
-    that would be too tall keeps its own height and stays above the hidden object below it.
+    that would be too tall keeps its own height and stays above the hidden object below it. What would be too tall to
+    stand hangs in the air, as a part of another robot's arm: it is an unknown thing.
     """
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
@@ -36,7 +39,17 @@ def rest_on_supports(
             grounded.append(item)
         else:
             grounded.append(_with_bottom(item, support))
-    return grounded
+    return [_unknown(item) if _hangs(item) else item for item in grounded]
+
+
+def _hangs(item: Detection) -> bool:
+    width = _ROUND * max(item.size[:2]) if item.shape == "irregular" else _SLENDER * min(item.size[:2])
+    return item.size[2] > width and item.class_name != UNKNOWN
+
+
+def _unknown(item: Detection) -> Detection:
+    """What nobody knows the lower part of: all below its top is taken for it."""
+    return replace(item, class_name=UNKNOWN, shape="irregular", confidence=UNSURE, cut=True, beyond=True)
 
 
 def _carries(support: Detection, item: Detection) -> bool:
@@ -49,6 +62,23 @@ def _with_bottom(item: Detection, bottom: float) -> Detection:
     height = max(item.top - bottom, 0.004)
     x, y, _ = item.position
     return replace(item, position=(x, y, bottom + height / 2), size=(item.size[0], item.size[1], height))
+
+
+def enclosed(found: Sequence[Detection]) -> list[str]:
+    """What is to be said of things within the outline of an unknown one: shelves, and bins that are not seen whole, are
+    not supported.
+    """
+    said = []
+    for around in (thing for thing in found if thing.class_name == UNKNOWN and min(thing.size[:2]) > _WIDE):
+        inside = [t for t in found if t.class_name != UNKNOWN and t.top < around.top and _carries(around, t)]
+        (x, y, _), size = around.position, " x ".join(f"{100 * v:.0f}" for v in around.size)
+        if inside:
+            said.append(
+                f"{len(inside)} thing(s) below or in something unknown at ({x:.2f}, {y:.2f}) m, {size} cm, "
+                "a shelf or a bin that is not seen whole, which the arm keeps clear of: take it away, or have the "
+                "camera see the bin whole and from above, within the searched area (parameter table)"
+            )
+    return said
 
 
 def lifted(found: Sequence[Detection], ground: np.ndarray, projector: Projector) -> list[Detection]:

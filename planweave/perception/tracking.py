@@ -38,7 +38,7 @@ from planweave.perception.matching import (
     same_place,
 )
 from planweave.perception.naming import Nameless, name_all
-from planweave.perception.object_classes import ObjectClasses
+from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
 
@@ -53,6 +53,7 @@ _DOUBLE = 0.06  # m between the halves of one thing
 _PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 _HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
+_MOVES = 0.02  # m from view to view by which a thing that no hand holds moves by itself
 _UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or of the side of a hidden thing
 
 
@@ -106,6 +107,7 @@ class Track:
     rgb: tuple[float, float, float] = (0.0, 0.0, 0.0)
     named: tuple[str, str] = ("", "")  # class and colour that its name was made of
     judged_anew: bool = False  # its looks are counted afresh since other names are looked for
+    moves: int = 0  # in how many views in a row it was elsewhere than before, though this robot did not move it
     held: bool = False
     grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
@@ -272,14 +274,16 @@ class Tracker:
         their place, then to dropped ones and to those whose place is hidden, if near. What is hidden may still be
         there: its name must not go to its twin across the table. An inferred detection is never assigned to it.
         """
-        lost = [(t, self._absence(t, free, scene)) for t in self._tracks if not t.matched and t.name]
+        lost = [
+            (t, self._absence(t, free, scene) if t.name else _Absence.HIDDEN) for t in self._tracks if not t.matched
+        ]
         lost += [(t, _Absence.DROPPED) for t in self._gone]
         costs = [
             ((min(absence, _Absence.DROPPED), math.dist(d.position, t.last.position)), i, j)
             for i, (t, absence) in enumerate(lost)
             for j, d in enumerate(free)
-            if t.looks_like(d)
-            and not d.cut
+            if (t.looks_like(d) or (t.moves and not t.clashes(d)))
+            and (not d.cut or (d.beyond and t.last.beyond))
             and of_one_size(t.last, d)
             and (absence != _Absence.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
             and (absence != _Absence.HELD or not d.inferred)
@@ -323,6 +327,7 @@ class Tracker:
         # The side of a hidden cube tells less about it than what was seen before.
         if (detection.cut and not track.last.cut) or (detection.inferred and track.name and not moved):
             return
+        detection = self._moving(track, detection)
         track.seen += 1
         track.whole = not detection.inferred and not detection.cut
         if track.last.cut and not detection.cut:  # now it is seen what it is
@@ -342,6 +347,21 @@ class Tracker:
             track.last = blend(track.last, detection, self.rules.smoothing)
         else:
             track.last = detection
+
+    @staticmethod
+    def _moving(track: Track, detection: Detection) -> Detection:
+        """A sight of a thing, which is unknown while it moves by itself: another robot's hand, or a person's."""
+        covered = detection.cut and not detection.beyond  # by the robot's arm, so that nobody knows its middle
+        rests = apart(track.last, detection) < _MOVES or covered or track.held or track.carried
+        changes, track.moves = rests == (track.moves > 0), 0 if rests else track.moves + 1
+        if track.named[0] not in ("", UNKNOWN):
+            return detection
+        if changes:
+            track.looks.clear()  # what it looked like until now does not count
+            track.judged_anew = True
+        if rests:
+            return detection
+        return replace(detection, class_name=UNKNOWN, confidence=UNSURE)
 
     def _merge(self) -> None:
         """Merge two tracks of one object, as may arise at the hand: the older one is kept."""
@@ -478,12 +498,17 @@ class Tracker:
         return beside and any(t.held for t in self._tracks)
 
     def _is_known(self, detection: Detection) -> bool:
-        """Whether a known object that was not recognised in this frame is at this place."""
+        """Whether a known object is at this place that was not recognised in this frame, or of which this is a part."""
+
+        def is_at(track: Track) -> bool:
+            if detection.cut and not track.last.parts and track.last.covers(*detection.position[:2]):
+                return True
+            return not track.matched and apart(track.last, detection) < 0.025
+
         return any(
             t.name
-            and not t.matched
             and not t.held
-            and apart(t.last, detection) < 0.025
+            and is_at(t)
             and min(t.last.top, detection.top) - max(t.last.bottom, detection.bottom) > 0.01
             for t in self._tracks
         )

@@ -530,3 +530,16 @@ def test_a_rim_is_no_ring_of_cubes(wide):
     points = np.column_stack((x, y, np.full(len(x), 0.085)))[rim].astype(np.float32)
     region = PixelRegion(rows[rim], columns[rim], points, np.zeros((rim.sum(), 3), np.uint8), np.zeros(rim.sum(), bool))
     assert split(region, pixel) == [region]
+
+
+@pytest.mark.parametrize("place", [(0.55, -0.25, 0.1), (0.55, 0.1, 0.22), (0.4, 0.3, 0.45), None], ids=str)
+def test_the_arm_of_another_robot_is_an_unknown_thing(place):
+    stage = Stage(CARRY)
+    stage.arm(FR3.home if place is None else solve_arm(place))
+    stage.robot = None  # as if it were not ours
+    seen = [o.thing for o in stage.look(4).values()]
+    assert {t.class_name for t in seen} <= {"cube", "cylinder", "tray", UNKNOWN}, (
+        "a cube beside a finger may look round"
+    )
+    assert all(t.colour in ("red", "blue") or t.class_name in ("tray", UNKNOWN) for t in seen)
+    assert any(t.class_name == UNKNOWN and t.confidence <= UNSURE and t.top > 0.2 for t in seen)

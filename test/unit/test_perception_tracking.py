@@ -10,6 +10,7 @@ from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import Intrinsics
+from planweave.perception.object_classes import UNKNOWN, UNSURE
 from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
 from planweave.perception.tracking import Rules, Track, Tracker
@@ -517,3 +518,23 @@ def test_what_was_mistaken_goes_once_another_thing_is_seen_at_its_place():
     phantom = cube(0.51, 0.0, "blue", class_name="block", size=(0.05, 0.05, 0.15), z=0.075)
     assert sorted(table.see(*tower, phantom, times=2)) == ["blue_block", "green_cube", "red_cube"]
     assert sorted(table.see(*tower, times=4)) == ["green_cube", "red_cube"]
+
+
+def test_what_moves_by_itself_is_unknown_until_it_rests():
+    table = Table()
+    for k in range(8):
+        seen = table.see(cube(0.5, 0.05 * k))
+    (name,) = seen
+    assert seen[name].current.class_name == UNKNOWN and seen[name].current.confidence <= UNSURE
+    assert seen[name].visible and seen[name].moves > 1
+    before = seen[name].id
+    seen = table.see(cube(0.5, 0.05 * 7), times=4)
+    assert {n: (t.id, t.moves) for n, t in seen.items()} == {"red_cube": (before, 0)}
+
+
+def test_a_thing_whose_name_is_known_keeps_it_while_somebody_moves_it():
+    table = Table()
+    table.see(cube(0.5, 0.0), times=2)
+    for k in range(1, 6):
+        seen = table.see(cube(0.5, 0.05 * k))
+    assert {n: (t.current.class_name, t.moves > 1) for n, t in seen.items()} == {"red_cube": ("cube", True)}

@@ -32,6 +32,8 @@ from planweave.perception.regions import PixelRegion
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _HOLLOW = 0.01  # m that the floor of a receptacle is below its rim, at least
+_EDGE = 0.02  # m from the outside of walls from which on there is no wall
+_CELL, _ROOF = 0.02, 0.5  # m: edge of cells; share of what is between walls that a roof covers
 _ROUND, _FILLED = 1.35, 0.7  # longer side over shorter one of a round outline, at most; and share of its box, at least
 _RECTANGULAR = 0.8  # share of its box that the outline of a block fills, at least
 _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
@@ -165,7 +167,7 @@ def _with_handles(
         if k in vessels:
             points = np.concatenate([region.points, *(regions[h].points for h, v in owner.items() if v == k)])
             thing = replace(thing, parts=parts_of(points, thing))
-        elif thing.shape == "hollow":
+        elif thing.shape == "hollow" or thing.beyond:  # a bin beyond the picture is hollow, too
             thing = replace(thing, parts=parts_of(region.points, thing))
         kept.append(region)
         things.append(thing)
@@ -208,6 +210,7 @@ def _hidden_cubes(region: PixelRegion, upper: Detection, classes: ObjectClasses)
     sides = region.sides
     if (
         sides is None
+        or not len(sides.rows)
         or region.cut
         or upper.class_name != classes.name("square_top", upper.colour)
         or upper.bottom < 0.02
@@ -273,9 +276,10 @@ def _receptacle(look: _Look) -> Detection:
     squareness = (rim.fill - 0.785) / (1.0 - 0.785)
     if squareness > 0.5:
         local = rotate_into(points[:, :2], rim.centre, rim.yaw)
-        middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
+        middle = (np.abs(local[:, 0]) < rim.long / 2 - _EDGE) & (np.abs(local[:, 1]) < rim.short / 2 - _EDGE)
         floor = percentile(points[middle, 2], 30) if middle.sum() > 20 else 0.006
-        if floor > top - _HOLLOW:
+        low = percentile(points[:, 2], 3) < top / 2  # else nothing is seen that goes down from the rim
+        if not low or floor > top - _HOLLOW or _is_roofed(local[middle], points[middle, 2] > top / 2, rim):
             return look.unknown(shape)
         name = look.classes.name("low_walls" if top < 0.052 else "high_walls", look.colour)
         sure, size, floor = 0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02), (rim.long, rim.short, top), min(floor, top)
@@ -292,6 +296,12 @@ def _receptacle(look: _Look) -> Detection:
     name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
     return look.detection(name, kind, sure, _circle_centre(rim), size, floor=min(floor, top), receptacle=True)
+
+
+def _is_roofed(xy: np.ndarray, high: np.ndarray, rim: Outline) -> bool:
+    """Whether most of what is between walls is covered by something as high, as by a shelf's board: (n, 2) m, (n,)."""
+    cells = np.unique(np.floor(xy[high] / _CELL).astype(int), axis=0)
+    return len(cells) * _CELL**2 > _ROOF * (rim.long - 2 * _EDGE) * (rim.short - 2 * _EDGE)
 
 
 def _circle_centre(shape: Outline) -> tuple[float, float]:
