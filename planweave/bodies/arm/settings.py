@@ -52,7 +52,7 @@ class SkillSettings:
     acceleration: float = 0.8
     approach_speed: float = 0.25
     grip_force: float = 20.0
-    smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
+    smallest_width: float = 0.004  # fingers nearer to each other than this hold nothing of which no grasp was planned
     not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
     retries: Mapping[Code, Retry] = field(default_factory=dict)  # what is tried again by itself, by failure code
