@@ -36,6 +36,7 @@ _SETTINGS = SkillSettings(
     speed=1.0,
     acceleration=1.0,
     approach_speed=0.5,
+    slip=math.inf,  # walls of what clouds show lie down between the fingers
     clearance=0.07,
     observe=(),
     left=-1.0,

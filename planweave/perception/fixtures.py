@@ -39,7 +39,7 @@ def find_bodies(points: np.ndarray, floor: float = 0.0) -> Iterator[tuple[Carcas
     for group in _groups(points):
         body = find_body(group, floor)
         size = 0.0 if body is None else min(body.depth, body.width)
-        if body is not None and (size >= _LEAST or size >= _DRAWERS and _has_drawer(body, group)):
+        if body is not None and (size >= _LEAST or (size >= _DRAWERS and _has_drawer(body, group))):
             yield body, group
 
 

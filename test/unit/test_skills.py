@@ -118,7 +118,7 @@ def test_a_cancel_just_before_a_motion_does_not_leave_the_camera_unheard(bench, 
 def test_nothing_between_the_fingers(bench):
     bench.arm.stops_at = 0.0
     message = fails(bench, "grasp(red_cube)", Code.NO_GRASP)
-    assert "red_cube" in message and "50 mm" in message
+    assert "red_cube" in message
     assert lifted(bench) and bench.world.held is None
     assert "hand_empty()" in {str(f) for f in bench.world.world().facts}
 

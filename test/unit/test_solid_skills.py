@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from codes import raises_code
 
-from planweave.bodies.arm import solid_placement
+from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.placement_sampling import Ground
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.poses import laid, upright
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
@@ -162,7 +161,7 @@ def test_fingers_that_fit_nowhere_make_no_grasp() -> None:
 @pytest.mark.parametrize("height", [0.0, 0.15, 0.3])
 def test_what_is_put_on_something_rests_on_its_top(height: float) -> None:
     item, target = block("item", 0.3, -0.3, (0.04, 0.04, 0.06)), shelf(height)
-    spot = next(iter(solid_placement.on(item, target, [target], Ground(GROUND))))
+    spot = next(iter(spots.on(item, target, [target], spots.Ground(GROUND))))
     assert spot.z == pytest.approx(height, abs=0.003)
     assert math.dist((spot.x, spot.y), target.position[:2]) < 0.001
 
@@ -173,16 +172,16 @@ def test_where_there_are_two_of_a_kind_the_first_leaves_room_for_the_other() -> 
         block("twin", 0.3, 0.3, (0.06, 0.06, 0.06)),
         shelf(0.1),
     )
-    first = next(iter(solid_placement.on(item, target, [target, twin], Ground(GROUND))))
+    first = next(iter(spots.on(item, target, [target, twin], spots.Ground(GROUND))))
     there = replace(item, position=(first.x, first.y, first.z + 0.03))
-    second = next(iter(solid_placement.on(twin, target, [target, there], Ground(GROUND))))
+    second = next(iter(spots.on(twin, target, [target, there], spots.Ground(GROUND))))
     assert first.z == second.z == pytest.approx(0.1, abs=0.003)
     assert max(abs(first.x - second.x), abs(first.y - second.y)) > 0.06
 
 
 def test_a_vessel_nests_in_a_wider_one() -> None:
     cup, bowl = vessel("cup", 0.3, -0.3, 0.035, 0.05), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
-    spot = next(iter(solid_placement.on(cup, bowl, [bowl], Ground(GROUND))))
+    spot = next(iter(spots.on(cup, bowl, [bowl], spots.Ground(GROUND))))
     assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
 
 
@@ -195,26 +194,26 @@ def test_a_bowl_stands_in_the_middle_of_a_plate_whose_rim_bears_it_unevenly() ->
         for a, h in ((math.pi / 2, 0.019), (math.pi / 4, 0.019), (3 * math.pi / 4, 0.019), (-math.pi / 2, 0.016))
     ]
     plate = thing_of_solid("plate", "item", "plate", Solid((floor, *rim)), round_class=True)
-    spot = next(iter(solid_placement.on(replace(bowl, round_class=True), plate, [plate], Ground(GROUND))))
+    spot = next(iter(spots.on(replace(bowl, round_class=True), plate, [plate], spots.Ground(GROUND))))
     assert math.dist((spot.x, spot.y), plate.position[:2]) < 0.006
 
 
 def test_what_is_put_on_a_plate_stands_on_none_of_the_things_that_are_there() -> None:
     plate = vessel("plate", 0.5, 0.0, 0.095, 0.012)
     can = thing_of_solid("can", "item", "can", Solid((Part.cylinder(upright(0.5, 0.0, 0.03, 0), 0.033, 0.042),)))
-    there = list(solid_placement.on(block("cube", 0.3, 0.3, (0.03, 0.03, 0.03)), plate, [plate, can], Ground(GROUND)))
+    there = list(spots.on(block("cube", 0.3, 0.3, (0.03, 0.03, 0.03)), plate, [plate, can], spots.Ground(GROUND)))
     assert there and all(spot.z < GROUND + 0.015 for spot in there)
     assert all(math.dist((spot.x, spot.y), (0.5, 0.0)) > 0.04 for spot in there)
     bowl = vessel("bowl", 0.3, 0.3, 0.065, 0.05)
-    assert not list(solid_placement.on(bowl, plate, [plate, can], Ground(GROUND)))
-    assert list(solid_placement.on(bowl, can, [plate, can], Ground(GROUND)))  # where it is asked for
+    assert not list(spots.on(bowl, plate, [plate, can], spots.Ground(GROUND)))
+    assert list(spots.on(bowl, can, [plate, can], spots.Ground(GROUND)))  # where it is asked for
 
 
 def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
     basket, item = vessel("basket", 0.5, 0.1, 0.1, 0.12), block("item", 0.3, -0.3, (0.05, 0.05, 0.06))
     inside = block("inside", 0.5, 0.1, (0.05, 0.05, 0.06), z=GROUND + 0.006)
-    empty = next(iter(solid_placement.inside(item, basket, [basket], Ground(GROUND))))
-    full = next(iter(solid_placement.inside(item, basket, [basket, inside], Ground(GROUND))))
+    empty = next(iter(spots.inside(item, basket, [basket], spots.Ground(GROUND))))
+    full = next(iter(spots.inside(item, basket, [basket, inside], spots.Ground(GROUND))))
     assert math.dist((empty.x, empty.y), (0.5, 0.1)) < 0.005
     assert math.dist((full.x, full.y), (0.5, 0.1)) > 0.045
     assert full.z == pytest.approx(GROUND + 0.006, abs=0.004)
@@ -222,20 +221,20 @@ def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
 
 def test_what_is_tall_stands_in_a_flat_vessel() -> None:
     bowl, item = vessel("bowl", 0.5, 0.1, 0.05, 0.04), block("item", 0.3, -0.3, (0.03, 0.03, 0.16))
-    spot = next(iter(solid_placement.inside(item, bowl, [bowl], Ground(GROUND))))
+    spot = next(iter(spots.inside(item, bowl, [bowl], spots.Ground(GROUND))))
     assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
 
 
 def test_what_is_too_large_for_an_opening_has_no_place_in_it() -> None:
     bowl, item = vessel("bowl", 0.5, 0.1, 0.05, 0.04), block("item", 0.3, -0.3, (0.2, 0.2, 0.05))
-    assert not list(solid_placement.inside(item, bowl, [bowl], Ground(GROUND)))
+    assert not list(spots.inside(item, bowl, [bowl], spots.Ground(GROUND)))
 
 
 @pytest.mark.parametrize(("full", "room"), [(0.0, True), (0.04, True), (0.1, False)])
 def test_a_drawer_that_is_full_to_its_rim_has_no_place(full: float, room: bool) -> None:
     item, drawer = block("item", 0.3, -0.3, (0.05, 0.05, 0.06)), open_drawer()
     inside = [block("books", 0.55, 0.2, (0.19, 0.19, full), z=GROUND + 0.01)] if full else []
-    assert any(solid_placement.inside(item, drawer, [drawer, *inside], Ground(GROUND))) is room
+    assert any(spots.inside(item, drawer, [drawer, *inside], spots.Ground(GROUND))) is room
 
 
 def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
@@ -243,9 +242,7 @@ def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
     oven = thing_of_solid(
         "oven", "fixture", "microwave", Solid(tuple(boards)), regions=(Region((0.55, 0.2, 0.17), (0.2, 0.2, 0.2)),)
     )
-    spot = next(
-        iter(solid_placement.inside(block("item", 0.3, -0.3, (0.05, 0.05, 0.06)), oven, [oven], Ground(GROUND)))
-    )
+    spot = next(iter(spots.inside(block("item", 0.3, -0.3, (0.05, 0.05, 0.06)), oven, [oven], spots.Ground(GROUND))))
     assert spot.z == pytest.approx(0.06, abs=0.003)
     assert all(z < 0.5 for _, _, z in spot.ways)
     assert spot.rise < 0.05  # else it would be let go on the roof
@@ -258,9 +255,9 @@ def test_what_is_tall_is_laid_on_a_slope() -> None:
     parts = Part.box(tilted, [0.13, 0.12, 0.004]), Part.box(lip, [0.13, 0.003, 0.012])
     rack = thing_of_solid("rack", "fixture", "wine_rack", Solid(parts), regions=(region,))
     bottle = thing_of_solid("bottle", "item", "bottle", Solid((Part.cylinder(upright(0.3, 0.2, 0.06, 0), 0.02, 0.08),)))
-    spots = list(solid_placement.on(bottle, rack, [rack], Ground(GROUND)))
-    assert spots
-    for spot in spots:
+    found = list(spots.on(bottle, rack, [rack], spots.Ground(GROUND)))
+    assert found
+    for spot in found:
         assert abs(spot.lying[2]) < 0.6  # along the slope or across it
         assert math.dist((spot.x, spot.y), region.centre[:2]) < 0.13
 
@@ -269,9 +266,9 @@ def test_two_things_have_room_on_a_region_for_two() -> None:
     stove = block("stove", 0.5, 0.2, (0.3, 0.3, 0.05))
     stove = replace(stove, regions=(Region((0.5, 0.2, 0.03), (0.15, 0.15, 0.01)),))
     one, two = block("one", 0.3, -0.3, (0.07, 0.07, 0.12)), block("two", 0.4, -0.3, (0.07, 0.07, 0.12))
-    first_spot = next(iter(solid_placement.on(one, stove, [stove, two], Ground(GROUND))))
+    first_spot = next(iter(spots.on(one, stove, [stove, two], spots.Ground(GROUND))))
     there = replace(one, position=(first_spot.x, first_spot.y, 0.09))
-    second_spot = next(iter(solid_placement.on(two, stove, [stove, there], Ground(GROUND))))
+    second_spot = next(iter(spots.on(two, stove, [stove, there], spots.Ground(GROUND))))
     assert first_spot.z == pytest.approx(0.03, abs=0.002)
     assert second_spot.z == pytest.approx(0.03, abs=0.002)
 
@@ -279,7 +276,7 @@ def test_two_things_have_room_on_a_region_for_two() -> None:
 def test_beside_means_left_or_right_on_the_ground() -> None:
     item, target = block("item", 0.3, -0.3, (0.04, 0.04, 0.06)), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
     for side in (1.0, -1.0):
-        spot = next(iter(solid_placement.beside(item, target, side * math.pi / 2, [target], Ground(GROUND))))
+        spot = next(iter(spots.beside(item, target, side * math.pi / 2, [target], spots.Ground(GROUND))))
         assert spot.z == pytest.approx(GROUND, abs=0.001)
         assert 0.07 < side * (spot.y - 0.1) < 0.14 and abs(spot.x - 0.5) < 0.01
 
@@ -287,15 +284,15 @@ def test_beside_means_left_or_right_on_the_ground() -> None:
 def test_between_two_things_it_stands_in_the_middle() -> None:
     item = block("item", 0.3, -0.3, (0.04, 0.04, 0.06))
     one, two = block("one", 0.5, 0.15, (0.04, 0.04, 0.06)), block("two", 0.5, -0.15, (0.04, 0.04, 0.06))
-    spot = next(iter(solid_placement.between(item, one, two, [one, two], Ground(GROUND))))
+    spot = next(iter(spots.between(item, one, two, [one, two], spots.Ground(GROUND))))
     assert (spot.x, spot.y) == pytest.approx((0.5, 0.0), abs=0.005)
 
 
 def test_at_a_place_it_stands_in_its_middle_or_beside_what_is_there() -> None:
     place, item = Location("middle", (0.5, 0.0), (0.15, 0.15)), block("item", 0.3, -0.3, (0.04, 0.04, 0.06))
     there = block("there", 0.5, 0.0, (0.04, 0.04, 0.06))
-    free = next(iter(solid_placement.at(item, place, [], Ground(GROUND))))
-    taken = next(iter(solid_placement.at(item, place, [there], Ground(GROUND))))
+    free = next(iter(spots.at(item, place, [], spots.Ground(GROUND))))
+    taken = next(iter(spots.at(item, place, [there], spots.Ground(GROUND))))
     assert (free.x, free.y) == pytest.approx((0.5, 0.0), abs=0.001)
     assert 0.04 <= math.dist((taken.x, taken.y), (0.5, 0.0)) < 0.09
 

@@ -92,16 +92,15 @@ def played(task):
         item = things.pop(action.args[0])
         others = list(things.values())
         target = things.get(action.args[-1])
-        beside = [o for o in others if o is not target]
         if action.name == "hand_over":
             handed.append(item.name)
             continue
         if action.name == "place_at":
             found = spots.at(item, places[action.args[1]], others, ground)
         elif action.name == "place_in":
-            found = spots.inside(item, target, beside, ground)
+            found = spots.inside(item, target, others, ground)
         else:
-            found = spots.on(item, target, beside, ground)
+            found = spots.on(item, target, others, ground)
         spot = next(iter(found))
         things[item.name] = dataclasses.replace(item, position=(spot.x, spot.y, spot.z + item.size[2] / 2))
     return [ObjectPose(t.name, t.class_name, t.position, t.size, t.yaw) for t in things.values()], handed

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
 
 import numpy as np
 
-from planweave.bodies.arm import grasp_sampling, grasps
+from planweave.bodies.arm import grasp_sampling
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.placement_sampling import UP, Spot
+from planweave.bodies.arm.placement_sampling import FINGERS, UP, Spot
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, placed, pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
@@ -79,28 +79,31 @@ class ApproachPlanner:
         blocked), UNREACHABLE, PLANNING_FAILED.
         """
         failure = SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
-        for options in self._tiers(thing, others):
+        offered: list[bool] = []
+        for options in grasp_sampling.tiers(thing, others, self.gripper):
+            offered.append(bool(options))
             try:
                 return self.best_grasp(thing, options, start, tried)
             except SkillFailureError as error:
                 # What was blocked says more than what was out of reach.
                 failure = error if error.action_code is not Code.UNREACHABLE else failure
-        raise failure
-
-    def _tiers(self, thing: Thing, others: Collection[Thing]) -> Iterator[list[Grasp]]:
-        """Candidates, the next ones where none of those before can be carried out; raises NO_GRASP without any."""
-        if not thing.is_block:
-            yield from grasp_sampling.tiers(thing, others, self.gripper)
-            return
-        options = grasps.candidates(thing, others, self.gripper)
-        if not options:
+        if not offered[0] and next(grasp_sampling.tiers(thing, (), self.gripper)):
+            raise self._walled_in(thing, others)
+        if not any(offered):
             raise SkillFailureError(
                 Code.NO_GRASP,
-                f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
+                f"{thing.name} is too wide for the gripper ({min(thing.size[:2]) * 1000:.0f} mm; it opens to "
                 f"{self.gripper.opening * 1000:.0f} mm)",
                 permanent=True,
             )
-        yield options
+        raise failure
+
+    def _walled_in(self, thing: Thing, others: Collection[Thing]) -> SkillFailureError:
+        """Why others leave no room for the fingers around an object, the nearest first."""
+        near = sorted((o for o in others if o.top > thing.bottom), key=thing.gap)
+        names = [o.name for o in near if thing.gap(o) < FINGERS] or [o.name for o in near[:1]]
+        why = f"no free grasp of {thing.name}: {', '.join(names)} leave no room for the fingers"
+        return SkillFailureError(Code.NO_GRASP, why, obstacles=tuple(names))
 
     def best_grasp(
         self, thing: Thing, options: Iterable[Grasp], start: Array, tried: Collection[Grasp] = ()
@@ -159,7 +162,7 @@ class ApproachPlanner:
         blocked, the way that the hand came, or towards the robot. The scene must hold it. touching: what it may touch.
         """
         way_back: Array = line[::-1]
-        if thing.is_block:
+        if self.scene.ceiling < math.inf:  # a rule about heights is no reason to drag it
             return way_back
         x, y, _ = self.kinematics.forward(line[-1])[:3, 3]
         away = math.hypot(x, y) or 1.0
@@ -279,9 +282,9 @@ class ApproachPlanner:
         return blocked
 
     def _release_openings(self, held: Held) -> tuple[float, ...]:
-        """How far to open, by preference: what was grasped at its rim or handle has other parts beside the fingers."""
-        wide, little = self.gripper.opening, min(held.width + _LITTLE, self.gripper.opening)
-        return (wide, little) if held.thing.is_block else (little, wide)
+        """How far to open, by preference: as when the fingers came around it, or little, as things may be beside it."""
+        little = held.width + _LITTLE
+        return tuple(min(width, self.gripper.opening) for width in (max(held.opening, little), little, math.inf))
 
     def _turn_cost(self, pose: Array, start: Array) -> float:
         """Cost of turning the hand from joint positions `start` into a pose."""
@@ -321,18 +324,10 @@ def _obstacles(blocked: Iterable[Iterable[Contact]], name: str, robot: Collectio
 
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """Pose of an object in the gripper after grasping: what is between the fingers is centred between them; a whole
-    object is also aligned with the pads.
-    """
-    if not thing.is_block:
-        return Held(thing, np.linalg.inv(grasp.pose) @ pose_of(thing), width, grasp.least)
-    turn = 0.0 if thing.is_round else math.remainder(thing.yaw - grasp.yaw, math.pi / 2)
-    turn = turn if abs(turn) < 0.3 else 0.0
-    seen = pose_of(thing)
-    seen[:3, :3] = upright(0.0, 0.0, 0.0, -turn)[:3, :3] @ seen[:3, :3]
-    pose = np.linalg.inv(tcp_to_base) @ seen
-    pose[1, 3] = 0.0
-    return Held(replace(thing, yaw=thing.yaw - turn), pose, width)
+    """Pose of an object in the gripper after grasping: what is between the fingers is centred between them."""
+    planned, pose = (np.linalg.inv(tcp) @ pose_of(thing) for tcp in (grasp.pose, tcp_to_base))
+    pose[1, 3] = planned[1, 3]
+    return Held(thing, pose, width, grasp.least, grasp.opening)
 
 
 def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
@@ -343,14 +338,6 @@ def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
     return turned
 
 
-def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
+def _turns(thing: Thing, spot: Spot) -> Sequence[float]:
     """Rotations of an object about the vertical to try at a spot."""
-    if thing.is_round or (not thing.is_block and spot.yaws is None):
-        for k in range(12):
-            yield thing.yaw + k * math.pi / 6
-    elif spot.yaws is None:
-        for base in (thing.yaw, 0.0):
-            for k in range(4):
-                yield base + k * math.pi / 2
-    else:
-        yield from spot.yaws
+    return spot.yaws or [thing.yaw + k * math.pi / 6 for k in range(12)]

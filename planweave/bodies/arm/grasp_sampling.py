@@ -28,7 +28,7 @@ _NEAR = 0.06  # neighbours matter up to this distance
 _ABOVE = 0.004  # of the finger tips above what the thing stands on
 _LEVELS = 0.008  # between the heights of the finger tips that are tried
 _HELD, _HELD_TILTED = 0.006, 0.015  # what the pads hold is at least this high above the tips,
-_ENOUGH = 0.035  # and better so high: what slopes is held the better the deeper it is between them
+_ENOUGH = 0.043  # and better so high: what slopes is held the better the deeper it is between them
 _NOTHING = 0.0013  # fingers that are nearer to each other hold nothing
 _THIN = 0.03  # walls are thinner, sloping ones as they are seen from above; how thin between the pads is not known
 _TIGHT, _WIDE = 0.004, 0.012  # of each open finger from what it will close on: at least, and at most
@@ -91,9 +91,11 @@ def _candidates(
         down = abs(approach[2, 2]) > _DOWN
         least = _HELD if down else _HELD_TILTED
         top = float(own.top.max())
-        lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else top - gripper.tip - gripper.reach_down
-        for level in np.arange(top - least, lowest - _LEVELS, -_LEVELS):
-            found += _at_level(own, around, max(float(level), lowest), least, turned, middle, gripper)
+        deepest = top - gripper.tip - gripper.reach_down
+        lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else deepest
+        levels = {*np.arange(top - least, lowest - _LEVELS, -_LEVELS).tolist(), deepest}
+        for level in sorted({max(level, lowest) for level in levels}, reverse=True):
+            found += _at_level(own, around, level, least, turned, middle, gripper)
     return found
 
 
@@ -127,7 +129,7 @@ def _at_level(
                     continue
                 height, slant, nothing = held
                 u, v = own.origin[0] + (start + end - 1) / 2 * STEP, own.origin[1] + row * STEP
-                if _palm_top(own, around, u, v) > palm_free:
+                if _palm_top(own, around, u, v) > palm_free + 1e-6:
                     continue
                 hand = np.column_stack([turned[:, 1], turned[:, 0], -turned[:, 2]])
                 pose = frame(hand, turned @ np.array([u, v, level + gripper.tip]))

@@ -16,13 +16,15 @@ from planweave.geometry.arrays import Array
 class Held:
     """The object in the gripper: its appearance, its full pose in the tool's frame (4x4), and the opening (m).
 
-    least: an opening at which it cannot be held any more, m; 0 where that is not known.
+    least: an opening at which it cannot be held any more; opening: at which the fingers came around it. m; 0 where that
+    is not known.
     """
 
     thing: Thing
     thing_to_tcp: Array
     width: float
     least: float = 0.0
+    opening: float = 0.0
 
     def seen_from(self, tcp_to_base: Array) -> Thing:
         """The object at its pose in the gripper, tilted as it is there."""

@@ -104,7 +104,7 @@ class Mover:
         unhindered, so that they, or what it holds, were measured wrongly. Only where parts were measured at all.
         """
         q = self.arm.state().positions
-        items = {t.name for t in self.world.things() if t.type == "item" and not t.is_block}
+        items = {t.name for t in self.world.things() if t.type == "item" and t.parts is not None}
         self.stood_in |= items & {n for c in self.scene.contacts(q, -_IN) for n in (c.first, c.second)}
         self.scene.leave_out(q, self.stood_in, _IN)
 

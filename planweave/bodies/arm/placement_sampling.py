@@ -1,6 +1,8 @@
-"""Sampling of free placements: on an object, in a container, within a place on the table, beside or between objects.
+"""Placements: where a thing comes to rest when it is lowered on, in, at, beside or between others.
 
-Metres, base frame.
+`others` are all objects but the one that is put down. It is lowered upright, turned about the vertical, or laid down on
+a slope, and rests where the first of its parts touches what is below.
+Metres, rad, base frame.
 """
 
 from __future__ import annotations
@@ -9,14 +11,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from itertools import islice, product
+from itertools import product
 from typing import ParamSpec
 
 import numpy as np
 
-from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.solids import Part
+from planweave.bodies.arm.planning_scene import parts_of
+from planweave.bodies.arm.poses import laid
+from planweave.bodies.arm.scene_object import Region, Thing
+from planweave.bodies.arm.shape_places import level_top
+from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
+from planweave.geometry.arrays import Array
+from planweave.geometry.directions import surrounds
 
 Vector = tuple[float, float, float]
 P = ParamSpec("P")
@@ -25,12 +32,26 @@ FINGERS = 0.035
 """Room that the opening fingers need beside an object on its closing side."""
 GAP = 0.008
 """Room kept between objects otherwise."""
-_CLOSE = 0.05  # room to a thing that something is put beside, at most, m
-_WALL = 0.012
-_CLOSE_SPOTS = 12
-_OFF_WALL = 0.015  # more room at the walls, where there is some: they are seen a few millimetres off
-_FLOOR = 0.008
-_AROUND = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+_LOW = 0.004  # above the ground, at most, of spots that are on it
+_FOOT = 0.006  # between the points of an object's underside
+_BEARS = 0.006  # what is at most this far below an object's foot bears it
+_OFF = 0.024  # from the middle of a thing that something is put on, at most
+_STEADY = 0.25  # share of an object's foot that must be borne
+_FLAT = 0.9  # and of that which is to stand where nothing holds it upright
+_TALL = 1.8  # times as high as wide: tips over on a slope
+_LEVEL = 0.97  # cosine of slopes on which things stand
+_AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
+_LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
+_GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
+_TURNS = 4  # of an object over half a circle
+_GAPS = (0.02, 0.03, 0.04, 0.05)  # between neighbours that are put side by side
+_ANGLES = (0.0, 0.2, -0.2, 0.4, -0.4)
+_SAME_LEVEL = 0.012
+_TOUCHING = 0.006  # items nearer than this may touch, as their outlines are known
+_CIRCLE = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+_UNSEEN = 0.02  # what would fall so far below the floor of a room lies on that: it is not seen
+_UNDER_ROOF = 0.02  # largest height at which something is let go where there is a roof
+_SLOPE = math.radians(25.0)  # of the way into what is open at its side
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +99,10 @@ def in_sight(
     spots above the ground are left as they are.
     """
     found = list(spots)
-    low = [k for k, spot in enumerate(found) if spot.z < ground + _FLOOR / 2]
+    low = [k for k, spot in enumerate(found) if spot.z < ground + _LOW]
     if not low:
         return found
-    own = [(item.radius * x, item.radius * y, item.size[2] * z) for (x, y), z in product(_AROUND, (0.5, 1.0))]
+    own = [(item.radius * x, item.radius * y, item.size[2] * z) for (x, y), z in product(_CIRCLE, (0.5, 1.0))]
     points = np.array([(found[k].x, found[k].y, found[k].z) for k in low])[:, None] + np.array(own)
     shade = np.zeros(points.shape[:2], bool)
     for part in parts:
@@ -90,167 +111,307 @@ def in_sight(
     return [spot for k, spot in enumerate(found) if k not in shaded]
 
 
-def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
-    """On a plate where it is free, or on the centre of another thing."""
-    if target.type == "surface":
-        yield from on_surface(item, target, [o for o in others if o.name != target.name])
-        return
-    yaws = None if target.is_round else tuple(target.yaw + k * math.pi / 2 for k in range(4))
-    yield Spot(*target.position[:2], target.top, yaws)
+@dataclass(frozen=True)
+class _Rest:
+    """Where an object comes to rest: the height of its lowest point, how much of its foot is borne, and whether it is
+    touched all around its middle, as a bowl is whose side meets the rim of a plate.
+    """
+
+    z: float
+    borne: float
+    surrounded: bool = False
+
+
+class Resting:
+    """Where an object comes to rest among others; below: parts that begin above are not there (a roof)."""
+
+    def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
+        """ground: height of what everything stands on."""
+        self._solid = item.solid
+        self._foot = _underside(self._solid)
+        self._tops = _tops([o for o in others if o.name != item.name], below)
+        self._ground = ground
+
+    def at(self, x: float, y: float, yaw: float) -> _Rest:
+        """With its centre at (x, y), turned by yaw from how it was seen."""
+        c, s = math.cos(yaw), math.sin(yaw)
+        u, v, low = self._foot.T
+        heights = self._heights(x + c * u - s * v, y + s * u + c * v)
+        z = float((heights - low).max())
+        flat, touching = low < _BEARS, self._foot[heights - low > z - _BEARS, :2]
+        touching = touching[np.linalg.norm(touching, axis=1) > _FOOT]
+        return _Rest(z, float((heights[flat] > z - _BEARS).mean()), surrounds(touching))
+
+    def lying(self, x: float, y: float, axis: Vector) -> _Rest:
+        """With its centre over (x, y), its upright axis laid along a unit vector."""
+        u, v, low = _underside(self._solid.moved(laid(axis))).T
+        rests = self._heights(x + u, y + v) - low
+        return _Rest(float(rests.max()), float((rests > rests.max() - _BEARS).mean()))
+
+    def slope(self, region: Region) -> Array:
+        """Normal (3,) of the plane through what is below a region."""
+        u, v = np.array(grid((max(0.9 * s, 2 * _AROUND) for s in region.size[:2]), _GRID)).T
+        x, y = region.centre[0] + u, region.centre[1] + v
+        heights = self._heights(x, y)
+        near = np.abs(heights - region.centre[2]) < _AROUND
+        if near.sum() < 3:
+            return np.array(UP)
+        rows = np.column_stack([x[near], y[near], np.ones(int(near.sum()))])
+        a, b, _ = np.linalg.lstsq(rows, heights[near], rcond=None)[0]
+        normal = np.array([-a, -b, 1.0])
+        return np.asarray(normal / np.linalg.norm(normal))
+
+    def _heights(self, x: Array, y: Array) -> Array:
+        found = np.full(len(x), self._ground)
+        return found if self._tops is None else np.maximum(found, self._tops.at(x, y))
+
+    @property
+    def reach(self) -> Array:
+        """Half extents (2,) of the object seen from above."""
+        return np.asarray(np.abs(self._foot[:, :2]).max(axis=0))
 
 
 @cheapest_first
-def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[tuple[float, Spot]]:
-    """On a plate: free spots, with rotations that align long objects with the rim; small ones leave the centre free."""
-    reach = min(target.size[:2]) / 2
-    width = min(item.size[:2])
-    wanted = min(reach / 2, reach - width / 2 - 0.02) if width < 0.6 * reach else 0.0
-    lying = [o for o in others if target.covers(*o.position[:2], o.radius) and o.bottom > target.bottom - 0.005]
-    for distance in sorted({0.0, wanted / 2, wanted, 1.25 * wanted}):
-        for k in range(12 if distance else 1):
-            angle = target.yaw + 2 * math.pi * k / 12
-            x, y = target.position[0] + distance * math.cos(angle), target.position[1] + distance * math.sin(angle)
-            along = angle + (math.pi / 2 if item.size[0] >= item.size[1] else 0.0)
-            for yaw in (along, along + math.pi / 2) if not distance else (along,):
-                circles = _circles(item, x, y, yaw)
-                if any(math.dist((cx, cy), target.position[:2]) + r > reach - 0.005 for cx, cy, r in circles):
-                    continue
-                room = min((o.distance(cx, cy) - r for cx, cy, r in circles for o in lying), default=FINGERS)
-                if room >= GAP / 2:
-                    # Room for the fingers first, then the wanted place, then less travel towards the robot's side.
-                    cost = 5 * max(0.0, FINGERS - room) + abs(distance - wanted) + 0.02 * math.hypot(x, y)
-                    yield cost, Spot(x, y, target.top, (yaw, yaw + math.pi))
-
-
-def inside(item: Thing, box: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
-    """In a container: free spots on its floor, in a pattern that leaves space for more; then closer to its contents,
-    where only some finger rotations fit; then on top of them.
+def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
+    """On a thing itself, not on what stands on it: its middle first, or the middle of its region, or of the level top
+    of what is no item; where something stands in its middle, beside that, with room for the fingers first.
     """
-    near = [o for o in others if o.name != box.name and box.covers(*o.position[:2])]
-    lying = [o for o in near if o.bottom > box.bottom - 0.005 and o.bottom < box.top]
-    floor = box.bottom + min(_FLOOR, box.size[2] / 3)
-    yaws = None if box.is_round else tuple(box.yaw + k * math.pi / 2 for k in range(4))
-    inner = [s - 2 * _WALL for s in box.size[:2]]
-    if box.is_round:
-        inner = [s * 0.62 for s in inner]  # the largest square well inside the circle
-    room = (max(0.0, inner[0] - 2 * item.radius), max(0.0, inner[1] - 2 * item.radius))
-    pitch = 2 * item.radius + FINGERS
-    cells = sorted(product(_even(room[0], pitch), _even(room[1], pitch)), key=lambda p: math.hypot(*p))
-    for u, v in [*cells, *grid(room, 0.01)]:
-        x, y = box.world(u, v)
-        if all(_apart(item, x, y, o) for o in lying):
-            yield Spot(x, y, floor, yaws)
-    if lying:
-        close = (
-            Spot(x, y, floor, yaws)
-            for x, y in (box.world(u, v) for u, v in grid(room, 0.01))
-            if all(replace(item, position=(x, y, floor), yaw=box.yaw).gap(o) >= GAP for o in lying)
-            and not all(_apart(item, x, y, o) for o in lying)
-        )
-        yield from islice(close, _CLOSE_SPOTS)
-        for u, v in grid(room, 0.02):
-            x, y = box.world(u, v)
-            under = [o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius]
-            yield Spot(x, y, max([floor, *under]), yaws)
+    resting = Resting(item, others, ground.height)
+    bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground.height)
+    region = min(target.regions, key=_height, default=None)
+    if region is None and target.type != "item":
+        region = level_top(target)
+    if region is None:
+        turn, (x, y) = 0.0, target.position[:2]
+        near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
+    else:
+        turn, (x, y) = region.yaw, region.centre[:2]
+        near, far = grid((0.9 * s for s in region.size[:2]), _GRID), []
+    c, s = math.cos(turn), math.sin(turn)
+    hollow = region is None and _hollow(target) is not None  # which holds what leans on its walls
+    apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region, others) else 0.0
+    lying = [o for o in others if o.bottom > target.bottom and target.covers(*o.position[:2])]
+    found: list[tuple[float, Spot]] = []
+    for offsets in (near, far):
+        for (u, v), yaw in product(offsets if not found else (), _yaws(item, target.yaw)):
+            there = x + c * u - s * v, y + s * u + c * v
+            rest = resting.at(*there, yaw)
+            leans = offsets is near and (rest.borne >= _STEADY or rest.surrounded or hollow)
+            if (
+                rest.z <= ground.height + 0.003
+                or rest.z > bare.at(*there, yaw).z + _BEARS
+                or not (leans or rest.borne > _FLAT)
+            ):
+                continue
+            spot = _spot(item, there, rest.z, yaw)
+            loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
+            found.append((3.0 * abs(math.hypot(u, v) - apart) + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
+    if region is not None and item.size[2] > _TALL * max(item.size[:2]):
+        slope = resting.slope(region)
+        if slope[2] < _LEVEL:
+            yield from _leaning(item, resting, region, slope)
+            return
+    lowest = min((spot.z for _, spot in found), default=0.0)
+    yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
 
 
-def at(item: Thing, place: Location, others: Sequence[Thing], ground: Ground) -> Iterator[Spot]:
-    """On the table within a place: free spots, nearest to the centre first, preferably not in a smaller place or on its
-    border.
+def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
+    """Whether there is another one like it, which has room in a region if this one does not stand in the middle."""
+    twin = any(other.class_name == item.class_name and other.name != item.name for other in others)
+    return twin and min(item.size[:2]) < 0.6 * min(region.size[:2])
+
+
+def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:
+    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards."""
+    across = np.cross(slope, UP) / np.linalg.norm(np.cross(slope, UP))
+    along = np.cross(across, slope)
+    along *= math.copysign(1.0, along[2])
+    upwards = np.arange(0.0, item.size[2] / 2 + 2 * _GRID, _GRID / 2)
+    for axis, up, aside in product(
+        (along, -along, across, -across), upwards, (0.0, _GRID, -_GRID, 3 * _GRID, -3 * _GRID)
+    ):
+        x, y = (np.array(region.centre[:2]) + up * along[:2] + aside * across[:2]).tolist()
+        lying: Vector = (float(axis[0]), float(axis[1]), float(axis[2]))
+        rest = resting.lying(x, y, lying)
+        if rest.borne >= _LEANS:
+            yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
+
+
+@cheapest_first
+def inside(
+    item: Thing, target: Thing, others: Sequence[Thing], ground: Ground, region: Region | None = None
+) -> Iterator[tuple[float, Spot]]:
+    """In this or the highest region of a thing, or in its largest opening: low and in the middle first, with room for
+    the fingers beside what lies there.
     """
-    border = min(0.02, min(place.size) / 4)
-    room = (max(0.0, place.size[0] - 2 * border), max(0.0, place.size[1] - 2 * border))
+    region = region or max(target.regions, key=_height, default=None) or _hollow(target)
+    if region is None:
+        return
+    roof = _is_roofed(region, others)
+    resting = Resting(item, others, ground.height, region.centre[2] if roof else math.inf)
+    ways = _ways_in(region) if roof else (UP,)
+    low = region.centre[2] - region.size[2] / 2
+    margin = 2 * resting.reach if roof else (0.02, 0.02)  # nothing of it may stand out of what has a door
+    room = [max(0.0, float(s - m)) for s, m in zip(region.size[:2], margin)]
+    c, s = math.cos(region.yaw), math.sin(region.yaw)
+    lying = [] if roof else [o for o in others if o.name != target.name and target.covers(*o.position[:2])]
+    yaws = _yaws(item, region.yaw, 2 * _TURNS if roof else _TURNS)
+    for (u, v), yaw in product(grid(room, _COARSE if roof else _GRID), yaws):
+        there = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
+        rest = resting.at(*there, yaw)
+        if rest.z < low - _UNSEEN:
+            rest = replace(rest, z=low)
+        sunk = min(0.3 * item.size[2], 0.5 * region.size[2])
+        if rest.z + sunk > region.centre[2] + region.size[2] / 2 + 0.005:
+            continue  # it would stand on the rim, or on what is inside
+        spot = replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)
+        cost = 5.0 * abs(rest.z - low) + math.hypot(u, v) + 0.05 * (1 - rest.borne)
+        yield cost + 2.0 * _tight(item, spot, yaw, lying), spot
+
+
+@cheapest_first
+def at(item: Thing, place: Location, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
+    """On the ground within a place: the middle first. Where it has room for several things, with room for the fingers
+    first, and not in a place that has room for one, nor on its border.
+    """
+    resting = Resting(item, others, ground.height)
     narrower = [p for p in ground.places if p.within(place) and p.narrow]
-    spots = []
-    for u, v in grid(room, 0.01 if place.narrow else 0.03):
-        x, y = place.centre[0] + u, place.centre[1] + v
-        if all(_apart(item, x, y, o) for o in others if o.bottom < item.size[2]):
-            inside = any(p.covers(x, y, item.radius) for p in narrower)
-            spots.append((math.hypot(u, v) + (1.0 if inside else 0.0), x, y))
-    for _, x, y in sorted(spots):
-        yield Spot(x, y, 0.0)
+    for u, v in grid((0.8 * s for s in place.size), _GRID if place.narrow else _COARSE):
+        there = place.centre[0] + u, place.centre[1] + v
+        far = math.hypot(u, v) + any(p.covers(*there, item.radius) for p in narrower)
+        for tight, spot in _on_ground(item, resting, there, others, Ground(ground.height), _yaws(item)):
+            yield far + (0.0 if place.narrow else 5.0 * tight), spot
 
 
 @cheapest_first
 def beside(
     item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
-    """On the table beside an object, in the direction turned by `turn` (rad) from x, near it: straight beside and with
-    clearance for the fingers first.
+    """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it, and with room
+    for the fingers first; within the named places where that thing is.
     """
-    for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
-        for gap in (FINGERS, FINGERS + 0.01, _CLOSE / 2, _CLOSE):
-            for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
-                u, v = math.cos(turn + angle), math.sin(turn + angle)
-                distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
-                x, y = target.position[0] + distance * u, target.position[1] + distance * v
-                free = _room(item, x, y, yaw, [o for o in others if o is not target], ground.places)
-                if free > GAP:
-                    cost = abs(angle) + 10 * abs(gap - FINGERS) + 10 * max(0.0, FINGERS - free)
-                    yield cost, Spot(x, y, 0.0, _both(item, yaw))
+    resting = Resting(item, others, ground.height)
+    near = [other for other in others if other.name != target.name]
+    ground = _around(ground, target)
+    for gap, angle, yaw in product(_GAPS, _ANGLES, _yaws(item, target.yaw)):
+        u, v = math.cos(turn + angle), math.sin(turn + angle)
+        distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
+        there = target.position[0] + distance * u, target.position[1] + distance * v
+        for tight, spot in _on_ground(item, resting, there, near, ground, (yaw,)):
+            yield 0.3 * abs(angle) + gap + 5.0 * tight, spot
 
 
 @cheapest_first
 def between(
     item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
-    """On the table between two objects: the middle of the gap first."""
-    dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
-    length = math.hypot(dx, dy)
+    """On the ground between two things: the middle of the gap first."""
+    resting, ground = Resting(item, others, ground.height), _around(ground, one, two)
+    a, b = np.array(one.position[:2]), np.array(two.position[:2])
+    length = float(np.linalg.norm(b - a))
     if not length:
         return
-    u, v = dx / length, dy / length
-    low, high = one.support(u, v), length - two.support(u, v)
-    for yaw in (0.0,) if item.is_round else (math.atan2(v, u), math.atan2(v, u) + math.pi / 2):
-        for k in range(-8, 9):
-            for aside in (0.0, 0.01, -0.01, 0.02, -0.02, 0.03, -0.03):
-                along = (low + high) / 2 + 0.01 * k
-                x, y = one.position[0] + along * u - aside * v, one.position[1] + along * v + aside * u
-                own = replace(item, yaw=yaw).support(u, v)
-                free = _room(item, x, y, yaw, others, ground.places)
-                if low + own <= along <= high - own and free > 0.0:
-                    cost = abs(k) + 100 * abs(aside) + 100 * max(0.0, FINGERS - free)
-                    yield cost, Spot(x, y, 0.0, _both(item, yaw))
+    along = (b - a) / length
+    across = np.array([-along[1], along[0]])
+    middle = (one.support(*along) + length - two.support(*along)) / 2
+    for k, j in product(range(-6, 7), (0, 1, -1, 2, -2)):
+        x, y = (a + (middle + 0.01 * k) * along + 0.01 * j * across).tolist()
+        for tight, spot in _on_ground(item, resting, (x, y), others, ground, _yaws(item, math.atan2(*along[::-1]))):
+            yield 0.01 * abs(k) + 0.02 * abs(j) + tight, spot
 
 
-def _room(item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]) -> float:
-    """Clearance of an item on the table at (x, y); negative where it would touch, or is off the table."""
-    there = replace(item, position=(x, y, item.size[2] / 2), yaw=yaw)
-    if table and not any(p.covers(x, y, -item.radius) for p in table):
-        return -1.0
-    return min((there.gap(o) for o in others if o.bottom < there.top), default=FINGERS)
+def _around(ground: Ground, *things: Thing) -> Ground:
+    """The ground with those of its places in which things stand."""
+    return replace(ground, places=[p for p in ground.places if all(p.covers(*t.position[:2]) for t in things)])
 
 
-def _both(item: Thing, yaw: float) -> tuple[float, ...] | None:
-    return None if item.is_round else (yaw, yaw + math.pi)
+def _on_ground(
+    item: Thing,
+    resting: Resting,
+    there: tuple[float, float],
+    others: Sequence[Thing],
+    ground: Ground,
+    yaws: Iterable[float],
+) -> Iterator[tuple[float, Spot]]:
+    """Spots at a point of the ground, each with the room that the fingers lack there, m."""
+    if ground.places and not any(place.covers(*there, -item.radius) for place in ground.places):
+        return
+    for yaw in yaws:
+        rest = resting.at(*there, yaw)
+        if rest.z < ground.height + _SAME_LEVEL and rest.borne > _FLAT:
+            spot = _spot(item, there, rest.z, yaw)
+            tight = _tight(item, spot, yaw, others)
+            if tight < FINGERS - _TOUCHING:
+                yield tight, spot
 
 
-def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:
-    """Whether an item centred at (x, y) leaves space for itself and one finger beside another object."""
-    return other.distance(x, y) >= item.radius + (FINGERS if other.type == "item" else GAP)
+def _tight(item: Thing, spot: Spot, yaw: float, others: Iterable[Thing]) -> float:
+    """How much the nearest of others is nearer to an item at a spot than it should be, m."""
+    there = replace(item, position=(spot.x, spot.y, spot.z + item.size[2] / 2), yaw=yaw)
+    lack = 0.0
+    for other in others:
+        if other.bottom < there.top and other.name != item.name:
+            wanted = FINGERS if other.type == "item" else GAP
+            lack = max(lack, min(wanted, wanted - there.gap(other)))
+    return lack
 
 
-def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, float, float]]:
-    """Circles (x, y, radius) along an object's longer side that approximate its outline."""
-    length, width = max(item.size[:2]), min(item.size[:2])
-    radius = width / 2
-    if length < 1.2 * width:
-        return [(x, y, length / 2)]
-    along = yaw if item.size[0] >= item.size[1] else yaw + math.pi / 2
-    count = math.ceil(length / width) + 1
-    offsets = [(length - width) * (k / (count - 1) - 0.5) for k in range(count)]
-    return [(x + o * math.cos(along), y + o * math.sin(along), radius) for o in offsets]
+def _spot(item: Thing, there: tuple[float, float], z: float, yaw: float, ways: tuple[Vector, ...] = (UP,)) -> Spot:
+    return Spot(*there, z, None if item.is_round else (yaw, yaw + math.pi), ways)
 
 
-def _even(room: float, pitch: float) -> list[float]:
-    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spaced, and off
-    the walls where the gaps allow it.
-    """
-    count = int(room / pitch) + 1
-    if count == 1:
-        return [0.0]
-    step = max(pitch, (room - 2 * _OFF_WALL) / (count - 1))
-    return [step * (k - (count - 1) / 2) for k in range(count)]
+def _yaws(item: Thing, first: float = 0.0, turns: int = _TURNS) -> tuple[float, ...]:
+    """Rotations of an item that are tried, from one on, and each half a turn further."""
+    return (0.0,) if item.is_round else tuple(first + k * math.pi / turns for k in range(turns))
+
+
+# ---- shapes -------------------------------------------------------------------------------------------------------
+
+
+def _underside(solid: Solid) -> Array:
+    """Points (n, 3) of the lower side of an object in its frame; the third is how far above its lowest point."""
+    low, high = solid.bounds
+    x, y = np.meshgrid(*(np.arange(low[k] + _FOOT / 2, high[k], _FOOT) for k in (0, 1)), indexing="ij")
+    height = np.full(x.shape, math.inf)
+    for part in solid.parts:
+        height = np.minimum(height, part.crossing(x, y)[0])
+    there = np.isfinite(height)
+    return np.column_stack([x[there], y[there], height[there] - low[2]])
+
+
+def _tops(others: Iterable[Thing], below: float) -> HeightMap | None:
+    parts = [p for other in others for p in parts_of(other) if p.corners[:, 2].min() < below]
+    return height_map(parts, STEP) if parts else None
+
+
+def _hollow(target: Thing) -> Region | None:
+    """The largest opening of a thing as a region."""
+    openings = Solid(tuple(parts_of(target))).openings
+    if not openings:
+        return None
+    opening: Opening = openings[0]
+    return Region((*opening.centre, (opening.rim + opening.floor) / 2), (*opening.size, opening.depth), opening.yaw)
+
+
+def _height(region: Region) -> float:
+    return region.size[2]
+
+
+def _is_roofed(region: Region, things: Iterable[Thing]) -> bool:
+    """Whether something hangs over the middle of a region."""
+    x, y = np.array([region.centre[0]]), np.array([region.centre[1]])
+    parts: list[Part] = [p for thing in things for p in parts_of(thing)]
+    return any(float(p.crossing(x, y)[0][0]) > region.centre[2] and np.isfinite(p.crossing(x, y)[0][0]) for p in parts)
+
+
+def _ways_in(region: Region) -> tuple[Vector, ...]:
+    """Horizontal ways, and ways that come a little from above: from the robot's side first."""
+    towards = math.atan2(-region.centre[1], -region.centre[0])
+    ways: list[Vector] = []
+    for turn, slope in product((0.0, math.pi / 2, -math.pi / 2, math.pi / 4, -math.pi / 4), (0.0, _SLOPE)):
+        c, s = math.cos(slope), math.sin(slope)
+        ways.append((c * math.cos(towards + turn), c * math.sin(towards + turn), s))
+    return tuple(ways)
 
 
 def grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:

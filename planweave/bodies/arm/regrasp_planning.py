@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from planweave.bodies.arm import grasp_sampling
-from planweave.bodies.arm.approach_planning import ApproachPlanner
+from planweave.bodies.arm.approach_planning import ApproachPlanner, held_in
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.placement_sampling import UP, Spot
@@ -42,7 +42,7 @@ def grasps_for(
         if laid_down:
             options = [replace(g, cost=g.cost + _LEVER * math.dist(g.point, item.position)) for g in options]
         for grasp in islice(_free(reaching, item, others, options, start), tries):
-            held = Held(item, np.linalg.inv(grasp.pose) @ pose_of(item), grasp.width, grasp.least)
+            held = held_in(grasp, item, grasp.pose, grasp.width)
             fitting = _fitting(reaching, held, others, choice, start)
             if fitting:
                 found.append(replace(grasp, cost=grasp.cost - _ROOM * fitting / len(choice)))

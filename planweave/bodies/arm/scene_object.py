@@ -69,11 +69,6 @@ class Thing(Upright):
         return block(self.size, self.is_round, self.type == "container") if self.parts is None else self.parts
 
     @property
-    def is_block(self) -> bool:
-        """Whether nothing more is known of its shape than its box or cylinder."""
-        return self.parts is None
-
-    @property
     def is_round(self) -> bool:
         """Whether the outline seen from above is a circle (extents within 20 % and a round shape or class)."""
         return is_round(self.round_class, self.shape, self.size)

@@ -53,7 +53,7 @@ class SkillSettings:
     approach_speed: float = 0.25
     grip_force: float = 20.0
     contact_force: float = 40.0  # at which the hand stops pulling or pushing a part of furniture
-    smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
+    smallest_width: float = 0.004  # fingers nearer to each other than this hold nothing of which no grasp was planned
     not_closed: float = 0.01  # fingers that stay this much wider than the object expected hold it not, m
     slip: float = 0.006  # an object whose grip narrows by this much is lost
     retries: Mapping[Code, Retry] = field(default_factory=dict)  # what is tried again by itself, by failure code

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from planweave.bodies.arm.furniture import part_of_box
-from planweave.bodies.arm.planning_scene import solid_of
 from planweave.bodies.arm.scene_object import KINDS, Thing, thing_of_solid
 from planweave.bodies.arm.solids import Solid
 from planweave.core.symbolic.domain import Domain
@@ -57,14 +56,12 @@ class ThingBuilder:
             orientation=None if is_upright(seen.orientation) else seen.orientation,
             subtype="" if own == base else own,
         )
-        return _with_parts(thing, seen.parts) if self._solid else thing
+        return _with_parts(thing, seen.parts) if self._solid and seen.parts else thing
 
 
 def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
-    """A thing as it is seen, of boxes in the base frame; without any, of its box or cylinder."""
-    parts = tuple(map(part_of_box, boxes))
-    centre = None if parts else thing.position[:2]
-    found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(parts or (solid_of(thing),)), centre)
+    """A thing as it is seen, of boxes in the base frame."""
+    found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(tuple(map(part_of_box, boxes))))
     return replace(found, subtype=thing.subtype, round_class=thing.round_class and not _has_handle(found))
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from planweave.bodies.arm import relations
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm, ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import Articulation
@@ -121,21 +120,6 @@ class SkillContext:
         )  # that it is no action of a plan does not count here
         return action.name in domain.actions and not rule_problem(domain, world, action)
 
-    def neighbours(self, thing: Thing) -> tuple[str, ...]:
-        """The object, its support, and the objects it touches: contact with these is part of lifting it. Of objects
-        whose parts are known the touch is known to millimetres, and forgiven as such.
-        """
-        if not thing.is_block:
-            return (thing.name,)
-        near = [
-            o.name
-            for o in self.others(thing.name)
-            if math.dist(o.position[:2], thing.position[:2]) < o.radius + thing.radius
-            and o.bottom < thing.top
-            and (o.type != "item" or relations.support_of(thing, [o]))
-        ]
-        return (thing.name, "table", *near)
-
     def touched_by_held(self) -> tuple[str, ...]:
         """What the held object overlaps as it stands, in the planning scene: outlines that a camera has measured are
         wider than things are.
@@ -149,12 +133,10 @@ class SkillContext:
 
     def carrying(self, suffix: str = "") -> Watch:
         """A watch of the grip: reports when the held object is no longer between the fingers."""
-        held = self.world.held
+        held, settings = self.world.held, self.settings
 
         def watch(state: ArmState) -> MotionResult | None:
-            if held is None or state.width > (
-                held.least or max(held.width - self.settings.slip, self.settings.smallest_width / 2)
-            ):
+            if held is None or state.width > max(held.least or settings.smallest_width / 2, held.width - settings.slip):
                 return None
             return MotionResult(
                 Code.GRASP_LOST,

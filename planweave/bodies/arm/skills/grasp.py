@@ -29,7 +29,7 @@ def grasp(context: SkillContext, name: str, grasps: Sequence[Grasp] = ()) -> Non
         context.sight.require(since_motion=True)
         approach = _approach(context, name)
         thing = context.thing(name)
-    mover, touching = context.mover, context.neighbours(thing)
+    mover = context.mover
     with _drawn_back(context, () if grasps or approach.grasp is None else (approach.grasp,)):
         context.arm.grip(approach.opening, context.settings.grip_force, wait=False)
         mover.move(approach.path, "approaching", 0.2)
@@ -46,7 +46,7 @@ def grasp(context: SkillContext, name: str, grasps: Sequence[Grasp] = ()) -> Non
         _close(context, thing, approach)
         with mover.thinking("lifting", 0.7):
             mover.update_scene()
-            touching += context.touched_by_held()
+            touching = (thing.name, *context.touched_by_held())
             lift = context.reaching.to_lift(thing, approach.line, touching)
         mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=context.carrying())
         slipped = context.carrying()(context.arm.state())
@@ -126,7 +126,7 @@ def _close(context: SkillContext, thing: Thing, approach: Approach) -> None:
             f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
             f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
         )
-    if width < (grasp.least if not thing.is_block else max(settings.smallest_width, grasp.least)):
+    if width < grasp.least:
         _let_go(context, approach, thing)
         raise SkillFailureError(
             Code.NO_GRASP,
@@ -140,4 +140,4 @@ def _let_go(context: SkillContext, approach: Approach, thing: Thing) -> None:
     """Open the fingers and rise, after a grasp that failed at the bottom."""
     context.mover.grip(context.gripper.opening)
     context.scene.set_opening(context.arm.state().width)
-    context.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=context.neighbours(thing))
+    context.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=(thing.name,))

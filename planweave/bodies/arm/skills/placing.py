@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from planweave.bodies.arm import placement_sampling as spots
-from planweave.bodies.arm import regrasp_planning, solid_placement
+from planweave.bodies.arm import regrasp_planning
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.held import Held
@@ -39,14 +39,11 @@ FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
 def _free(context: SkillContext, relation: str, *of: Thing | Location | float) -> FreeSpots:
-    """Free spots: on, inside, at, beside or between things or places. By its box, for an item of which nothing else is
-    known, else by its parts.
-    """
+    """Free spots: on, inside, at, beside or between things or places."""
     ground = spots.Ground(context.ground, context.world.places)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        sampling = spots if item.is_block else solid_placement
-        found: Iterable[spots.Spot] = getattr(sampling, relation)(item, *of, others, ground)
+        found: Iterable[spots.Spot] = getattr(spots, relation)(item, *of, others, ground)
         return found
 
     return free_spots
@@ -68,7 +65,7 @@ def place_under(context: SkillContext, name: str, target: str) -> None:
 def _in_region(context: SkillContext, board: Thing, number: int) -> FreeSpots:
     """Free spots above (0) or beneath (1) a board."""
     ground = spots.Ground(context.ground, context.world.places)
-    return lambda item, others: solid_placement.inside(item, board, others, ground, board.regions[number])
+    return lambda item, others: spots.inside(item, board, others, ground, board.regions[number])
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
@@ -223,12 +220,9 @@ def _leave(context: SkillContext, approach: Approach) -> None:
 
 def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
     """Put the held item down near where it was, and grasp it so that it can be put down at one of the spots; whether
-    there is such a grasp. Only for items of known parts: of others nothing tells their grasps apart.
+    there is such a grasp.
     """
-    held = context.held(name)
-    if held.thing.is_block:
-        return False
-    here = Location("", held.thing.position[:2], (_NEAR, _NEAR))
+    here = Location("", context.held(name).thing.position[:2], (_NEAR, _NEAR))
     try:
         back = _to_place(context, name, "the ground", _free(context, "at", here), hidden=0.0)
     except SkillFailureError:
@@ -302,7 +296,6 @@ def _release(context: SkillContext, approach: Approach, held: Held) -> None:
     context.world.released(approach.placed)
     with context.mover.thinking("retreating", 0.7):
         context.mover.update_scene()
-        if approach.placed is not None and not approach.placed.is_block:
-            context.leave_out_touched()
+        context.leave_out_touched()
         retreat = context.reaching.to_retreat(approach.line, name)
     context.mover.move(retreat, "retreating", 0.75, slow=True, touching=(name,))
