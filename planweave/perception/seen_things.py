@@ -17,6 +17,7 @@ from planweave.perception.geometry import Pose, hull_of, inward, outline
 from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.segmentation import Segment, Segmentation
 from planweave.perception.vision_names import Marked, Named
+from planweave.perception.vision_names import owners as whole_of_each
 
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
@@ -196,8 +197,8 @@ def named_things(
 ) -> list[SeenThing]:
     """Named things; what the answers call a part of another is given to it, what they call nothing is left out."""
     segments = [segment for segment, _ in shown]
-    of = [named.part_of - 1 if named.part_of else -1 for named in answers]
-    wholes = [k for k, (_, whole) in enumerate(shown) if whole < 0 and not answers[k].is_nothing and of[k] < 0]
+    of = whole_of_each(answers)
+    wholes = [k for k, (_, whole) in enumerate(shown) if whole < 0 and of[k] == k]
     owners = {k: k for k in wholes}
     for one, two in ((a, b) for a in wholes for b in wholes if a < b):
         if owners[two] == two and _is_other_side(segments[one], segments[two], answers[one], answers[two]):
@@ -206,9 +207,9 @@ def named_things(
         alike = answers[one].class_name == answers[two].class_name != ""
         if alike and _is_sliver(segments[two], segments[one]):
             owners.update((k, one) for k in wholes if owners[k] == two)
-    for k, (_, whole) in enumerate(shown):
-        if k not in owners and not answers[k].is_nothing:
-            owners[k] = owners.get(whole if whole >= 0 else of[k], -1)
+    for k, ((_, whole), root) in enumerate(zip(shown, of)):
+        if k not in owners and root is not None:
+            owners[k] = owners.get(whole if whole >= 0 else root, -1)
     counts: dict[str, int] = {}
     found = []
     for k in sorted({owners[k] for k in wholes}, key=lambda k: (-segments[k].points[:, 1].mean(), k)):

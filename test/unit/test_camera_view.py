@@ -196,13 +196,22 @@ def test_what_is_lost_has_no_fact_while_another_thing_is_held():
 
 
 def named_things(*rows):
-    """What becomes of segments with these names: rows of name, low and high corner, voxels."""
+    """What becomes of segments with these names: rows of name, corners, voxels, and what each is part of."""
     empty = {"agentview": np.ones((2, 2), bool)}  # one picture shows them all
-    clouds = [box(low, high) for _, low, high, _ in rows]
+    clouds = [box(low, high) for _, low, high, *_ in rows]
     segments = [Segment(c, np.full(c.shape, 90), empty, row[3]) for c, row in zip(clouds, rows)]
     shown = [(segment, -1) for segment in segments]
-    found = named_segments(Segmentation(0.0, tuple(segments)), shown, [Named(row[0]) for row in rows])
+    found = named_segments(Segmentation(0.0, tuple(segments)), shown, [Named(row[0], "", *row[4:]) for row in rows])
     return {thing.name: len(thing.points) / len(clouds[0]) for thing in found}
+
+
+def test_pieces_of_one_thing_are_one_with_what_belongs_to_any_of_them():
+    slats = ("rack", (0, 0, 0.1), (0.2, 0.2, 0.12), 500)
+    board = ("rack", (0, 0, 0), (0.2, 0.3, 0.02), 900, 1)  # another camera shows it, apart
+    knob = ("knob", (0.19, 0.29, 0.02), (0.2, 0.3, 0.03), 20, 2)  # on the board
+    other = ("rack", (0.5, 0, 0), (0.7, 0.2, 0.1), 500)
+    assert set(named_things(slats, board, knob, other)) == {"rack_1", "rack_2"}
+    assert sum(named_things(slats, board, knob).values()) > sum(named_things(slats, board).values()) > 1
 
 
 BASKET = "basket", (0, 0, 0), (0.16, 0.17, 0.14), 2400
