@@ -143,7 +143,10 @@ def test_noise_in_the_images_does_not_end_the_node(start, spin_until):
             depth=(camera.view.depth + rng.normal(0, 0.02, (480, 640))).astype(np.float32),
         )
     camera.stamp = 100
-    assert set(EXPECTED) <= {o.name for o in look(camera, spin_until, 8).objects}
+    kinds = sorted(o.class_name for o in look(camera, spin_until, 8).objects)
+    assert kinds == sorted(
+        name.rpartition("_")[2] for name in EXPECTED
+    )  # a tray first seen in noise may be no left one
 
 
 def test_without_joint_states_nothing_is_guessed(start, spin_until):

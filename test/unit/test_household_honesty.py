@@ -3,6 +3,7 @@
 import pytest
 
 import planweave as pw
+from planweave.core.symbolic.world import Action
 from planweave.core.workflow.task_status import TaskState
 
 pytestmark = pytest.mark.slow
@@ -25,7 +26,8 @@ def test_what_is_put_where_nobody_can_see_ends_at_once_as_not_confirmed(first):
     assert len(result.steps) == (2 if first else 4), "nothing is tried over and over"
 
 
-def test_what_failed_on_the_way_is_told_in_words_for_people():
+def test_what_failed_on_the_way_and_was_mended_is_a_step_and_no_news():
     result = run("wash the plates")
-    assert result.success and "plate 58" in result.message
-    assert "[" not in result.message and "<" not in result.message
+    codes = [code for action, code in result.steps if action == Action("grab", ("plate_58",))]
+    assert result.success and codes == ["PRECONDITION_UNMET", "SUCCESS"]
+    assert "plate" not in result.message
