@@ -1,7 +1,6 @@
 """What depth cameras see of the simulated furniture: points of one fixture, cut out by the simulator's own labels."""
 
 import math
-from weakref import WeakKeyDictionary
 
 import mujoco
 import numpy as np
@@ -14,7 +13,7 @@ _GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)  # NumPy compares with the member itself o
 NOISE = 0.001  # m at 1 m, and with the square of the distance
 LEFT, RIGHT = ((0.0, 0.55, 1.0), (0.62, -0.05, 0.08)), ((-0.1, -0.6, 1.0), (0.62, 0.05, 0.08))
 _WIDTH, _HEIGHT, _FOV = 640, 480, 58.0
-_RENDERERS = WeakKeyDictionary()  # of simulators; to make one takes longer than ten views
+_renderers = []  # of the newest simulator: (simulator, renderer); to make one takes longer than ten views
 
 
 def find_joints(points, floor):
@@ -30,10 +29,19 @@ def fixture_points(simulator, index, eyes=(LEFT, RIGHT), noise=NOISE, seed=0):
     body = model.body(fixture_body(index)).id
     rng = np.random.default_rng(seed)
     model.vis.global_.fovy = _FOV
-    if simulator not in _RENDERERS:
-        _RENDERERS[simulator] = mujoco.Renderer(model, _HEIGHT, _WIDTH)
-    renderer = _RENDERERS[simulator]
+    renderer = _renderer_of(simulator)
     return np.concatenate([_cloud(renderer, model, data, body, eye, target, noise, rng) for eye, target in eyes])
+
+
+def _renderer_of(simulator):
+    """Its renderer. That of another simulator is closed here and now: left to the garbage collector it may be closed in
+    a thread in which its context is not current, which fails whatever test runs there.
+    """
+    if not _renderers or _renderers[0][0] is not simulator:
+        while _renderers:
+            _renderers.pop()[1].close()
+        _renderers.append((simulator, mujoco.Renderer(simulator.model, _HEIGHT, _WIDTH)))
+    return _renderers[0][1]
 
 
 def _cloud(renderer, model, data, body, eye, target, noise, rng):
