@@ -76,7 +76,8 @@ def _nearest(rows: Sequence[_Row], mark: Any) -> tuple[int, float]:
         common = np.minimum(high, place + half) - np.maximum(low, place - half)
         if float(np.prod(np.maximum(common, 0))) > 0.5 * _volume(mark):
             return False, False, float(np.prod(high - low))
-        return True, away(rows[k]) > 0.005, away(rows[k]) + 0.3 * float(np.linalg.norm((low + high) / 2 - place))
+        beyond = away(rows[k])
+        return True, beyond > 0.005, beyond + 0.3 * float(np.linalg.norm((low + high) / 2 - place))
 
     best = min(range(len(rows)), key=cost)
     return best, away(rows[best])

@@ -20,11 +20,9 @@ _WALLS = 0.008  # from a room's walls and roof within which what is seen may be 
 _NEAR = 0.035  # from a known thing's outline to the middle of what an oblique picture shows of it, and of its parts
 _STRAY = 2.5  # times the median distance from its middle from which on a point may be of no surface
 _SMALLER = 0.5  # times as long or high what is seen of it is at least: a bit may be of a wall
-_BESIDE, _HANDLE = (
-    0.02,
-    0.015,
-)  # around what the first camera sees within which a point is of it; more where it is hollow
-_SAME = 0.025  # of depth by which two cameras may differ
+_BESIDE = 0.02  # m around what the first camera sees within which a point is of it,
+_HANDLE = 0.015  # and so much more where it is hollow
+_SAME = 0.025  # m of depth by which two cameras may differ
 _FEWEST = 60  # pixels of a picture that are looked at
 _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a handle stands out of it
 
