@@ -109,6 +109,7 @@ class Track:
     judged_anew: bool = False  # its looks are counted afresh since other names are looked for
     moves: int = 0  # in how many views in a row it was elsewhere than before, though this robot did not move it
     held: bool = False
+    slipped: bool = False  # out of the fingers, to where it was not seen yet
     grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
     carried: bool = False  # ever, by the hand
@@ -311,7 +312,7 @@ class Tracker:
 
     def _absence(self, track: Track, free: Sequence[Detection], scene: SeenScene) -> _Absence:
         """How an unseen object may have come to another place."""
-        if track.held:
+        if track.held or track.slipped:
             return _Absence.HELD
         others = any(t.whole and collide(t.last, track.last) for t in self._tracks) or any(
             not d.cut and track.clashes(d) and collide(d, track.last) for d in free
@@ -337,7 +338,7 @@ class Tracker:
         red, green, blue = (o + self.rules.smoothing * (n - o) for o, n in zip(track.rgb, detection.rgb))
         track.rgb = red, green, blue
         detection = on_lower_ground(track.last, detection)
-        track.held, track.grip = False, track.grip if not moved else None
+        track.held, track.grip, track.slipped = False, track.grip if not moved else None, False
         if (
             not moved
             and detection.class_name == track.last.class_name
@@ -476,6 +477,7 @@ class Tracker:
                 track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
             return
         if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
+            track.slipped = track.held and hand.width < 0.003
             track.grip, track.held, track.let_go = None, False, hand.width
             return
         track.grip_width = min(track.grip_width, hand.width)
@@ -542,7 +544,7 @@ class Tracker:
                 if t.name
                 and not t.matched
                 and not t.held
-                and t.missing
+                and (t.missing or t.slipped)
                 and t.looks_like(track.current)
                 and of_one_size(t.last, track.last)
             ]

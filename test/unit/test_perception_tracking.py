@@ -418,6 +418,16 @@ def test_an_object_that_slips_out_is_seen_where_it_fell():
     assert seen["red_cube"].last.position[2] == 0.025
 
 
+def test_what_slips_out_while_the_hand_stays_over_it_keeps_its_name():
+    """The air between the fingers cannot be seen, but a thing that slipped out of them does not stay there."""
+    table = Table(min_frames=1)
+    table.see(cube(0.5, 0.0))
+    for hand in (hand_at(0.5, 0.0, 0.03, 0.05), hand_at(0.55, 0.1, 0.3, 0.05), hand_at(0.55, 0.1, 0.3, 0.0)):
+        table.see(hand=hand, covered=(hand.position[0], hand.position[1], 0.12))
+    seen = table.see(cube(0.7, 0.15), hand=hand_at(0.55, 0.1, 0.3, 0.0), covered=(0.55, 0.1, 0.12), times=6)
+    assert list(seen) == ["red_cube"] and seen["red_cube"].last.position == pytest.approx((0.7, 0.15, 0.025))
+
+
 def test_a_part_of_something_at_the_fingers_is_no_new_object():
     table = Table(min_frames=1)
     assert table.see(cube(0.55, 0.05, cut=True, z=0.2), hand=hand_at(0.5, 0.0, 0.2, 0.05), times=5) == {}

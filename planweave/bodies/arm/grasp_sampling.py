@@ -37,6 +37,7 @@ _PAD = 0.020  # height of a pad
 _WEDGE = 0.35  # tangent of the angle up to which both sides may slope
 _SLANTED = 0.012  # sides that recede by more over the breadth of a finger are no sides to close on
 _PALM = 0.10, 0.035  # half extents of the palm along and across the closing direction
+_BESIDE, _BESIDE_ONE = 4.0, 30.0  # cost of 1 m beside the middle; of one part, which is narrower there than it is seen
 _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12
@@ -83,6 +84,7 @@ def _candidates(
 ) -> list[Grasp]:
     """Grasps with closing directions turned by `yaws` about the approach."""
     found: list[Grasp] = []
+    beside = _BESIDE if len(parts) > 1 else _BESIDE_ONE
     for yaw in yaws:
         turned = approach @ upright(0.0, 0.0, 0.0, yaw)[:3, :3]
         back = frame(turned.T, np.zeros(3))
@@ -95,14 +97,23 @@ def _candidates(
         lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else deepest
         levels = {*np.arange(top - least, lowest - _LEVELS, -_LEVELS).tolist(), deepest}
         for level in sorted({max(level, lowest) for level in levels}, reverse=True):
-            found += _at_level(own, around, level, least, turned, middle, gripper)
+            found += _at_level(own, around, level, least, turned, middle, beside, gripper)
     return found
 
 
 def _at_level(
-    own: HeightMap, around: Array, level: float, least: float, turned: Array, middle: Array, gripper: GripperDescription
+    own: HeightMap,
+    around: Array,
+    level: float,
+    least: float,
+    turned: Array,
+    middle: Array,
+    beside: float,
+    gripper: GripperDescription,
 ) -> Iterator[Grasp]:
-    """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them."""
+    """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them; beside: cost
+    of a metre beside the middle.
+    """
     thickness, half_width = gripper.finger_size
     reach = max(1, round(half_width / STEP))
     high = own.top > level
@@ -133,8 +144,12 @@ def _at_level(
                     continue
                 hand = np.column_stack([turned[:, 1], turned[:, 0], -turned[:, 2]])
                 pose = frame(hand, turned @ np.array([u, v, level + gripper.tip]))
-                lever = math.dist(pose[:2, 3], middle[:2])
-                cost = 4.0 * lever + 15.0 * slant + 20.0 * max(0.0, _ENOUGH - height) + 20.0 * (_WIDE - room)
+                cost = (
+                    beside * math.dist(pose[:2, 3], middle[:2])
+                    + 15.0 * slant
+                    + 20.0 * max(0.0, _ENOUGH - height)
+                    + 20.0 * (_WIDE - room)
+                )
                 yield Grasp(pose, width + 2 * room, width, cost, nothing)
 
 
