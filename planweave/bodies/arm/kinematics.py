@@ -108,7 +108,8 @@ class Kinematics:
         return _into(rows, self._low, self._high, near)
 
     def reaches(self, pose: Array) -> bool:
-        return any(len(self.solutions(pose, (value,))) for value in self._sweep[::2])
+        middle_first = sorted(self._sweep[::2], key=lambda value: abs(value - self._middle[-1]))
+        return any(len(self.solutions(pose, (value,))) for value in middle_first)
 
     def reach(self, height: float) -> tuple[float, float]:
         """How near to and how far from the base, in front of it, the tool points straight down at a height (all m);

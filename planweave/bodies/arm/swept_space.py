@@ -30,6 +30,8 @@ def blocks(furniture: Sequence[Furniture], things: Iterable[Thing], within: Iter
     things: without furniture; within: facts of what lies in drawers, and moves along with them.
     """
     moving = {owner: part for each in furniture for owner, part in each.swinging()}
+    if not moving:
+        return
     around = [(thing.name, _Shape.of(parts_of(thing))) for thing in things]
     around += [(owner, _Shape.of(part.parts)) for owner, part in moving.items() if not part.is_flush]
     along = {fact.args for fact in within if fact.predicate == "in"}
