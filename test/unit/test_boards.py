@@ -111,7 +111,11 @@ def test_the_cameras_of_the_kitchen_see_rooms_of_its_shelf_and_what_stands_in_th
     (seen,) = (fixture for fixture in result.fixtures if fixture.class_name == "shelf")
     assert [room.centre[2] - room.half[2] for room in seen.rooms] == pytest.approx([0.142, 0.012], abs=0.004)
     assert [room.centre[2] + room.half[2] for room in seen.rooms] == pytest.approx([0.248, 0.130], abs=0.006)
-    things = [thing.thing for thing in result.objects if thing.visible and thing.thing.bottom == pytest.approx(0.142, abs=0.004)]
+    things = [
+        thing.thing
+        for thing in result.objects
+        if thing.visible and thing.thing.bottom == pytest.approx(0.142, abs=0.004)
+    ]
     assert len(things) == 1 and np.hypot(*np.subtract(things[0].position[:2], (0.26, 0.44))) < 0.04
     regions = [shelf.regions for shelf in Furniture.of(seen).things(KITCHEN)[1:]]
     assert [len(each) for each in regions] == [2, 2, 1], "a room above, and one below but for the lowest"
