@@ -19,11 +19,13 @@ _EDGE = 3.0  # times as many points as a layer of the sides does a layer of a bo
 _RIM = 0.012  # from a side within which an edge is
 _SIDE, _SEEN = (0.004, 0.035), 12  # of a side; points that show its inner face
 _UNSEEN = 0.014  # of a side of which nobody sees the inner face
+_FOOT = 0.06  # of room above what it stands on, at least
 _COLUMN, _SHOWN = 0.02, 0.6  # of the columns along a side; share of them in which what is there shows
 
 
 def shelf_shape(body: Carcass, points: np.ndarray, heights: Sequence[float]) -> tuple[OrientedBox, ...]:
     """Its boards from the top down, then its sides; none where no side is open, or points (n, 3) show but one board.
+    What it stands on is its lowest one, where there is room above that.
 
     heights: about where the upper sides of its boards are, from the top down.
     """
@@ -34,6 +36,8 @@ def shelf_shape(body: Carcass, points: np.ndarray, heights: Sequence[float]) -> 
     lows = [top - _thickness(body, own, top) for top in tops]
     if len(tops) < 2:
         return ()
+    if tops[-1] - body.low > _FOOT:
+        tops, lows = [*tops, body.low], [*lows, body.low - _THICK[0]]
     ends = [(axis, sign) for axis in (0, 1) for sign in (-1.0, 1.0)]
     shut = [end for end in ends if not _is_open(body, own, *end, tops, lows)]
     if len(shut) == len(ends):

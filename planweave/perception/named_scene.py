@@ -110,7 +110,7 @@ class NamedScene:
                 kind = thing.named.class_name if self._is_fixture(thing) else fixture.class_name
                 fixture = replace(fixture, name=thing.name, class_name=kind)
                 fixture = replace(fixture, joints=with_levels(fixture, thing.named.drawers))
-                self._fixtures[thing.name] = replace(fixture, shape=self._rest_of(thing, fixture))
+                self._fixtures[thing.name] = replace(fixture, shape=fixture.shape or self._rest_of(thing, fixture))
         return tuple(self._fixtures.values())
 
     def carried(self, by: Mapping[str, Sequence[float]]) -> None:

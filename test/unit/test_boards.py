@@ -48,6 +48,12 @@ def test_rooms_are_between_boards_and_within_sides_also_where_the_back_is_not_se
         assert (room.beyond(np.array([[0.672, 0.0, room.centre[2]]])) > 0).any(), "and nobody reaches through its back"
 
 
+def test_what_it_stands_on_is_its_lowest_board_where_it_has_no_other():
+    upper, lower = fixture_of(BODY, shelf(heights=HEIGHTS[:2])).rooms
+    assert lower.centre[2] - lower.half[2] == pytest.approx(0.0, abs=1e-6)
+    assert lower.centre[2] + lower.half[2] == pytest.approx(0.128, abs=0.005) and upper.half[2] > 0.05
+
+
 def test_nothing_is_open_of_what_has_a_front_or_no_edges():
     assert shelf_shape(BODY, shelf(front=True), HEIGHTS) == ()
     assert shelf_shape(BODY, shelf(heights=(0.26,)), (0.26,)) == ()
