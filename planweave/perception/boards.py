@@ -55,7 +55,7 @@ def shelf_shape(body: Carcass, points: np.ndarray, heights: Sequence[float]) -> 
         inner[end, axis] = sign * (high[axis] - thick)
         (low if sign > 0 else high)[axis] = inner[end, axis]
         sides.append(_box(body, low, high, body.low, body.top))
-    return (*(_box(body, *inner, low, top) for low, top in zip(lows, tops)), *sides)
+    return (*(_box(body, inner[0], inner[1], low, top) for low, top in zip(lows, tops)), *sides)
 
 
 def _box(body: Carcass, one: np.ndarray, two: np.ndarray, low: float, high: float) -> OrientedBox:

@@ -30,7 +30,6 @@ _SPOTS = 160
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
 _PLANS = 2  # failed plans before an approach is given up
-_FAR, _MORE = 3.0, 4  # rad that a joint turns on a way to a placement, above which so many more spots are looked at
 _LITTLE = 0.02  # by which the fingers open beside other things, m
 _UNSURE = 0.004  # by which the fingers may open further than they are told, m
 _DOWN = 0.985  # cosine up to which a hand is said to point down
@@ -199,14 +198,10 @@ class ApproachPlanner:
             raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
         reached, obstacle = False, ""
         failures: list[SkillFailureError] = []
-        best, shortest, more = None, math.inf, _MORE  # on a long way what is held may slip
         for height in np.arange(0.0, rise + 1e-6, 0.015):
             for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
                 if height > spot.rise:
                     continue
-                if best is not None and (shortest < _FAR or not more):
-                    return best
-                more -= best is not None
                 found, seen, blocked = self.lowering(held, spot, start, float(height))
                 reached = reached or seen
                 obstacle = blocked or obstacle
@@ -216,16 +211,11 @@ class ApproachPlanner:
                 self.scene.set_opening(held.width)
                 try:
                     path = self.planner.plan(start, [line[0]], self.seconds)
+                    return Approach(path, line, opening, placed=fallen)
                 except SkillFailureError as error:
                     failures.append(error)
-                    if len(failures) == _PLANS and best is None:
+                    if len(failures) == _PLANS:
                         raise
-                    continue
-                travel = float(np.abs(np.diff(path, axis=0)).sum(axis=0).max())
-                if travel < shortest:
-                    best, shortest = Approach(path, line, opening, placed=fallen), travel
-        if best is not None:
-            return best
         if failures:
             raise failures[0]
         if not reached:

@@ -107,7 +107,8 @@ class WorldBuilder:
         if around.gripped:
             facts -= {Literal("hand_empty")}
         facts |= relations.properties(things, {c.of for c in compartments})
-        facts |= {fact for each in (*around.furniture, *compartments) for fact in each.facts()}
+        facts |= {fact for each in around.furniture for fact in each.facts()}
+        facts |= {fact for each in compartments for fact in each.facts()}
         facts |= {fact for thing in around.things if thing.type != "item" for fact in _told(thing)}
         sensed = {around.held, *(t.name for t in around.handed)}
         lying = [t for t in around.things if t.name not in sensed]
