@@ -1,23 +1,16 @@
 """A shelf by its points: its boards and rooms, what stands there, and what people call them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from doubles.kitchen import Kitchen
 from doubles.kitchen_cameras import SeenKitchen
 from doubles.seen_worlds import KITCHEN, seen_object, world_of
 
 from planweave.bodies.arm.furniture import Furniture
-from planweave.bodies.arm.scene_object import Thing
-from planweave.core.base.paths import find_config
-from planweave.core.symbolic.world import Action, Literal, WorldObject
+from planweave.core.symbolic.world import Literal
 from planweave.goals import read_sentence
 from planweave.perception.boards import shelf_shape
 from planweave.perception.carcass import Carcass
 from planweave.perception.fixtures import FixtureMemory, fixture_of
-from planweave.simulation.mujoco_model import object_body
-from planweave.simulation.scene import parse_scene
 
 BODY = Carcass(np.array((0.6, 0.0)), np.array((-1.0, 0.0)), 0.08, 0.12, 0.0, 0.261)
 HEIGHTS = (0.26, 0.14, 0.016)
@@ -132,43 +125,3 @@ def test_the_cameras_of_the_kitchen_see_rooms_of_its_shelf_and_what_stands_in_th
     assert len(things) == 1 and np.hypot(*np.subtract(things[0].position[:2], (0.26, 0.44))) < 0.04
     regions = [shelf.regions for shelf in Furniture.of(seen).things(KITCHEN)[1:]]
     assert [len(each) for each in regions] == [2, 2, 1], "a room above, and one below but for the lowest"
-
-
-SCENE = """
-objects:
-  - {kind: can, position: [0.42, 0.16]}
-fixtures:
-  - {kind: shelf, size: [0.16, 0.24, 0.26], position: [0.25, 0.46], yaw: 1.5708}
-"""
-
-
-class KitchenWithCan(Kitchen):
-    """A shelf as cameras see it, and a can at its true place."""
-
-    def can(self):
-        return self.simulator._data.body(object_body(0)).xpos.tolist()
-
-    def look(self, world):
-        seen = super().look(world)
-        x, y, bottom = self.can()
-        can = Thing("can", "item", "can", (x, y, bottom + 0.0425), (0.062, 0.062, 0.085), round_class=True)
-        facts = set(seen.world.facts) | {Literal("reachable", ("can",)), Literal("clear", ("can",))}
-        if world.held is None:
-            facts |= {fact for each in self.furniture for fact in each.on_boards([can])}
-        else:
-            facts = (facts | {Literal("holding", ("can",))}) - {Literal("hand_empty")}
-        objects = (*seen.world.objects, WorldObject("can", "item", "can", {}, can.position, None, can.size))
-        now = replace(seen.world, objects=objects, facts=frozenset(facts))
-        return replace(seen, world=now, things=(*seen.things, can))
-
-
-@pytest.mark.gl
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "target", "height"), [("on", "shelf_middle_board", 0.142), ("under", "shelf", 0.012)])
-def test_the_arm_puts_a_can_between_boards_from_the_side(name, target, height):
-    kitchen = KitchenWithCan(parse_scene(SCENE, find_config("scenes", "kitchen")))
-    kitchen.skills.run(Action("grasp", ("can",)))
-    kitchen.skills.run(Action(f"place_{name}", ("can", target)))
-    x, y, bottom = kitchen.can()
-    assert abs(x - 0.25) < 0.108 and 0.38 < y < 0.54 and bottom == pytest.approx(height, abs=0.004)
-    assert kitchen.world.world().holds(Literal(name, ("can", target)))

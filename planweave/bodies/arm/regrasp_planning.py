@@ -41,12 +41,11 @@ def grasps_for(
     for options in reversed(tiers) if roofed else tiers:  # level hands fit there, if any
         if laid_down:
             options = [replace(g, cost=g.cost + _LEVER * math.dist(g.point, item.position)) for g in options]
-        for grasp, q in islice(_free(reaching, item, others, options, start), tries):
+        for grasp in islice(_free(reaching, item, others, options, start), tries):
             held = held_in(grasp, item, grasp.pose, grasp.width)
-            ways = _fitting(reaching, held, others, choice, q)
-            if ways:
-                cost = grasp.cost - _ROOM * len(ways) / len(choice) + min(ways)
-                found.append(replace(grasp, cost=cost))
+            fitting = _fitting(reaching, held, others, choice, start)
+            if fitting:
+                found.append(replace(grasp, cost=grasp.cost - _ROOM * fitting / len(choice)))
         if len(found) >= _ENOUGH and not laid_down:
             break
     return sorted(found, key=lambda g: g.cost)[:_ENOUGH]
@@ -60,8 +59,8 @@ def like(grasp: Grasp, planned: Thing, seen: Thing) -> Grasp:
 
 def _free(
     reaching: ApproachPlanner, item: Thing, others: Sequence[Thing], options: Sequence[Grasp], start: Array
-) -> Iterator[tuple[Grasp, Array]]:
-    """Those that the hand can come to, unlike each other, each with the joint positions for it."""
+) -> Iterator[Grasp]:
+    """Those that the hand can come to, unlike each other."""
     taken: list[Grasp] = []
     for grasp, q in reaching.reachable_grasps(options, start):
         if any(_same(grasp, other) for other in taken):
@@ -71,7 +70,7 @@ def _free(
         reaching.scene.set_opening(grasp.opening)
         if isinstance(reaching.way_to(q, (-grasp.pose[:3, 2],), (item.name,)), np.ndarray):
             taken.append(grasp)
-            yield grasp, q
+            yield grasp
 
 
 def _same(one: Grasp, other: Grasp) -> bool:
@@ -81,13 +80,10 @@ def _same(one: Grasp, other: Grasp) -> bool:
 
 def _fitting(
     reaching: ApproachPlanner, held: Held, others: Sequence[Thing], spots: Sequence[Spot], start: Array
-) -> list[float]:
-    """How far a joint turns, rad, from `start` to before each of the spots at which an item that is held so can be put
-    down: on a long way it slips in the fingers.
-    """
+) -> int:
+    """At how many of the spots an item that is held so can be put down."""
     reaching.scene.update(others)
     reaching.scene.attach(held.thing, held.thing_to_tcp)
-    found = (reaching.lowering(held, spot, start, 0.0)[0] for spot in spots)
-    ways = [float(np.abs(way[0][0] - start).max()) for way in found if way is not None]
+    found = sum(reaching.lowering(held, spot, start, 0.0)[0] is not None for spot in spots)
     reaching.scene.detach()
-    return ways
+    return found
