@@ -32,17 +32,18 @@ def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
         visible=fixture.visible,
         pose=around.pose,
         size=around.size,
-        parts=[part_to_msg(body) for body in fixture.bodies],
+        parts=[part_to_msg(box) for box in (*fixture.bodies, *fixture.shape)],
         joints=[_joint_to_msg(joint) for joint in fixture.joints],
     )
 
 
 def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
     """The furniture of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
-    bodies = tuple(part_from_msg(part) for part in msg.parts)
-    if not bodies:
+    if not msg.parts:
         raise ValueError("furniture has at least one part")
-    return SeenFixture(name, msg.class_name, bodies, tuple(map(_joint_from_msg, msg.joints)), msg.visible)
+    around, *shape = map(part_from_msg, msg.parts)
+    joints = tuple(map(_joint_from_msg, msg.joints))
+    return SeenFixture(name, msg.class_name, (around,), joints, msg.visible, tuple(shape))
 
 
 def seen_to_msg(

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+_FLAT = 0.25  # times the half of its shorter side is that of a board's thickness, at most
+_ROOM = 0.05  # m between a board and the one above it, where things can stand
+
 
 def turn(axis: np.ndarray, angle: float | np.ndarray) -> np.ndarray:
     """Rotation (3, 3) about a unit axis (Rodrigues); (n, 3, 3) of angles (n, 1, 1)."""
@@ -100,9 +103,35 @@ class SeenFixture:
             )
             for joint in self.joints
         )
-        return replace(self, bodies=tuple(body.moved(way) for body in self.bodies), joints=joints)
+        bodies, shape = (tuple(box.moved(way) for box in boxes) for boxes in (self.bodies, self.shape))
+        return replace(self, bodies=bodies, joints=joints, shape=shape)
+
+    @property
+    def boards(self) -> tuple[OrientedBox, ...]:
+        """The level boards of its shape, from the top down, where there is room for things between two of them."""
+        level = [box for box in self.shape if box.axes[2, 2] > 0.99 and box.half[2] < _FLAT * box.half[:2].min()]
+        level.sort(key=lambda box: -box.centre[2])
+        return tuple(level) if any(room_above(board, level) is not None for board in level) else ()
+
+    @property
+    def rooms(self) -> tuple[OrientedBox, ...]:
+        """What is free between its boards, from the top down."""
+        boards = self.boards
+        return tuple(room for board in boards if (room := room_above(board, boards)) is not None)
 
     @property
     def top(self) -> float:
         """Height of its top, m."""
         return float(self.bodies[0].centre[2] + self.bodies[0].half[2])
+
+
+def room_above(board: OrientedBox, boards: Sequence[OrientedBox]) -> OrientedBox | None:
+    """What is free between a board and the next one over its middle; None where nothing is, or too little room."""
+    low, middle = float(board.centre[2] + board.half[2]), board.centre[None]
+    over = [b for b in boards if b.centre[2] > board.centre[2] and (b.beyond(middle)[0, :2] < 0).all()]
+    high = min((float(b.centre[2] - b.half[2]) for b in over), default=low)
+    if high - low < _ROOM:
+        return None
+    centre, half = board.centre.copy(), board.half.copy()
+    centre[2], half[2] = (low + high) / 2, (high - low) / 2
+    return OrientedBox(centre, board.axes, half)

@@ -14,6 +14,7 @@ import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.perception.articulation import joints_of, remembered, with_shut
+from planweave.perception.boards import shelf_shape
 from planweave.perception.burners import TurnedOn, knob_of, with_state
 from planweave.perception.carcass import Carcass, cells_covered, find_body
 from planweave.perception.naming import numbered
@@ -51,7 +52,8 @@ def fixture_of(body: Carcass, points: np.ndarray, name: str = "") -> SeenFixture
     """Furniture of a body and points (n, 3); None where it is none, by default named by its class."""
     joints = joints_of(body, points)
     kind = _class_of(joints, body, points)
-    return SeenFixture(name or kind, kind, (body.around,), tuple(joints)) if kind else None
+    shape = shelf_shape(body, points, _boards(body, points)) if kind == "shelf" else ()
+    return SeenFixture(name or kind, kind, (body.around,), tuple(joints), shape=shape) if kind else None
 
 
 def _groups(points: np.ndarray) -> Iterator[np.ndarray]:
@@ -195,7 +197,8 @@ class FixtureMemory:
         if open_to_change and new.class_name != kind:
             name, kind = self._name(new, record), new.class_name
         record.seen, record.missed, record.elsewhere = record.seen + 1, 0, 0
-        record.fixture = SeenFixture(name, kind, record.fixture.bodies, sure)
+        shape = max((record.fixture.shape, new.shape), key=len)  # things may hide a board
+        record.fixture = SeenFixture(name, kind, record.fixture.bodies, sure, shape=shape)
 
     def _name(self, fixture: SeenFixture, of: _Record | None = None) -> str:
         """Its class, with a number where another one has that name."""
@@ -274,9 +277,9 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
                 mine |= _within(part, points, _MARGIN)
             if joint.handle is not None:
                 mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
-            if joint.room is not None:
-                free = (joint.room.beyond(points) < -_ABOVE).all(axis=1)
-                mine[free], ground[free] = False, joint.room.centre[2] - joint.room.half[2]
+        for room in (*fixture.rooms, *(joint.room for joint in fixture.joints if joint.room is not None)):
+            free = (room.beyond(points) < -_ABOVE).all(axis=1)
+            mine[free], ground[free] = False, room.centre[2] - room.half[2]
     return mine, ground
 
 

@@ -31,6 +31,7 @@ CHANGING = ("microwave", "stove")
 """Classes whose state only a look tells."""
 _LOW = 0.05  # m below the ground down to which furniture is looked at
 _OF = 0.02  # m around a part within which points are of it
+_LARGE = 0.5  # times the volume of furniture from which on a thing may be it, whatever it is called
 _MOVED = 0.003  # m: less is noise
 _ROUND = 0.01  # m around a thing in which its pixels lie
 _AXES = np.eye(3)
@@ -106,9 +107,10 @@ class NamedScene:
             fixture = fixture.shifted(up)
             thing = self._thing_at(fixture)
             if thing is not None:
-                fixture = replace(fixture, name=thing.name, class_name=thing.named.class_name)
+                kind = thing.named.class_name if self._is_fixture(thing) else fixture.class_name
+                fixture = replace(fixture, name=thing.name, class_name=kind)
                 fixture = replace(fixture, joints=with_levels(fixture, thing.named.drawers))
-                self._fixtures[thing.name] = replace(fixture, shape=self._rest_of(thing, fixture))
+                self._fixtures[thing.name] = replace(fixture, shape=fixture.shape or self._rest_of(thing, fixture))
         return tuple(self._fixtures.values())
 
     def carried(self, by: Mapping[str, Sequence[float]]) -> None:
@@ -163,7 +165,11 @@ class NamedScene:
         return self._namer.names([view.rgb for view in self._views], marked, self._words, CHANGING)
 
     def _is_item(self, thing: SeenThing) -> bool:
-        return self._domain.is_a(self._domain.type_of_class(thing.named.class_name), ["item"])
+        of = self._domain.type_of_class(thing.named.class_name)
+        return thing.name not in self._fixtures and self._domain.is_a(of, ["item"])
+
+    def _is_fixture(self, thing: SeenThing) -> bool:
+        return self._domain.is_a(self._domain.type_of_class(thing.named.class_name), ["fixture"])
 
     def _object(self, thing: SeenThing) -> NamedObject:
         """A thing with its shape, made once for each place."""
@@ -180,14 +186,18 @@ class NamedScene:
         return cut_out(self._memory.fixtures, points.astype(float) - (0.0, 0.0, self.ground))[0]
 
     def _thing_at(self, fixture: SeenFixture) -> SeenThing | None:
-        """The named thing most of whose points are of a piece of furniture."""
+        """The named thing most of whose points are of a piece of furniture. Where joints show that it is some, it may
+        be called otherwise, as a cabinet is a drawer, or a dresser.
+        """
         boxes = (*fixture.bodies, *(box for joint in fixture.joints for box in joint.boxes))
 
         def share(thing: SeenThing) -> float:
             points = thing.points[:: max(1, len(thing.points) // 500)]
             return float(np.any([(box.beyond(points) < _OF).all(axis=1) for box in boxes], axis=0).mean())
 
-        best = max((thing for thing in self.things if not self._is_item(thing)), key=share, default=None)
+        large = _LARGE * float(np.prod(2 * fixture.bodies[0].half)) if fixture.joints else math.inf
+        of_it = [t for t in self.things if self._is_fixture(t) or np.prod(t.bounds[1] - t.bounds[0]) > large]
+        best = max(of_it, key=share, default=None)
         return best if best is not None and share(best) > 0.5 else None
 
     def _rest_of(self, thing: SeenThing, fixture: SeenFixture) -> tuple[OrientedBox, ...]:

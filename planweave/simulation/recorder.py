@@ -1,7 +1,7 @@
 """Videos of an episode in side view. During a recording only states are stored; they are rendered when the machine is
 idle.
 
-A low-priority thread renders every 16th state, then every 8th, and so on: a coarse video is complete soon and is
+A thread renders every 16th state, then every 8th, and so on: a coarse video is complete soon and is
 refined as time permits; stopping a recording waits no longer than its time limit.
 """
 
@@ -193,9 +193,9 @@ class VideoRecorder:
         return None
 
     def _render(self) -> None:
-        """Thread function: renders missing states until none is left."""
-        with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)  # this thread only: physics goes first
+        """Thread function: renders missing states until none is left. As others wait for the interpreter while it runs,
+        its priority must not be lower than theirs.
+        """
         view: OffscreenView | None = None
         try:
             while True:

@@ -55,7 +55,7 @@ class Kitchen:
             furniture = Furniture.of(replace(seen, joints=tuple(joints)))
             found.append(furniture.with_travels(self.travels))
         self.furniture = found
-        things = [each.thing(self.domain) for each in found] + [room for each in found for room in each.rooms()]
+        things = [thing for each in found for thing in each.things(self.domain)]
         facts = {fact for each in found for fact in each.facts()} | {Literal("hand_empty")}
         objects = [WorldObject(t.name, t.type, t.class_name, {}, t.position, None, t.size) for t in things]
         objects += [

@@ -12,6 +12,7 @@ from doubles.recorded_libero import ROBOT, THINGS, picture
 from doubles.seen_worlds import KITCHEN, seen_object, world_of
 
 from planweave.core.symbolic.world import Known, Literal
+from planweave.goals import read_sentence
 from planweave.libero.arm import ROBOT as PANDA
 from planweave.libero.views import BOX, classes, depth_view
 from planweave.perception.named_scene import NamedScene
@@ -44,6 +45,10 @@ def middle(thing):
 class ByPlace:
     """Names marks as a good model would: by the true thing that is nearest to each."""
 
+    def __init__(self, **other):
+        """other: names in place of those of classes."""
+        self._other = other
+
     def names(self, pictures, marked, words, changing):
         nearest = [min(THINGS, key=lambda t: math.dist(middle(t), mark.position)) for mark in marked]
         found = []
@@ -52,7 +57,7 @@ class ByPlace:
             whole = max(mine, key=lambda m: math.prod(marked[m].size))
             kind = CLASSES[THINGS[thing]["category"]]
             if k == whole:
-                found.append(Named(kind, drawers=3 if kind == "cabinet" else 0))
+                found.append(Named(self._other.get(kind, kind), drawers=3 if kind == "cabinet" else 0))
             else:
                 found.append(Named("handle", part_of=whole + 1))
         return found
@@ -113,6 +118,17 @@ def test_the_world_has_classes_relations_and_drawers(seen):
     assert all(now.holds(Literal("closed", (o.name,))) for o in drawers)
 
 
+@pytest.mark.parametrize("word", ["drawer", "dresser", "wooden_box"])
+def test_furniture_whose_drawers_are_seen_is_a_cabinet_whatever_it_is_called(word):
+    now = world(look(ByPlace(cabinet=word)))
+    (cabinet,) = (o for o in now.objects if o.class_name == "cabinet")
+    assert cabinet.type == "fixture"
+    parts = {f.args[0] for f in now.facts if f.predicate == "part_of" and f.args[1] == cabinet.name}
+    assert len(parts) == 3 and all(now.holds(Literal("closed", (part,))) for part in parts)
+    goal = read_sentence(KITCHEN, now, "open the middle drawer of the cabinet").goal
+    assert [str(literal) for literal in goal] == [f"opened({cabinet.name}_middle_drawer)"]
+
+
 def test_states_that_nobody_saw_stay_unknown(seen):
     assert not {f for f in world(seen).facts if f.predicate in ("turned_on", "turned_off")}
 
@@ -127,12 +143,13 @@ def test_the_words_for_things_are_the_domain_s():
 
 
 @pytest.mark.slow
-def test_what_has_no_name_is_an_unknown_thing():
+def test_what_has_no_name_is_an_unknown_thing_but_furniture_that_shows_its_drawers():
     class Silent:
         def names(self, pictures, marked, words, changing):
             return [UNKNOWN for _ in marked]
 
-    assert {o.class_name for o in world(look(Silent())).objects if o.type != "location"} == {"unknown_thing"}
+    found = {o.class_name for o in world(look(Silent())).objects if o.type != "location"}
+    assert found == {"unknown_thing", "cabinet", "drawer"}
 
 
 def box(low, high, n=40):

@@ -18,19 +18,21 @@ from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Leaf, Literal, WorldObject
-from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame, room_above
 
 _SHUT = {"slide": 0.006, "hinge": 0.06}  # m and rad up to which a part counts as closed: what a look is wrong by
 _NOISE = {"slide": 0.004, "hinge": 0.04}  # m and rad by which a look is wrong, at most
 _STEP = {"slide": 0.005, "hinge": 0.05}  # m and rad: less is noise
 _WALL, _THIN = 0.01, 0.002  # m around furniture within which parts are of its walls; less thick is no wall
+_LEVELS = {2: ("top", "bottom"), 3: ("top", "middle", "bottom")}  # of boards, from the top down
+_SUNK = 0.01  # m below its board at which the lower side of a thing is seen, at most
 _OPEN = {"slide": 0.8, "hinge": 0.55}  # share of its way from which on a part is open, and not just ajar
 
 
 @dataclass(frozen=True, eq=False)
 class Furniture:
     """One piece: its name and class, its shape without what moves, its joints by the names of their parts, the box
-    around most of it, and what somebody sees of its state (`SeenFixture.state`).
+    around most of it, what somebody sees of its state (`SeenFixture.state`), and a shelf's boards, from the top down.
     """
 
     name: str
@@ -40,13 +42,15 @@ class Furniture:
     around: OrientedBox
     visible: bool = True
     seen_state: str = ""
+    boards: tuple[OrientedBox, ...] = ()
 
     @classmethod
     def of(cls, seen: SeenFixture) -> Furniture:
         """Drawers are parts of their own (`cabinet_top_drawer`); a door or knob is the furniture's."""
         joints = {f"{seen.name}_{joint.name}": joint for joint in seen.joints}
         rest = Solid(tuple(map(part_of_box, seen.shape or seen.bodies)))
-        return cls(seen.name, seen.class_name, rest, joints, seen.bodies[0], seen.visible, seen.state)
+        of = seen.name, seen.class_name, rest, joints, seen.bodies[0], seen.visible, seen.state
+        return cls(*of, seen.boards)
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -62,7 +66,7 @@ class Furniture:
             )
             for name, joint in self.joints.items()
         )
-        return (self.name, self.visible, self.seen_state, *parts)
+        return (self.name, self.visible, self.seen_state, len(self.boards), *parts)
 
     def with_travels(self, travels: Mapping[str, float]) -> Furniture:
         """The same where these of its drawers, by name, go so far (m); what is seen farther out goes farther."""
@@ -76,14 +80,15 @@ class Furniture:
         return replace(self._as_thing, type=domain.base_type(own, KINDS), subtype=own, visible=self.visible)
 
     def things(self, domain: Domain) -> list[Thing]:
-        """All of it, and the insides of its open drawers, as objects around the arm."""
-        return [self.thing(domain), *(each for each in self.rooms() if each.name != self.name)]
+        """All of it, the insides of its open drawers, and its boards, as objects around the arm."""
+        return [self.thing(domain), *(each for each in self.rooms() if each.name != self.name), *self._shelves]
 
     @cached_property
     def _as_thing(self) -> Thing:
         moving = (part for joint in self.joints.values() for part in _parts(joint))
         whole = thing_of_solid(self.name, "", self.class_name, Solid((*self._still, *moving)))
-        behind = [region for each in self.rooms() if each.name == self.name for region in each.regions]
+        own = (each for each in (*self.rooms(), *self.between) if each.name == self.name)
+        behind = [region for each in own for region in each.regions]
         on_top = level_top(whole) if behind else None
         return replace(whole, regions=(*behind, *((on_top,) if on_top is not None else ())))
 
@@ -111,6 +116,11 @@ class Furniture:
                 turned, level = quaternion(joint.panel.axes), joint.name.removesuffix("drawer").strip("_")
                 of = {"level": level} if level else {}
                 yield WorldObject(name, "part", "drawer", of, (x, y, z), turned, size, known)
+        for board, shelf in zip(self.boards, self._shelves):
+            of = {"level": shelf.name.split("_")[-2]}
+            (x, y, z), size = board.centre.tolist(), tuple(2 * v for v in board.half.tolist())
+            known = Known.SEEN if self.visible else Known.REMEMBERED
+            yield WorldObject(shelf.name, "part", "board", of, (x, y, z), quaternion(board.axes), size, known)
 
     def leaves(self) -> Iterator[Leaf]:
         """Its doors and knobs, each where it is, with its handle."""
@@ -119,6 +129,41 @@ class Furniture:
                 if box is not None:
                     (x, y, z), (a, b, c) = box.centre.tolist(), (2 * box.half).tolist()
                     yield Leaf((x, y, z), quaternion(box.axes), (a, b, c))
+
+    @cached_property
+    def _shelves(self) -> list[Thing]:
+        """Its boards, each with the room above it, which over the top is as high as the furniture, and the one below,
+        if any.
+        """
+        levels = _LEVELS.get(len(self.boards)) or tuple(str(k + 1) for k in range(len(self.boards)))
+        free = [room_above(board, self.boards) for board in self.boards]
+        found = []
+        for level, board, above, below in zip(levels, self.boards, free, [*free[1:], None]):
+            if above is None:
+                half = np.array((*board.half[:2], self.around.half[2]))
+                above = OrientedBox(board.centre + (0.0, 0.0, half[2] + board.half[2]), board.axes, half)
+            regions = tuple(_behind(each) for each in (above, below) if each is not None)
+            shelf = room(f"{self.name}_{level}_board", "part", "board", regions[0])
+            found.append(replace(shelf, regions=regions, visible=self.visible))
+        return found
+
+    @property
+    def between(self) -> list[Thing]:
+        """The rooms between its boards, under its own name."""
+        regions = [board.regions[1] for board in self._shelves if len(board.regions) > 1]
+        return [replace(room(self.name, "fixture", "room", region), visible=self.visible) for region in regions]
+
+    def on_boards(self, things: Iterable[Thing]) -> Iterator[Literal]:
+        """Which of the things are on its boards, and under which."""
+        for thing, shelf in ((t, s) for t in things if t.type == "item" for s in self._shelves):
+            for region, fact in zip(shelf.regions, ("on", "under")):
+                inside = replace(shelf, position=region.centre, size=region.size).covers(*thing.position[:2])
+                floor = region.centre[2] - region.size[2] / 2
+                on_floor = abs(thing.bottom - floor) < _SUNK
+                if inside and (on_floor if fact == "on" else floor - _SUNK < thing.bottom < floor + region.size[2]):
+                    yield Literal(fact, (thing.name, shelf.name))
+                    if fact == "under":
+                        yield Literal(fact, (thing.name, self.name))
 
     def rooms(self) -> list[Thing]:
         """The insides of its open drawers, and, under its own name, what is behind its open door."""
@@ -181,6 +226,11 @@ class Furniture:
     def facts(self) -> set[Literal]:
         """What its joints show of it in the domain `kitchen`; what is neither open nor closed is ajar."""
         found: set[Literal] = set()
+        for shelf in self._shelves:
+            found |= {Literal("part_of", (shelf.name, self.name)), Literal("bears_things", (shelf.name,))}
+            if len(shelf.regions) > 1:
+                found |= {Literal("room_under", (name,)) for name in (shelf.name, self.name)}
+                found.add(Literal("holds_things", (self.name,)))
         for name, joint in self.owned_joints():
             of = (name,)
             if joint.kind == "slide":

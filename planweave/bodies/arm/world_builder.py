@@ -95,7 +95,8 @@ class WorldBuilder:
                 around.at_base,
                 self._reachable,
                 [t.name for t in around.handed],
-                [room for each in around.furniture for room in each.rooms()] + [c.room for c in compartments],
+                [room for each in around.furniture for room in (*each.rooms(), *each.between)]
+                + [c.room for c in compartments],
                 around.hidden,
                 self._ground,
                 around.put,
@@ -110,7 +111,9 @@ class WorldBuilder:
         facts |= {fact for each in compartments for fact in each.facts()}
         facts |= {fact for thing in around.things if thing.type != "item" for fact in _told(thing)}
         sensed = {around.held, *(t.name for t in around.handed)}
-        facts |= set(blocks(around.furniture, [t for t in around.things if t.name not in sensed], facts))
+        lying = [t for t in around.things if t.name not in sensed]
+        facts |= {fact for each in around.furniture for fact in each.on_boards(lying)}
+        facts |= set(blocks(around.furniture, lying, facts))
         parts = self._parts(around)
         facts |= {Literal(p, (part.name,)) for part in parts for p in ("reachable", "clear")}
         types = {t.name: t.domain_type for t in (*things, *around.handed)} | {part.name: part.type for part in parts}

@@ -57,8 +57,9 @@ def place_on(context: SkillContext, name: str, target: str) -> None:
 
 
 def place_under(context: SkillContext, name: str, target: str) -> None:
-    """Place the held item in the room beneath a board, the second of its regions."""
-    free_spots = _in_region(context, context.thing(target), 1)
+    """Place the held item in the room beneath a board, the second of its regions, or in one of a shelf's rooms."""
+    board = context.thing(target)
+    free_spots = _free(context, "inside", board) if board.solid.parts else _in_region(context, board, 1)
     put_down(context, name, f"the room under {target}", free_spots, Literal("under", (name, target)))
 
 
