@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from doubles.environment import python_path
-from ros_fixtures import simulated
+from ros_fixtures import simulated, simulation
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
@@ -21,7 +21,6 @@ def make_robot(make_node, spin_until, monkeypatch):
     from doubles import hand_actions, ros_messages
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
-    from rclpy.parameter import Parameter
     from std_srvs.srv import Trigger
 
     from executor_node import node as executor
@@ -61,7 +60,7 @@ def make_robot(make_node, spin_until, monkeypatch):
         until, make = staticmethod(spin_until), staticmethod(make_node)
 
         def __init__(self, **parameters):
-            self.simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
+            self.simulation = make_node(SimulationNode, simulation(scene="blocks"))
             hand_actions.Recorded.simulation = self.simulation
             make_node(TrueCamera, self.simulation)
             self.executor = make_node(executor.ExecutorNode, simulated("executor_node", robot="fr3", **parameters))
@@ -139,7 +138,7 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     result = robot.do("return_to_base()")  # where the arm is already: the double of MoveIt moves nothing
     assert result.code == Code.SUCCESS, result.message
     result = robot.do("grasp(red_cube)")
-    assert result.code == Code.CONTROL_FAILED and "did not reach the end of its motion" in result.message
+    assert result.code == Code.CONTROL_FAILED
     assert child.poll() is None
     robot.executor.destroy_node()
     monkeypatch.setattr(robot.executor, "destroy_node", lambda: None)  # the fixture would do it again

@@ -100,7 +100,7 @@ def test_an_action_without_a_name_or_with_an_odd_deadline(home):
 
     home = home()
     handle = wait(home.execute.send_goal_async(ExecuteAction.Goal()))
-    assert "names no action" in wait(handle.get_result_async()).result.message
+    assert wait(handle.get_result_async()).result.code == Code.INVALID_ACTION
     assert "timeout must be above 0 s" in home.do("walk(fridge_10)", timeout=-1.0)[1]
 
 
@@ -114,7 +114,7 @@ def test_deadline_and_cancel(home):
     assert home.began.wait(60.0)
     busy = home.do("walk(sofa_18)")
     assert busy[0] is Code.CONTROL_FAILED and "busy with walk(fridge_10)" in busy[1]
-    assert "cancel it first" in wait(home.reset.call_async(home.reset.srv_type.Request())).message
+    assert not wait(home.reset.call_async(home.reset.srv_type.Request())).success
     wait(handle.cancel_goal_async())
     done = wait(handle.get_result_async())
     assert Code(done.result.code) is Code.CANCELED and done.status == 5  # STATUS_CANCELED
