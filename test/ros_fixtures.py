@@ -10,6 +10,7 @@ are multiplied by PATIENCE.
 import contextlib
 import gc
 import os
+import threading
 import time
 
 import pytest
@@ -66,6 +67,14 @@ def arm_goals(executor):
 
     port.send = told
     return sent
+
+
+def result_of(future, seconds=90.0):
+    """The result of a future that another thread completes."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(seconds), "no answer in time"
+    return future.result()
 
 
 def hold_a_domain():

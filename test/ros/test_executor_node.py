@@ -5,7 +5,6 @@ import inspect
 import itertools
 import re
 import sys
-import threading
 import time
 import traceback
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from doubles.listed import listed
 from doubles.policy_server import PolicyServer, ScriptedPolicy, recorded
-from ros_fixtures import SIMULATION, arm_goals, simulated, simulation, task_goal
+from ros_fixtures import SIMULATION, arm_goals, result_of, simulated, simulation, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known
@@ -67,13 +66,13 @@ def make_table(make_node, spin_until):
 
         def goal(self, goal, on_phase=None):
             """Send a goal as it is; its handle."""
-            return wait(
+            return result_of(
                 self.action.send_goal_async(goal, feedback_callback=lambda m: on_phase and on_phase(m.feedback.phase))
             )
 
         def wait(self, future, seconds=90.0):
             """The result of a future."""
-            return wait(future, seconds)
+            return result_of(future, seconds)
 
         def do(self, text, timeout=30.0):
             """Do an action; its result."""
@@ -81,19 +80,13 @@ def make_table(make_node, spin_until):
 
         def end(self, handle):
             """The result of a goal."""
-            return wait(handle.get_result_async()).result
+            return result_of(handle.get_result_async()).result
 
         def facts(self, result):
             return listed(convert.world_from_msg(result.world))
 
         def moving(self):
             return bool(self.states) and np.abs(self.states[-1][1]).max() > 0.1
-
-    def wait(future, seconds=90.0):
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        assert done.wait(seconds), "no answer in time"
-        return future.result()
 
     return Table
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from doubles.environment import python_path
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
-from ros_fixtures import simulated, task_goal
+from ros_fixtures import result_of, simulated, task_goal
 
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Look
@@ -73,13 +73,6 @@ def system(make_node, doubles):
     for service in (s.submit, s.cancel, s.get, s.list):
         assert service.wait_for_service(timeout_sec=60.0)
     return s
-
-
-def result_of(future, seconds=60):
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    assert done.wait(seconds), "no answer in time"
-    return future.result()
 
 
 def run(system, **goal):

@@ -1,21 +1,13 @@
 """Whatever anybody publishes or asks in the ROS domain: no node ends, and nothing forged gives success."""
 
 import math
-import threading
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
-from ros_fixtures import simulated, task_goal
+from ros_fixtures import result_of, simulated, task_goal
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 SUCCESS = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); at(b, table)")
 HUGE = [math.nan, math.inf, -math.inf, 1e308, -1e308]
-
-
-def result_of(future, seconds=60):
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    assert done.wait(seconds), "no answer in time"
-    return future.result()
 
 
 class Client:

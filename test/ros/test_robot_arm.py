@@ -1,13 +1,12 @@
 """executor_node as a real robot has it: FollowJointTrajectory, Franka's hand, recovery; the simulation behind them."""
 
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from doubles.environment import python_path
-from ros_fixtures import simulated, simulation
+from ros_fixtures import result_of, simulated, simulation
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
@@ -48,12 +47,6 @@ def make_robot(make_node, spin_until, monkeypatch):
         executor, "StopWatch", lambda *_: SimpleNamespace(problem="", close=lambda: None, beat=lambda: None)
     )
 
-    def wait(future, seconds=90.0):
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        assert done.wait(seconds), "no answer in time"
-        return future.result()
-
     class Robot:
         sent = hand_actions.Recorded.sent
 
@@ -71,19 +64,19 @@ def make_robot(make_node, spin_until, monkeypatch):
 
         def send(self, text):
             goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
-            return wait(self.action.send_goal_async(goal))
+            return result_of(self.action.send_goal_async(goal))
 
         def do(self, text):
             return self.end(self.send(text))
 
         def end(self, handle):
-            return wait(handle.get_result_async()).result
+            return result_of(handle.get_result_async()).result
 
         def recover(self):
-            return wait(self.recovery.call_async(Trigger.Request()))
+            return result_of(self.recovery.call_async(Trigger.Request()))
 
         def cancel(self, handle):
-            wait(handle.cancel_goal_async())
+            result_of(handle.cancel_goal_async())
 
     return Robot
 
