@@ -21,6 +21,7 @@ from planweave.simulation.offscreen import choose_gl
 FIGURES: dict[str, tuple[str, ...]] = {
     "system": ("--placements 10 --json",),
     "household": ("",),
+    "tokens": ("",),
     "tabletop": ("--seeds 2 --task plus_sign",),
     "bakeoff": (),
     "honesty": ("--task taken_at_lift --repeat 5",),

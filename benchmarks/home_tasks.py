@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,13 +70,26 @@ def paper_tasks(scene: str = "home_flat", seconds: float = 30.0) -> list[HomeTas
     return tasks
 
 
-def eai_tasks(data_folder: Path, folder: Path) -> list[HomeTask]:
+def data_folder() -> Path:
+    """The data of others, in the folder of PLANWEAVE_TEST_DATA or beside the project."""
+    return Path(os.environ.get("PLANWEAVE_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+
+def task_sets() -> Iterator[tuple[str, list[HomeTask]]]:
+    """The papers' tasks and, where their data are, EAI's, each set with its name."""
+    yield "the papers' tasks in home_flat", paper_tasks()
+    with tempfile.TemporaryDirectory() as folder:
+        if tasks := eai_tasks(data_folder(), Path(folder)):
+            yield "EAI's tasks", tasks
+
+
+def eai_tasks(data: Path, folder: Path) -> list[HomeTask]:
     """One task of each name out of the 342 of the Embodied Agent Interface, with the plans that people wrote.
 
     Their homes are written into `folder`. Left out are tasks whose goal says nothing about the end, holds at the start,
     or is not reached by the plan. Empty where the data are not there.
     """
-    data = data_folder / "eai_virtualhome"
+    data = data / "eai_virtualhome"
     if not (data / "tasks_342.json").is_file():
         return []
     rows = {t["id"]: t for t in json.loads((data / "tasks_342.json").read_text(encoding="utf-8"))}

@@ -36,12 +36,20 @@ else of one run. Earlier measurements are in this page's history in git.
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of one or more runs: the value of each, and whether it met the goal (None without one)."""
+    """A figure of one or more runs: the value of each, and whether it met the goal (None without one). needs: what its
+    command alone has not, such as a language model; then a person wrote it.
+    """
 
     figure: str
     goal: str = ""
     values: tuple[str, ...] = ()
     met: tuple[bool | None, ...] = ()
+    needs: str = ""
+
+    @property
+    def name(self) -> str:
+        """The figure, and what it needs."""
+        return f"{self.figure} (needs {self.needs})" if self.needs else self.figure
 
     @property
     def value(self) -> str:
@@ -97,6 +105,9 @@ class ResultFile:
     def write(self, path: Path) -> None:
         """What says nothing is left out."""
         plain = {key: value for key, value in asdict(self).items() if value}
+        plain["figures"] = [
+            {k: v for k, v in figure.items() if k != "needs" or v} for figure in plain.get("figures", ())
+        ]
         path.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @property
@@ -113,7 +124,9 @@ class ResultFile:
 
 
 def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
-    """Write the rows of one or more runs of a benchmark to its file; what people wrote there (title, notes) stays."""
+    """Write the rows of one or more runs of a benchmark to its file; what people wrote there stays: title, notes, and
+    figures with `needs`.
+    """
     path = FOLDER / f"{name}.json"
     rows: dict[str, list[Row]] = {}
     for row in (row for each in runs for row in each):
@@ -122,7 +135,8 @@ def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
         Figure(figure, of[0].goal, tuple(row.value for row in of), tuple(row.met for row in of))
         for figure, of in rows.items()
     )
-    command, date = f"python -m benchmarks {' '.join(sys.argv[1:]) or name}", time.strftime("%Y-%m-%d")
+    words = ("FOLDER" if "/" in word and Path(word).is_dir() else word for word in sys.argv[1:] or [name])
+    command, date = f"python -m benchmarks {' '.join(words)}", time.strftime("%Y-%m-%d")
     kept = ResultFile.read(path) if path.exists() else ResultFile(name)
     FOLDER.mkdir(exist_ok=True)
     replace(
@@ -132,7 +146,7 @@ def keep(name: str, runs: Sequence[Sequence[Row]]) -> Path:
         machine=machine(),
         commit=_commit(),
         versions=_versions(),
-        figures=figures,
+        figures=figures + tuple(figure for figure in kept.figures if figure.needs),
     ).write(path)
     return path
 
@@ -143,7 +157,7 @@ def page(folder: Path = FOLDER) -> str:
     for file in sorted(map(ResultFile.read, folder.glob("*.json")), key=lambda file: (file.order, file.title)):
         chapters.setdefault(file.chapter, []).append(file)
     misses = [
-        [figure.figure, figure.value, figure.goal, f"[{file.title}](#{file.anchor})"]
+        [figure.name, figure.value, figure.goal, f"[{file.title}](#{file.anchor})"]
         for files in chapters.values()
         for file in files
         for figure in file.figures
@@ -155,10 +169,10 @@ def page(folder: Path = FOLDER) -> str:
         for file in files:
             head, its = f'<a id="{file.anchor}"></a>**{file.title}**', file.figures
             if len(its) == 1:
-                rows.append([f"{head}: {its[0].figure}", f"{its[0].value}; {file.source}", its[0].aim])
+                rows.append([f"{head}: {its[0].name}", f"{its[0].value}; {file.source}", its[0].aim])
                 continue
             rows.append([head, file.source, ""])
-            rows += [[figure.figure, figure.value, figure.aim] for figure in its]
+            rows += [[figure.name, figure.value, figure.aim] for figure in its]
         lines += ["", f"## {chapter}", "", *grid(["figure", "value", "goal"], rows)]
         lines += ["", *(f"- {file.title}: {' '.join(file.notes)}" for file in files if file.notes)]
         for table in (file.table for file in files if file.table is not None):

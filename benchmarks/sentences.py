@@ -23,7 +23,6 @@ from benchmarks.figures import Row, figure
 from benchmarks.sentence_set import ReadVerdict, Sentence, judged, sentences, unrelated
 from planweave.core.base.errors import GoalError
 
-NONSENSE = 100_000  # sentences
 _ALONE = 0.9  # of LIBERO's sentences, by the grammar
 
 
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         for line in lines:
             if line["verdict"] == "wrong":
                 console.print(f"wrong: {line['id']}: {line['said']}", markup=False)
-    rows += _nonsense(of, options.seed)
+    rows += _nonsense(of, options.texts, options.seed)
     at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
     rows.append(
         figure(
@@ -78,7 +77,7 @@ def _suggests_other(verdict: ReadVerdict) -> bool | None:
     return unrelated(domain, world, verdict.sentence.text, verdict.said)
 
 
-def _nonsense(of: Sequence[Sentence], seed: int) -> list[Row]:
+def _nonsense(of: Sequence[Sentence], count: int, seed: int) -> list[Row]:
     """Rows of known and unknown words at random: what is read must name known things; nothing may crash or hang."""
     chance = random.Random(seed)
     words = sorted(
@@ -86,7 +85,7 @@ def _nonsense(of: Sequence[Sentence], seed: int) -> list[Row]:
     )
     worlds = [world_of(name) for name in dict.fromkeys(s.world for s in of)]
     longest, found = 0.0, Counter[str]()
-    for _ in range(NONSENSE):
+    for _ in range(count):
         domain, world = chance.choice(worlds)
         text = " ".join(chance.choices(words, k=chance.randrange(1, 20)))
         start = time.process_time()
@@ -103,7 +102,7 @@ def _nonsense(of: Sequence[Sentence], seed: int) -> list[Row]:
         longest = max(longest, time.process_time() - start)
     return [
         figure(
-            f"{NONSENSE} rows of words at random: read or answered, crashed",
+            f"{count:,} rows of words at random: read or answered, crashed",
             f"{found['read']}, {found['crashed']}",
             "0 crashed",
             not found["crashed"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from planweave.perception.decoding import FrameError
 _FIRST = 3.0  # s of wall time for the first picture of a topic
 _IDLE = 2.0  # s of wall time after which nobody wants a topic's pictures any more: they cost time
 _FRESH = 0.5  # s of wall time for which a picture counts as what is there now
+_SLICE = 0.1  # s of wall time after which a waiting call looks whether it must end
 
 
 class Pictures:
@@ -29,8 +31,23 @@ class Pictures:
         self._newest: dict[str, tuple[float, Any]] = {}  # when it came, on the monotonic clock, and the message
         self._wanted: dict[str, tuple[float, Any]] = {}  # when it was asked for last, and the subscription
 
-    def __call__(self, topic: str) -> NDArray[np.uint8] | None:
-        """The newest picture; waits for one that is new, and gives None where none comes or it cannot be read."""
+    def __call__(self, topic: str, check: Callable[[], None]) -> NDArray[np.uint8] | None:
+        """The newest picture; waits for one that is new, and gives None where none comes or it cannot be read. check:
+        raises where waiting must end.
+        """
+        end = time.monotonic() + _FIRST
+        while (message := self._fresh(topic)) is None:
+            check()
+            if time.monotonic() >= end:
+                return None
+        try:
+            return colour_of(message)
+        except FrameError as error:
+            self._node.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
+            return None
+
+    def _fresh(self, topic: str) -> Any:
+        """The newest message of a topic, which one of the next moment is waited for; None where there is none."""
         with self._came:
             if topic not in self._wanted:
                 self._newest[topic] = 0.0, None
@@ -43,15 +60,8 @@ class Pictures:
                 )
                 self._wanted[topic] = 0.0, subscription
             self._wanted[topic] = time.monotonic(), self._wanted[topic][1]
-            self._came.wait_for(lambda: time.monotonic() - self._newest[topic][0] < _FRESH, _FIRST)
-            at, message = self._newest[topic]
-        if time.monotonic() - at >= _FRESH:
-            return None
-        try:
-            return colour_of(message)
-        except FrameError as error:
-            self._node.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
-            return None
+            came = self._came.wait_for(lambda: time.monotonic() - self._newest[topic][0] < _FRESH, _SLICE)
+            return self._newest[topic][1] if came else None
 
     def _keep(self, topic: str, message: Any) -> None:
         with self._came:

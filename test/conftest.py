@@ -1,6 +1,7 @@
 """For all tests: the environment that ROS needs, and no network beyond this machine."""
 
 import ctypes.util
+import gc
 import importlib.util
 import ipaddress
 import os
@@ -14,6 +15,26 @@ import pytest
 from planweave.launcher.environment import ros_environment
 
 pytest_plugins = ["ros_fixtures"]
+#: Of files that workers share out, those that take long must not come last.
+LONGEST = (
+    "e2e/benchmarks/test_kitchen.py",
+    "e2e/benchmarks/test_honesty.py",
+    "e2e/test_page.py",
+    "e2e/test_tabletop.py",
+    "ros/test_executor_node.py",
+    "unit/test_kitchen_seen.py",
+    "ros/test_simulation_node.py",
+    "ros/test_stopping.py",
+    "e2e/test_wheel.py",
+    "ros/test_preview.py",
+    "ros/test_perception_node.py",
+    "unit/test_tabletop_tasks.py",
+    "unit/test_more_skills.py",
+    "unit/test_endpoints.py",
+    "unit/test_bad_input.py",
+    "unit/test_simulator.py",
+)
+TRUSTED = Path(__file__).parent / "doubles" / "trusted.pem"  # of a host that nobody has
 
 
 def pytest_configure(config):
@@ -33,11 +54,23 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark every test with its tier, which is its folder: unit, ros or e2e."""
+    """Mark every test with its tier, which is its folder: unit, ros or e2e; files of LONGEST come first."""
     tiers = Path(__file__).parent
+    place = {tiers / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
     for item in items:
         if tiers in item.path.parents:
             item.add_marker(item.path.relative_to(tiers).parts[0])
+
+
+def pytest_collection_finish():
+    """What is there now stays: no collection of garbage need look through thousands of tests again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()
 
 
 def pytest_runtest_setup(item):
@@ -57,8 +90,8 @@ def _check_local(host):
         raise OSError(f"tests may not reach the network, but something asked for {host!r}")
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def _no_network():
     """Python code reaches this machine only; what it tries beyond fails at once and says so."""
     connect, connect_ex, look_up = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
@@ -74,8 +107,11 @@ def _no_network(monkeypatch):
         _check_local(host.decode() if isinstance(host, bytes) else host)
         return look_up(host, *args, **kwargs)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded(connect))
-    monkeypatch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
-    monkeypatch.setattr(socket, "getaddrinfo", look_up_locally)
-    for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded(connect))
+        patch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
+        patch.setattr(socket, "getaddrinfo", look_up_locally)
+        for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
+            patch.delenv(name)
+        patch.setenv("SSL_CERT_FILE", str(TRUSTED))  # one certificate is read faster than all that the system trusts
+        yield

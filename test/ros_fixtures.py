@@ -10,6 +10,7 @@ are multiplied by PATIENCE.
 import contextlib
 import gc
 import os
+import threading
 import time
 
 import pytest
@@ -23,8 +24,11 @@ PATIENCE = 6.0  # how much slower than quiet a machine may be on which other pro
 PATIENT = {
     "feedback_node": {"observation_timeout": 60.0},
     "executor_node": {"verify_timeout": 60.0, "image_timeout": 60.0},
+    "simulation_node": {"joint_state_rate": 20.0},
 }
-"""Parameters of nodes whose camera renders on such a machine, for systems that the tests start."""
+"""Parameters of nodes whose camera renders on such a machine, for systems that the tests start; each joint state costs
+all who hear it, and by default there are 50 a second.
+"""
 
 
 def simulated(node, **values):
@@ -36,6 +40,13 @@ def simulated(node, **values):
     if node == "feedback_node":
         own["use_sim_time"] = False
     return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
+
+
+def simulation(**values):
+    """Parameters of a SimulationNode in this process."""
+    from rclpy.parameter import Parameter
+
+    return [Parameter(name, value=value) for name, value in {**PATIENT["simulation_node"], **values}.items()]
 
 
 def task_goal(**fields):
@@ -56,6 +67,14 @@ def arm_goals(executor):
 
     port.send = told
     return sent
+
+
+def result_of(future, seconds=90.0):
+    """The result of a future that another thread completes."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(seconds), "no answer in time"
+    return future.result()
 
 
 def hold_a_domain():
@@ -87,13 +106,13 @@ def ros():
     rclpy.try_shutdown()
 
 
-@pytest.fixture(autouse=True)
-def no_node_lingers(request):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
     """A node stays in the ROS graph until its last publisher, action server or client is gone, and those stand in
     cycles with it, also where it refused to start: a body that lingers keeps that of a later test from starting.
     """
     yield
-    if "ros" in request.fixturenames:
+    if "ros" in item.fixturenames:
         gc.collect()
 
 

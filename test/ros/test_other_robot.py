@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from codes import raises_code
-from ros_fixtures import arm_goals, simulated
+from ros_fixtures import arm_goals, simulated, simulation
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
@@ -29,7 +29,7 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     from simulation_node.node import SimulationNode
 
     robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
-    make_node(SimulationNode, [chosen, Parameter("scene", value="blocks")])
+    make_node(SimulationNode, [chosen, *simulation(scene="blocks")])
     make_node(PerceptionNode, [chosen])
     sent = arm_goals(make_node(ExecutorNode, simulated("executor_node", robot_type=FILE)))
     client = make_node("client")

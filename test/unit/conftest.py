@@ -4,30 +4,39 @@ import threading
 
 import pytest
 
+_lock, _wrong = threading.Lock(), []
 
-@pytest.fixture(autouse=True)
-def transitions(monkeypatch):
+
+@pytest.fixture(autouse=True, scope="session")
+def transitions():
     """Every change of a task's state, as a task manager tells it, is one of NEXT."""
     from planweave.core.workflow.task_status import NEXT, TaskState
     from planweave.tasks import task_manager
 
-    lock, last, wrong = threading.Lock(), {}, []
     make = task_manager.TaskManager.__init__
 
     def made(self, *args, on_change=lambda task: None, **options):
         def changed(task):
-            with lock:
+            with _lock:
                 state = task.snapshot().state
-                before = last.get(id(task), TaskState.QUEUED)
+                before = getattr(task, "seen_in", TaskState.QUEUED)
                 if state is not before and state not in NEXT.get(before, ()):
-                    wrong.append((before.name, state.name))
-                last[id(task)] = state
+                    _wrong.append((before.name, state.name))
+                task.seen_in = state
             on_change(task)
 
-        kept.append(self)  # so that no other task gets the same id()
         make(self, *args, on_change=changed, **options)
 
-    kept = []
-    monkeypatch.setattr(task_manager.TaskManager, "__init__", made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task_manager.TaskManager, "__init__", made)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    """Fails the test in which a state followed that may not."""
     yield
+    with _lock:
+        wrong = _wrong[:]
+        _wrong.clear()
     assert not wrong

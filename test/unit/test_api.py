@@ -363,7 +363,7 @@ def test_what_the_listener_raises_ends_the_task(domain, world):
 
 def test_a_question_is_answered_and_is_no_success(domain, world):
     result = pw.run("where is the cup?", body=pw.SymbolicBody(domain, world), model="none")
-    assert result.state is pw.TaskState.ANSWERED and not result.success and "on the table" in result.message
+    assert result.state is pw.TaskState.ANSWERED and not result.success and "table" in result.message
 
 
 @pytest.mark.parametrize(
@@ -464,10 +464,7 @@ def test_a_method_with_a_fault_ends_its_task_alone(domain, world, monkeypatch):
     body = pw.SymbolicBody(domain, world)
     result = pw.run("put the cup in the tray", body=body, method="iterative", model="none")
     assert result.state is pw.TaskState.FAILED and len(result.steps) == 1
-    assert (
-        "internal error while the method 'iterative' of the package planweave ran (ZeroDivisionError: division by "
-        "zero)" in result.message
-    )
+    assert "'iterative'" in result.message and "ZeroDivisionError" in result.message
     assert pw.run("put the cup in the tray", body=body, method="classical", model="none").success
 
 

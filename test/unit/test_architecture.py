@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from catkin_pkg.package import parse_package
 
 import planweave
 
@@ -126,34 +127,44 @@ def part_of(*names):
     return names[1] if len(names) > 1 and names[1] in (*LIBRARY, "api", "cli") else None
 
 
-@functools.cache
-def parsed(source):
-    """The syntax tree of a source text; not to be changed."""
-    return ast.parse(source)
+class Source:
+    """What the rules are about in a source text. modules: dotted names that it imports anywhere, also inside functions
+    and by import_module; functions: names; private: uses of names that begin with an underscore, of other objects;
+    texts: those that are no docstrings, with {} for what an f-string puts in; classes: at its top.
+    """
+
+    def __init__(self, text):
+        self.modules, self.functions, self.private, self.texts = set(), set(), [], []
+        tree = ast.parse(text)
+        self.classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
+        left_out = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self.modules.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                self.modules.update(f"{node.module}.{alias.name}" for alias in node.names)
+            elif isinstance(node, ast.Call):
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+                    self.modules.add(str(node.args[0].value))
+            elif isinstance(node, ast.FunctionDef):
+                self.functions.add(node.name)
+            elif isinstance(node, ast.Expr):
+                left_out.add(id(node.value))
+            elif isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
+                if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "os")):
+                    self.private.append(f"{node.lineno} {ast.unparse(node)}")
+            elif isinstance(node, ast.JoinedStr):
+                left_out |= {id(part) for part in node.values}
+                self.texts.append("".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+                self.texts.append(node.value)
 
 
 @functools.cache
-def modules(source):
-    """Dotted names that a source text imports anywhere, also inside functions and by import_module."""
-    names = set()
-    for node in ast.walk(parsed(source)):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-        elif (
-            isinstance(node, ast.Call)
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and getattr(node.func, "id", getattr(node.func, "attr", "")) in ("import_module", "__import__")
-        ):
-            names.add(str(node.args[0].value))
-    return names
-
-
-def imported(source):
-    """Top-level packages that a source text imports."""
-    return {name.split(".")[0] for name in modules(source)}
+def read(path):
+    """The source of a file below the root."""
+    return Source((ROOT / path).read_text(encoding="utf-8"))
 
 
 def violations(path, names):
@@ -216,7 +227,7 @@ def violations_of_tests(path, names):
 
 def test_no_test_of_the_product_imports_benchmarks():
     sources = ((path, (ROOT / path).read_text()) for path in files_of_tests())
-    named = [(path, modules(source) if "benchmarks" in source else ()) for path, source in sources]
+    named = [(path, Source(source).modules if "benchmarks" in source else ()) for path, source in sources]
     found = [f"{path}: {each}" for path, names in named for each in violations_of_tests(path, names)]
     assert not found, "\n".join(found)
 
@@ -241,11 +252,11 @@ def test_no_test_of_the_product_imports_benchmarks():
     ],
 )
 def test_the_rule_of_the_tests_finds_what_breaks_it(path, source, broken):
-    assert list(violations_of_tests(Path(path), modules(source))) == ([broken] if broken else [])
+    assert list(violations_of_tests(Path(path), Source(source).modules)) == ([broken] if broken else [])
 
 
 def test_imports_keep_the_rules():
-    named = [(path, name) for path in python_files() for name in sorted(modules((ROOT / path).read_text()))]
+    named = [(path, name) for path in python_files() for name in sorted(read(path).modules)]
     found = [f"{path}, import of {name}: {each}" for path, name in named for each in violations(path, {name})]
     assert not found, "\n".join(found)
 
@@ -332,24 +343,22 @@ def test_imports_keep_the_rules():
     ],
 )
 def test_the_rules_find_what_breaks_them(path, source, broken):
-    assert list(violations(Path(path), modules(source))) == ([broken] if broken else [])
+    assert list(violations(Path(path), Source(source).modules)) == ([broken] if broken else [])
 
 
 def test_action_clients_are_thread_safe():
     """rclpy's own may lose the acceptance of a goal; the benchmark measures it, on one thread."""
-    using = {p.as_posix() for p in python_files() if "rclpy.action.ActionClient" in modules((ROOT / p).read_text())}
+    using = {p.as_posix() for p in python_files() if "rclpy.action.ActionClient" in read(p).modules}
     assert using == {"planweave_ros/rclpy_compat.py", "benchmarks/system.py"}
 
 
 def test_what_is_private_to_others_is_used_in_rclpy_compat_alone():
     """So that a release of rclpy is held against one file."""
     found = [
-        f"{path}:{node.lineno} {ast.unparse(node)}"
+        f"{path}:{use}"
         for path in python_files()
         if path.parts[0] in ("planweave_ros", *NODES) and path.stem != "rclpy_compat"
-        for node in ast.walk(parsed((ROOT / path).read_text()))
-        if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr)
-        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "os"))
+        for use in read(path).private
     ]
     assert not found
 
@@ -366,14 +375,14 @@ def test_the_layers_have_no_cycle_and_every_folder_is_in_one():
 def core_imports():
     """The modules of planweave/core, each with those of them that it imports anywhere in its text."""
     paths = {".".join(p.with_suffix("").parts): p for p in python_files() if p.parts[:2] == ("planweave", "core")}
-    texts = {name.removesuffix(".__init__"): (ROOT / path).read_text() for name, path in paths.items()}
+    sources = {name.removesuffix(".__init__"): read(path) for name, path in paths.items()}
 
     def module(name):
-        while name and name not in texts:
+        while name and name not in sources:
             name = name.rpartition(".")[0]
         return name
 
-    return {name: {module(each) for each in modules(text)} - {"", name} for name, text in texts.items()}
+    return {name: {module(each) for each in of.modules} - {"", name} for name, of in sources.items()}
 
 
 def circle(imports):
@@ -435,10 +444,10 @@ def test_a_robot_is_named_in_its_description_alone():
 def test_libero_waits_for_motions_and_executes_actions_as_every_arm_does():
     """Its arm is a follower and a gripper; the rest is planweave.bodies.arm's. session.py passes `execute` on."""
     own = {
-        (path.name, node.name)
-        for path in (ROOT / "planweave" / "libero").glob("*.py")
-        for node in ast.walk(parsed(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and node.name in ("follow", "grip", "execute")
+        (path.name, name)
+        for path in python_files()
+        if path.parts[:2] == ("planweave", "libero")
+        for name in read(path).functions & {"follow", "grip", "execute"}
     }
     assert own == {("session.py", "execute")}
 
@@ -493,33 +502,20 @@ OURS = "executor|perception|joint_states|llm_exchanges|robot_description|world_s
 ABSOLUTE = re.compile(rf"(?:^|[\s(])/(?:{OURS})\b")
 
 
-def texts(source):
-    """The texts in a source that are no docstrings; what an f-string puts in is {}."""
-    nodes = list(ast.walk(parsed(source)))
-    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | alone:
-            yield node.value
-
-
-@pytest.mark.parametrize("room", [*NODES, "planweave", "planweave_ros"])
-def test_messages_name_no_service_or_topic_without_its_namespace(room):
+def test_messages_name_no_service_or_topic_without_its_namespace():
     """Who works in a namespace is told names as they are there; ros_names.py alone has defaults."""
-    for path in sorted((ROOT / room).rglob("*.py")):
-        if path.name != "ros_names.py":
-            assert not [text for text in texts(path.read_text()) if ABSOLUTE.search(text)], path
+    for path in python_files():
+        if path.parts[0] in (*NODES, "planweave", "planweave_ros") and path.name != "ros_names.py":
+            assert not [text for text in read(path).texts if ABSOLUTE.search(text)], path
 
 
 def test_no_class_name_means_two_things():
     found: dict[str, list[str]] = {}
     for room in (*ROOMS, "integrations", "tools"):
         for path in sorted((ROOT / room).rglob("*.py")):
-            for item in parsed(path.read_text(encoding="utf-8")).body:
-                if isinstance(item, ast.ClassDef):
-                    found.setdefault(item.name, []).append(path.relative_to(ROOT).as_posix())
+            where = path.relative_to(ROOT)
+            for name in read(where).classes:
+                found.setdefault(name, []).append(where.as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
@@ -529,3 +525,16 @@ def test_the_states_of_a_task_are_drawn_as_they_are():
     drawn = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("stateDiagram-v2")[1].split("```")[0]
     arrows = [line.split(" --> ") for line in drawn.strip().splitlines()]
     assert [[a.strip(), b.strip()] for a, b in arrows[1:]] == [[a.name, b.name] for a, n in NEXT.items() for b in n]
+
+
+RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
+PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
+
+
+def test_package_xml_names_the_ros_packages_that_are_imported():
+    package = parse_package(str(ROOT))
+    named = {dependency.name for dependency in (*package.build_depends, *package.exec_depends)}
+    used = {name.split(".")[0] for path in python_files() for name in read(path).modules} & (ROS | RUN_ON_NEED)
+    assert {PACKAGE_OF.get(name, name) for name in used - RUN_ON_NEED} <= named
+    messages = {name for name in named if name.endswith(("_msgs", "_srvs", "_interfaces"))}
+    assert messages <= used, "named, but imported nowhere"

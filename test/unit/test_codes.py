@@ -52,7 +52,7 @@ def test_a_command_says_its_code_with_json(capsys):
 
 #: How often tests still compare what an error or an outcome says, by folder. These bounds only sink (raises_code).
 MATCHED: dict[str, int] = {}
-PHRASES = {"unit": 64, "ros": 29, "e2e": 3}
+PHRASES = {"unit": 9}  # where a text is what the code under test makes, or a rule that a person gave
 PHRASE = re.compile(r"(?<![\w'\"/-])[a-z]+ [a-z]+ [a-z]+(?![\w/(=.-])")
 
 
@@ -71,7 +71,7 @@ def test_tests_assert_on_codes_and_not_on_what_errors_say():
         folder = path.relative_to(ROOT / "test").parts[0]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             phrases[folder] += bool(PHRASE.search(compared(node)))
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises":
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "raises":
                 matched[folder] += any(keyword.arg == "match" for keyword in node.keywords)
     assert matched <= Counter(MATCHED), "take raises_code: with raises_code(code, *data)"
     assert phrases <= Counter(PHRASES), "assert on a code or a field, or on the names and numbers of the message"

@@ -13,11 +13,21 @@ pytestmark = pytest.mark.gl
 
 
 @pytest.fixture(scope="module")
-def kitchen():
+def compiled():
+    return SeenKitchen()
+
+
+@pytest.fixture
+def unseen_kitchen(compiled):
+    compiled.begin()
+    return compiled
+
+
+@pytest.fixture
+def kitchen(unseen_kitchen):
     """After three looks."""
-    made = SeenKitchen()
-    made.look(3)
-    return made
+    unseen_kitchen.look(3)
+    return unseen_kitchen
 
 
 def joints(result):
@@ -56,9 +66,7 @@ def test_a_drawer_is_measured_and_what_lies_in_it_stands_on_its_floor(kitchen):
     assert mug.thing.bottom == pytest.approx(true, abs=0.006)
 
 
-def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too():
-    kitchen = SeenKitchen()
-    kitchen.look(3)
+def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too(kitchen):
     kitchen.put(2, (0.25, 0.46, 0.261))
     result = kitchen.look(6)
     can = next(o.thing for o in result.objects if o.name == "can")
@@ -72,9 +80,7 @@ def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too()
     ("name", "index", "place", "high"),
     [("mug", 0, (0.278, 0.41), 0.082), ("bowl", 1, (0.671, 0.203), 0.05), ("can", 2, (0.278, 0.40), 0.085)],
 )
-def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(name, index, place, high):
-    kitchen = SeenKitchen()
-    kitchen.look(3)
+def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(kitchen, name, index, place, high):
     kitchen.put(index, (*place, 0.261))
     found = next(o for o in kitchen.look(8).objects if o.name == name)
     assert found.visible and found.thing.position[:2] == pytest.approx(place, abs=0.006)
@@ -84,9 +90,7 @@ def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(name, ind
 
 
 @pytest.mark.parametrize("place", [(0.2, 0.45, 0.261), (0.3, 0.42, 0.261), (0.2, -0.45, 0.001)])
-def test_a_mug_whose_floor_is_not_seen_is_a_mug(place):
-    kitchen = SeenKitchen()
-    kitchen.look(3)
+def test_a_mug_whose_floor_is_not_seen_is_a_mug(kitchen, place):
     kitchen.put(0, place)
     mug = next(o for o in kitchen.look(6).objects if o.thing.colour == "red")
     assert mug.name == "mug" and mug.visible
@@ -104,8 +108,8 @@ def test_a_mug_whose_inside_is_cut_from_its_rim_is_a_mug():
 
 
 @pytest.mark.parametrize("off", [(0.03, 0.0, 0.0), (0.0, -0.03, 0.0), (0.0, 0.0, 0.03)])
-def test_a_camera_that_disagrees_is_said_and_left_out(off):
-    kitchen = SeenKitchen()
+def test_a_camera_that_disagrees_is_said_and_left_out(unseen_kitchen, off):
+    kitchen = unseen_kitchen
     result = kitchen.look(3, off=off)
     assert len(result.problems) == 1 and "camera left" in result.problems[0]
     others = kitchen.look(3, cameras=("overhead", "right"))
@@ -114,10 +118,10 @@ def test_a_camera_that_disagrees_is_said_and_left_out(off):
     }
 
 
-@pytest.fixture(scope="module")
-def stove():
+@pytest.fixture
+def stove(unseen_kitchen):
     """A kitchen in which burners glow; looks at it by how its knob is turned, rad."""
-    made = SeenKitchen()
+    made = unseen_kitchen
     made.perceiver.pipeline.settings = PipelineLimits(glowing_burners=True)
 
     def look(value):
@@ -135,18 +139,14 @@ def test_a_dark_burner_says_nothing_where_none_glow(kitchen):
     assert joints(kitchen.look())["stove", "knob"].state == ""
 
 
-def test_a_door_is_seen_open_and_shut_again():
-    kitchen = SeenKitchen()
-    kitchen.look(3)
+def test_a_door_is_seen_open_and_shut_again(kitchen):
     for value in (1.0, 0.0):
         kitchen.move(1, "door", value)
         door = joints(kitchen.look(3))["cupboard", "door"]
         assert door.visible and door.value == pytest.approx(value, abs=0.035)
 
 
-def test_the_handle_of_a_door_that_turned_away_is_where_it_was_taken_along():
-    kitchen = SeenKitchen()
-    kitchen.look(3)
+def test_the_handle_of_a_door_that_turned_away_is_where_it_was_taken_along(kitchen):
     kitchen.put(3, (0.5, -0.16, 0.001))  # the plate, before the open door
     kitchen.move(1, "door", 1.4)
     door = joints(kitchen.look(4))["cupboard", "door"]
@@ -155,11 +155,10 @@ def test_the_handle_of_a_door_that_turned_away_is_where_it_was_taken_along():
     assert door.handle.centre == pytest.approx(bar, abs=0.015)
 
 
-@pytest.fixture(scope="module")
-def open_cupboard():
+@pytest.fixture
+def open_cupboard(kitchen):
     """A kitchen whose cupboard is wide open, and a place behind its door, by its own x (inward) and y, m."""
-    made = SeenKitchen()
-    made.look(3)
+    made = kitchen
     made.move(1, "door", 1.8)
     made.put(3, (0.3, -0.1, 0.0))  # the plate, which the door would hide
     made.look(8)
@@ -171,35 +170,33 @@ def open_cupboard():
     return made, behind
 
 
-@pytest.mark.parametrize("place", [(0.0, 0.0), (-0.03, 0.04), (0.03, -0.04)])
-def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(open_cupboard, place):
+def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(open_cupboard):
     kitchen, behind = open_cupboard
-    at = behind(*place)
-    kitchen.put(0, (0.46, -0.03, 0.001))
-    ids = {o.id for o in kitchen.look(4).objects}
-    mug = next(t for t in kitchen.perceiver.tracker.tracks if t.name == "mug")
-    kitchen.put(0, at)
-    mug.last = replace(mug.last, position=(at[0] - 0.01, at[1] + 0.01, at[2] + mug.last.size[2] / 2))  # as the hand did
-    seen = kitchen.look(4)
-    assert {o.id for o in seen.objects if o.visible} <= ids, "it is one thing, and the one that it was"
-    assert next(o for o in seen.objects if o.name == "mug").visible
-    kitchen.put(0, (0.46, -0.03, 0.001))
-    mug = next(o for o in kitchen.look(6).objects if o.name == "mug")
-    assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
+    for place in ((0.0, 0.0), (-0.03, 0.04), (0.03, -0.04)):
+        at = behind(*place)
+        kitchen.put(0, (0.46, -0.03, 0.001))
+        ids = {o.id for o in kitchen.look(4).objects}
+        mug = next(t for t in kitchen.perceiver.tracker.tracks if t.name == "mug")
+        kitchen.put(0, at)
+        by_hand = (at[0] - 0.01, at[1] + 0.01, at[2] + mug.last.size[2] / 2)
+        mug.last = replace(mug.last, position=by_hand)
+        seen = kitchen.look(4)
+        assert {o.id for o in seen.objects if o.visible} <= ids, "it is one thing, and the one that it was"
+        assert next(o for o in seen.objects if o.name == "mug").visible
+        kitchen.put(0, (0.46, -0.03, 0.001))
+        mug = next(o for o in kitchen.look(6).objects if o.name == "mug")
+        assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
 
 
-def test_what_nobody_knows_behind_a_door_is_an_unknown_thing(open_cupboard):
+def test_nothing_is_seen_in_an_empty_cupboard_and_what_nobody_knows_there_is_an_unknown_thing(open_cupboard):
     kitchen, behind = open_cupboard
-    known = {o.id for o in kitchen.look(4).objects}
+    for thing, place in ((0, (0.46, -0.03, 0.001)), (2, (0.42, 0.16, 0.001))):  # where the open door hides none
+        kitchen.put(thing, place)
+    kitchen.perceiver.forget()
+    empty = kitchen.look(8).objects
+    assert {o.name for o in empty if o.visible} == {"mug", "bowl", "can", "plate"}
     kitchen.put(2, behind(0.0, 0.0))
     kitchen.perceiver.forget()
-    found = [o for o in kitchen.look(16).objects if o.thing.position[0] > 0.6 and o.id not in known]
+    found = [o for o in kitchen.look(16).objects if o.thing.position[0] > 0.6 and o.id not in {o.id for o in empty}]
     assert [o.thing.class_name for o in found] == ["unknown_thing"]
     assert found[0].thing.position[:2] == pytest.approx(behind(0.0, 0.0)[:2], abs=0.03)
-
-
-def test_nothing_is_seen_in_an_empty_cupboard(open_cupboard):
-    kitchen, _ = open_cupboard
-    kitchen.put(2, (0.42, 0.16, 0.001))
-    kitchen.perceiver.forget()
-    assert {o.name for o in kitchen.look(8).objects if o.visible} == {"mug", "bowl", "can", "plate"}

@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 from catkin_pkg.package import parse_package
 from doubles.environment import python_path
-from unit.test_architecture import ROS, imported, python_files
 
 from planweave.launcher.systems import load_system, system_names, with_page
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
-PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
 
 
 @pytest.mark.parametrize(
@@ -30,15 +27,6 @@ def test_package_xml_is_one_that_ros_reads(folder):
     package = parse_package(str(folder), warnings=warnings)
     package.validate(warnings=warnings)
     assert not warnings
-
-
-def test_package_xml_names_the_ros_packages_that_are_imported():
-    package = parse_package(str(ROOT))
-    named = {dependency.name for dependency in (*package.build_depends, *package.exec_depends)}
-    used = set().union(*(imported((ROOT / path).read_text()) for path in python_files())) & (ROS | RUN_ON_NEED)
-    assert {PACKAGE_OF.get(name, name) for name in used - RUN_ON_NEED} <= named
-    messages = {name for name in named if name.endswith(("_msgs", "_srvs", "_interfaces"))}
-    assert messages <= used, "named, but imported nowhere"
 
 
 # Keys that rosdep installs with apt on Ubuntu 24.04 (ros/rosdistro, rosdep/python.yaml)

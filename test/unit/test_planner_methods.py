@@ -903,7 +903,7 @@ _PIECES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(st.one_of(st.text(max_size=300), _PIECES))
 @example("\ud800")
 @example("def t(:\n")

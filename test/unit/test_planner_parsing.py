@@ -198,7 +198,7 @@ _PIECES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.one_of(st.text(max_size=400), _PIECES))
 @example('{"plan": [' * 200)
 @example("9" * 5000)

@@ -369,4 +369,4 @@ def test_a_state_that_nobody_knows_is_told_where_no_action_can_begin(known, told
     facts = frozenset(Literal.parse(f) for f in ("hand_empty()", "can_turn(stove)", *known))
     with pytest.raises(NoPlanError) as caught:
         solve(kitchen, World("kitchen", (stove,), facts), [Literal.parse("turned_on(stove)")])
-    assert ("whether the stove is on is not known" in str(caught.value)) == told
+    assert ("not known" in str(caught.value)) == told

@@ -1,5 +1,6 @@
 """A learned policy behind a server as a skill: what it is sent, what of its answers is made, and each of its faults."""
 
+import socket
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +47,7 @@ def table(planning_scene, tmp_path, monkeypatch):
     """Makes a table whose actions of one name are carried out by the policy of a server, then by other skills."""
     servers = []
 
-    def make(server, name="grasp", then=(), pictures=lambda camera: PICTURE, **contract):
+    def make(server, name="grasp", then=(), pictures=lambda camera, check: PICTURE, **contract):
         servers.append(server)
         path = server.contract(tmp_path, **contract)
         planning_scene.detach()
@@ -138,17 +139,22 @@ def test_a_reply_that_comes_too_late_is_not_taken_for_the_next_one(table):
     assert bench.body.execute(GRASP).code is Code.GRASP_LOST, "a new connection, and an answer of its own"
 
 
-def test_a_cancel_is_heard_while_the_policy_thinks(table):
-    bench = table(PolicyServer(same(STILL), delay=3.0), reply=10.0)
-    calls = []
+@pytest.mark.parametrize("connects", [True, False])
+def test_a_cancel_is_heard_while_the_policy_thinks_or_its_server_says_nothing(table, connects):
+    server = PolicyServer(same(STILL), delay=3.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        if not connects:
+            server.port = silent.getsockname()[1]
+        bench = table(server, reply=10.0)
+        calls = []
 
-    def check():
-        calls.append(1)
-        if len(calls) > 5:
-            raise SkillFailureError(Code.CANCELED, "cancelled")
+        def check():
+            calls.append(1)
+            if len(calls) > 5:
+                raise SkillFailureError(Code.CANCELED, "cancelled")
 
-    bench.arm.check = check
-    assert bench.body.execute(GRASP).code is Code.CANCELED
+        bench.arm.check = check
+        assert bench.body.execute(GRASP).code is Code.CANCELED
 
 
 @pytest.mark.parametrize("greeting", ["hello", b"\xc1", pack([1, 2])], ids=["text", "no msgpack", "no map"])
@@ -168,7 +174,7 @@ def test_no_server_is_told_with_what_to_do(table):
 
 def test_without_a_fresh_picture_the_policy_is_not_asked(table):
     policy = ScriptedPolicy(STILL)
-    bench = table(PolicyServer(policy), pictures=lambda camera: None)
+    bench = table(PolicyServer(policy), pictures=lambda camera, check: None)
     outcome = bench.body.execute(GRASP)
     assert "camera overhead" in outcome.message and not policy.seen
 

@@ -163,7 +163,7 @@ FRAGMENTS = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(FRAGMENTS.map("\n".join) | st.text(max_size=300))
 def test_nothing_but_parse_errors(text):
     try:

@@ -457,7 +457,7 @@ def test_a_task_against_a_rule_ends_before_anything_moves():
     body = pw.SymbolicBody(domain, table(domain))
     result = pw.run("put the pear on the plate", body=body, method="classical", model="none")
     assert not result.success
-    assert 'the goal cannot be reached, against the rule "never put anything on the plate"' in result.message
+    assert '"never put anything on the plate"' in result.message
     assert body.done == [] and not result.steps
     assert {"rules"} <= {event["event"] for event in result.record}
 
@@ -476,7 +476,7 @@ def test_a_body_that_a_plan_is_sent_to_refuses_the_action():
     body = pw.SymbolicBody(domain, table(domain))
     outcome = body.execute(Action("grasp", ("red_cube",)))
     assert outcome.code is Code.INVALID_ACTION
-    assert 'against the rule "do not touch the red cube"' in outcome.message
+    assert '"do not touch the red cube"' in outcome.message
     assert body.done == []
 
 

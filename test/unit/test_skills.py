@@ -154,8 +154,8 @@ def test_fingers_that_measure_nothing_show_no_grasp(bench):
     )
     bench.arm.width, closed = 0.07, []
     bench.arm.grip = lambda width, force, wait=True: closed.append(width) or 0.07
-    message = fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
-    assert "is not known" in message and closed.count(0.0) == 2
+    fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
+    assert closed.count(0.0) == 2
     assert "holding(red_cube)" not in {str(f) for f in bench.world.world().facts}
 
 

@@ -112,17 +112,11 @@ def test_the_papers_eleven_tasks_are_there_and_every_file_is_one_of_ours():
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_it_is_not_done_at_the_start_and_is_after_its_reference_plan(name):
+def test_it_is_done_after_its_reference_plan_not_at_the_start_and_with_none_of_its_objects_elsewhere(name):
     task = load_task(name)
     assert check(task, scene_bodies(load_scene(task.scene)))
     bodies, handed = played(task)
     assert check(task, bodies, handed=handed) == []
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_any_of_its_objects_elsewhere_undoes_it(name):
-    task = load_task(name)
-    bodies, _ = played(task)
     for index, body in enumerate(bodies):
         if not any(a.args[:1] == (body.name,) for a in task.reference):
             continue
@@ -416,7 +410,7 @@ def test_faults_are_put_in_at_their_rates_and_only_on_what_is_to_be_moved(tmp_pa
     assert sum(v.slips for _, v in runs) / (20 * grasps) == pytest.approx(0.2, abs=0.04)
     assert sum(v.vanishings for _, v in runs) / (20 * grasps) == pytest.approx(0.1, abs=0.03)
     path = tmp_path / "scene.yaml"
-    for task, changed in runs[::7]:
+    for task, changed in runs[::20]:
         path.write_text(changed.text)
         scene = load_scene(str(path))
         moved = {a.args[0] for a in task.reference if a.args}

@@ -17,13 +17,15 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.robots import load_robot
 
-Pictures = Callable[[str], "NDArray[np.uint8] | None"]
-"""Gives the newest picture of a camera, RGB (height, width, 3); None where there is no fresh one."""
+Pictures = Callable[[str, Callable[[], None]], "NDArray[np.uint8] | None"]
+"""Gives the newest picture of a camera, RGB (height, width, 3); None where there is no fresh one. The second argument
+is called while waiting, and raises where waiting must end.
+"""
 SKILL_LIST = "skills."
 """What the names of the parameters begin with that list the skills of an action."""
 
 
-def no_picture(camera: str) -> None:
+def no_picture(camera: str, check: Callable[[], None]) -> None:
     """There is no camera."""
 
 

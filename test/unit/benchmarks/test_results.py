@@ -36,13 +36,17 @@ def test_runs_become_a_median_and_its_spread_and_a_miss_stands_first(folder):
 
 def test_a_file_says_where_it_was_measured_and_keeps_what_people_wrote(folder):
     path = folder / "eyes.json"
-    path.write_text(json.dumps({"title": "Eyes", "chapter": "Camera", "notes": ["by hand"], "figures": []}))
+    named = {"figure": "named", "goal": "", "values": ["9 of 9"], "met": [None], "needs": "a language model"}
+    old = {"figure": "time of a frame", "values": ["99 ms"], "met": [False]}
+    path.write_text(json.dumps({"title": "Eyes", "chapter": "Camera", "notes": ["by hand"], "figures": [old, named]}))
     results.keep("eyes", [rows("38 ms", True)])
     kept = json.loads(path.read_text())
     assert (kept["title"], kept["notes"]) == ("Eyes", ["by hand"])
     assert kept["figures"] == [
         {"figure": "time of a frame", "goal": "≤ 50 ms", "values": ["38 ms"], "met": [True]},
+        named,
     ]
+    assert "named (needs a language model)" in results.page(folder)
     assert {"machine", "commit", "versions", "date", "command"} <= kept.keys()
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from typing import Any
 
 import msgspec
@@ -69,13 +71,11 @@ class OpenpiClient:
                 socket.close()
 
     def _open(self) -> ClientConnection:
-        server, key = self._contract.server, os.environ.get(KEY, "")
-        headers = {"Authorization": f"Api-Key {key}"} if key else None
+        server, opened = self._contract.server, Future[ClientConnection]()
+        threading.Thread(target=_connect, args=(server, opened), name="policy", daemon=True).start()
         try:
-            socket = connect(
-                server, compression=None, max_size=_LARGEST, open_timeout=_OPENING, close_timeout=_SLICE,
-                additional_headers=headers,
-            )  # fmt: skip
+            self._wait(opened)
+            socket = opened.result()
         except InvalidHandshake as error:
             raise PolicyError("protocol", f"{server} is no policy server: {_told(error)}") from None
         except (WebSocketException, OSError, EOFError) as error:
@@ -87,6 +87,17 @@ class OpenpiClient:
         if not isinstance(_decoded(self._receive(socket, _OPENING)), dict):
             raise PolicyError("protocol", f"{server} greets with no metadata: it does not speak openpi's protocol")
         return socket
+
+    def _wait(self, opened: Future[ClientConnection]) -> None:
+        """Wait until the thread has opened the connection, or found none; what comes after an abort is closed."""
+        try:
+            while not wait([opened], _SLICE).done:
+                self.check()
+        except BaseException:
+            if not opened.cancel():  # it came just now
+                with contextlib.suppress(Exception):
+                    opened.result().close()
+            raise
 
     def _receive(self, socket: ClientConnection, seconds: float) -> bytes:
         end = time.monotonic() + seconds
@@ -103,6 +114,25 @@ class OpenpiClient:
                 last = message.strip().splitlines()[-1:] or [""]
                 raise PolicyError("server_error", f"the policy's server reports an error: {last[0][:200]}")
             return message
+
+
+def _connect(server: str, opened: Future[ClientConnection]) -> None:
+    """Open a connection; closes it where nobody waits for it any more."""
+    key = os.environ.get(KEY, "")
+    headers = {"Authorization": f"Api-Key {key}"} if key else None
+    try:
+        socket = connect(
+            server, compression=None, max_size=_LARGEST, open_timeout=_OPENING, close_timeout=_SLICE,
+            additional_headers=headers,
+        )  # fmt: skip
+    except Exception as error:
+        if opened.set_running_or_notify_cancel():
+            opened.set_exception(error)
+        return
+    if opened.set_running_or_notify_cancel():
+        opened.set_result(socket)
+    else:
+        socket.close()
 
 
 def pack(value: Any) -> bytes:

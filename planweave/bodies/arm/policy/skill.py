@@ -101,7 +101,7 @@ def _observation(context: SkillContext, contract: Contract, state: ArmState, ins
 
 def _picture(context: SkillContext, camera: CameraInput) -> NDArray[np.uint8]:
     """A camera's picture as declared; raises CONTROL_FAILED where there is none."""
-    picture = context.settings.pictures(camera.camera)
+    picture = context.settings.pictures(camera.camera, context.arm.check)
     if picture is None:
         raise SkillFailureError(
             Code.CONTROL_FAILED, f"there is no fresh picture of the camera {camera.camera}, which the policy needs"

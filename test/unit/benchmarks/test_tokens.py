@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.check_figures import check_figures
 from benchmarks.home_tasks import eai_tasks, paper_tasks, run_method
-from benchmarks.token_figures import METHODS, TokenRow, model_for, next_index, prompt_sizes, saving, token_figures
+from benchmarks.tokens import METHODS, TokenRow, model_for, next_index, prompt_sizes, saving, token_figures
 from planweave.core.symbolic.world import Action
 from planweave.llm.tokens import estimated_tokens
 from planweave.methods.language.settings import PlannerSettings

@@ -6,13 +6,15 @@ Tokens are counted by `planweave.llm.tokens`, prompts once however many replies 
 
 from __future__ import annotations
 
+import argparse
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.home_tasks import HomeRun, HomeTask, run_method
+from benchmarks.figures import Row, figure
+from benchmarks.home_tasks import HomeRun, HomeTask, run_method, task_sets
 from planweave.bench.simulated_model import TRAVEL, SimulatedModel
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
@@ -33,9 +35,18 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "global replanning": ("iterative", {"replan": "global"}),
 }
 
-
+ERROR_RATES = (0.1, 0.2, 0.3)  # of the simulated model
 #: Kinds of wrong steps, equally often; every reply can be read.
 ERRORS = {"missing": 1.0, "wrong object": 1.0}
+
+
+def run(_: argparse.Namespace, console: Any) -> list[Row]:
+    """Tokens and savings over the papers' tasks and, where their data are, over EAI's."""
+    rows = []
+    for name, tasks in task_sets():
+        console.print(f"tokens of {len(tasks)} tasks ({name}) with a simulated model …")
+        rows += _rows(name, tasks)
+    return rows
 
 
 class KnownPlan:
@@ -163,3 +174,45 @@ def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
 def saving(rows: dict[str, TokenRow], against: str, by: str = "tree_planner") -> float:
     """The share of the tokens of a method that another one does without."""
     return 1 - rows[by].tokens / rows[against].tokens
+
+
+def _rows(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[Row]:
+    """Tokens of each method, then the savings; a saving counts as reached where it is at every rate of errors."""
+    found = [token_figures(tasks, rate, seeds) for rate in ERROR_RATES]
+    shares = "/".join(f"{rate:.0%}" for rate in ERROR_RATES)
+    rows = [
+        figure(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
+        for method in found[0]
+    ]
+    for against, goal in PAPER.items():
+        for by in ("tree_planner without correction" if against == "no replanning" else "tree_planner", DEFAULT):
+            saved = [saving(rows_, against, by) for rows_ in found]
+            rows.append(
+                figure(
+                    f"{name}: saving of {by} against {against}",
+                    " / ".join(f"{s:.0%}" for s in saved),
+                    f">= {goal:.0%} (paper)",
+                    min(saved) >= goal,
+                )
+            )
+    sizes = prompt_sizes(tasks)
+    rows.append(
+        figure(
+            f"{name}: prompts in tokens",
+            f"plans {sizes.plan:,.0f}, a choice {sizes.choice:,.0f}, a step of "
+            f"iterative {sizes.step:,.0f}; an action {sizes.action:.1f}, a plan {sizes.steps:.1f} actions; by "
+            f"the paper's model less is taken below N = {sizes.most_samples:.0f}",
+        )
+    )
+    return rows
+
+
+def _each(found: list[dict[str, TokenRow]], method: str) -> str:
+    of = [rows[method] for rows in found]
+    parts = (
+        " / ".join(f"{r.tokens:,.0f}" for r in of),
+        " / ".join(f"{r.requests:.1f}" for r in of),
+        " / ".join(f"{r.corrections:.1f}" for r in of),
+        " / ".join(f"{r.met / r.runs:.0%}" for r in of),
+    )
+    return "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
