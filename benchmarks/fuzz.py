@@ -308,7 +308,6 @@ class Found:
 
 
 def put(texts: Iterator[str], readers: dict[str, Reader], prepare: Callable[[str], str] = lambda t: t) -> Found:
-    """Give every text to every reader."""
     found = Found()
     for text in texts:
         found.texts += 1

@@ -90,7 +90,6 @@ class Death:
         return self.reached and self.in_time and not self.false_success and self.served is not None
 
     def row(self) -> Row:
-        """As a row of the bench."""
         held = f", held {self.held or 'nothing'}, then {self.held_after or 'nothing'} ({self.said_after})"
         task = (
             ""
@@ -178,7 +177,6 @@ class Watch:
         return ", ".join(sorted(f for f in self.facts if f.startswith(("hand_empty", "holding")))) or "neither"
 
     def inside(self, cube: str, tray: str) -> bool:
-        """Whether a cube is in a tray, in truth."""
         index = _CUBES[cube]
         return index < len(self.truth) and math.dist(self.truth[index][:2], _TRAYS[tray]) < _IN_TRAY
 

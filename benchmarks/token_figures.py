@@ -87,7 +87,6 @@ class TokenRow:
 
     @classmethod
     def of(cls, runs: Sequence[HomeRun]) -> TokenRow:
-        """The means of runs."""
         used, n = [r.usage for r in runs], len(runs)
         return cls(
             sum(u.total_tokens for u in used) / n,

@@ -176,7 +176,6 @@ class PlannerNode(ManagedNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(PlannerNode, threads=8)
 
 

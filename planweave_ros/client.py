@@ -502,7 +502,6 @@ class Client(TaskCalls):
         self._revision = revision
 
     def start_recording(self) -> None:
-        """Start recording the simulation."""
         self._record(RecordVideo.Request(start=True))
 
     def stop_recording(self, path: str, timeout: float = 600.0) -> int:
@@ -562,7 +561,6 @@ class Client(TaskCalls):
 
 
 def tree_rows(message: ActionTree) -> tuple[TreeRow, ...]:
-    """The rows of a tree."""
     rows = []
     for node in message.nodes:
         action = convert.action_from_msg(node.action)

@@ -51,7 +51,6 @@ def joint_trajectory(
 
 
 def duration(seconds: float) -> Duration:
-    """A duration message."""
     nanoseconds = round(seconds * 1e9)
     return Duration(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
@@ -78,7 +77,6 @@ def parallel_gripper_goal(joint: str, position: float, force: float) -> Any:
 
 
 def homing_goal() -> Any:
-    """A goal of franka_msgs Homing."""
     return interface("franka_msgs", "action", "Homing").Goal()
 
 

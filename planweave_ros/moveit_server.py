@@ -206,7 +206,6 @@ def serve(server: MoveItServer, requests: TextIO, reply: Callable[[dict[str, Any
 
 
 def main() -> int:
-    """The program."""
     parser = argparse.ArgumentParser(description="MoveIt for executor_node")
     parser.add_argument("config", type=Path)
     parser.add_argument("--robot", default=DEFAULT, help="name or path of the robot's description")

@@ -50,7 +50,6 @@ class HeardCommanders:
             )
 
     def named(self) -> str:
-        """See arms.base.OtherCommanders."""
         own = self._node.get_fully_qualified_name()
         publish = {node_of(info) for info in self._node.get_publishers_info_by_topic(self._topic)}
         clients = {
@@ -61,7 +60,6 @@ class HeardCommanders:
         return ", ".join(sorted((publish | clients) - {own}))
 
     def moving(self) -> str:
-        """See arms.base.OtherCommanders."""
         if not self._foreign or not self._lives():
             return ""
         return f"a goal of another client is carried out on {self._action}{self._by_whom()}; cancel it, or wait for it"

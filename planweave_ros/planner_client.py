@@ -40,35 +40,27 @@ class RosPlanner:
         self._questions = {row.method: (row, clients[row.name]) for row in QUESTIONS}
 
     def generate_plans(self, *args: Any, **kwargs: Any) -> SampledPlans:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(SampledPlans, self._ask("generate_plans", args, kwargs))
 
     def choose_action(self, *args: Any, **kwargs: Any) -> Choice:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Choice, self._ask("choose_action", args, kwargs))
 
     def select_action(self, *args: Any, **kwargs: Any) -> Choice:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Choice, self._ask("select_action", args, kwargs))
 
     def propose_steps(self, *args: Any, **kwargs: Any) -> Proposals:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Proposals, self._ask("propose_steps", args, kwargs))
 
     def write(self, *args: Any, **kwargs: Any) -> Written:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Written, self._ask("write", args, kwargs))
 
     def interpret_goal(self, *args: Any, **kwargs: Any) -> Reading:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Reading, self._ask("interpret_goal", args, kwargs))
 
     def ground_step(self, *args: Any, **kwargs: Any) -> Grounding:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(Grounding, self._ask("ground_step", args, kwargs))
 
     def check_condition(self, *args: Any, **kwargs: Any) -> ConditionCheck:
-        """See planweave.core.workflow.ports.Planner."""
         return cast(ConditionCheck, self._ask("check_condition", args, kwargs))
 
     def _ask(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -37,7 +37,6 @@ class Previews:
         self._last = ""  # what was asked for last
 
     def changed(self, task: Task, status: TaskStatus) -> None:
-        """Process a new status of a task."""
         waits = status.state is TaskState.AWAITING_APPROVAL
         if not waits and status.state is not TaskState.PLANNED:
             return

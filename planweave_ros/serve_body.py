@@ -49,7 +49,6 @@ class WorldPublisher:
         )
 
     def publish(self, world: World) -> None:
-        """Publish a world."""
         self._publisher.publish(self.message(world))
 
 
@@ -127,7 +126,6 @@ class BodyServer:
                 self._text = ""
 
     def publish(self) -> World:
-        """Publish the world as the body knows it now."""
         world = self.body.observe()
         self._worlds.publish(world)
         return world

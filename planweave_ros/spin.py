@@ -66,7 +66,6 @@ class _Signals:
 
     @property
     def came(self) -> bool:
-        """Whether a signal has arrived."""
         return bool(self._first)
 
     def wait(self) -> None:
@@ -97,7 +96,6 @@ def own_node(name: str, domain_id: int | None = None, **options: Any) -> Iterato
 
 
 def executor_of(node: Node, threads: int = 1) -> Executor:
-    """An executor of one node."""
     executor: Executor = SingleThreadedExecutor(context=node.context)
     if threads > 1:
         executor = MultiThreadedExecutor(num_threads=threads, context=node.context)

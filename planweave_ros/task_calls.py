@@ -85,7 +85,6 @@ class TaskCalls:
         return self._told("answer_question", request)
 
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "", agent: bool = False) -> str:
-        """Approve or refuse the plan of a task."""
         request = ApprovePlan.Request(
             task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_person(agent)
         )

@@ -339,7 +339,6 @@ def _pose(simulator: Simulator, index: int) -> Pose:
 
 
 def main() -> int:
-    """Console script."""
     return run_node(SimulationNode)
 
 

@@ -145,7 +145,6 @@ def machine():
 
 
 def table(rows):
-    """The rows as a table in Markdown."""
     lines = [COLUMNS, ["---"] * len(COLUMNS)]
     lines += [[str(row.get(column, "")) for column in COLUMNS] for row in rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -70,7 +70,6 @@ class VirtualHomeNode(ServingNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(VirtualHomeNode, stop=VirtualHomeNode.stop_work)
 
 

@@ -39,7 +39,6 @@ def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str,
 
 
 def make_method(text: str, settings: Mapping[str, Any] = NOTHING) -> Any:
-    """A configured method."""
     name, options, _ = parse_method(text, settings)
     return METHODS[name](**options)
 

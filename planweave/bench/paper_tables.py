@@ -49,7 +49,6 @@ class Records:
         return sorted({model for _, _, model in self._found} - {"none"})
 
     def episodes(self, cell: Cell, model: str, settings: Mapping[str, Any]) -> list[Played]:
-        """Those of a cell."""
         asked = model if asks_model(parse_method(cell.method)[0]) else "none"
         rows = self._found.get((cell.suite, identity(cell.method, settings), asked), {})
         return [one for (case, _, _), one in rows.items() if case in cell.tasks]
@@ -186,7 +185,6 @@ class _Maker:
         return text if there == wanted else f"{text} {self._mark(f'records of {there} of {wanted} tasks')}"
 
     def _mark(self, reason: str) -> str:
-        """A letter for the reason."""
         count = len(self._reasons)
         letters = chr(97 + count % 26) * (1 + count // 26)
         return f"[{self._reasons.setdefault(reason, letters)}]"

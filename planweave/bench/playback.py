@@ -66,7 +66,6 @@ class PlaybackClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of the recording."""
         return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:

@@ -16,7 +16,6 @@ _COLOURS = (
 
 
 def has_matplotlib() -> bool:
-    """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 

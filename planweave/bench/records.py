@@ -38,7 +38,6 @@ class Recorder:
         self._start = time.monotonic()
 
     def add(self, event: str, **details: Any) -> None:
-        """One event, with the time since the start."""
         self.take({"event": event, "at": round(time.monotonic() - self._start, 4), **details})
 
     def take(self, row: dict[str, Any]) -> None:
@@ -54,7 +53,6 @@ class EpisodeText(Recorder):
         self._texts: dict[str | bytes, int] = {}
 
     def take(self, row: dict[str, Any]) -> None:
-        """One more line."""
         if row["event"] == "exchange":
             row = {**row, "request": self._short(row["request"])}
         self._lines.append(_JSON.encode(row))

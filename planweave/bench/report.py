@@ -85,7 +85,6 @@ def write_report(
 
 
 def tables_of(results: Results) -> list[Table]:
-    """The tables that a suite has of its own."""
     suite = SUITES[results.config.suite]
     return list(suite.tables(results)) if hasattr(suite, "tables") else []
 

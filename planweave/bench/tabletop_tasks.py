@@ -199,7 +199,6 @@ def scene_bodies(
 
 
 def world_bodies(world: World) -> list[ObjectPose]:
-    """The objects of an observed world."""
     bodies = []
     for thing in world.objects:
         if thing.position is None or thing.size is None or thing.type == "location":

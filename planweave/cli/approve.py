@@ -36,7 +36,6 @@ _PREVIEW = 10.0  # s to wait for the motions of a plan, which come a moment afte
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("id", nargs="?", default="", help="the task (default: the one that waits)")
     word = parser.add_mutually_exclusive_group()
     word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
@@ -50,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from rich.console import Console
 
     from planweave_ros.client import Client

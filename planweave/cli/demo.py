@@ -47,14 +47,12 @@ class DemoTask:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the results (default: out/demo)")
     parser.add_argument("--only", type=int, metavar="N", help="only the Nth sentence")
     parser.add_argument("--method", default="", help="planning method (default: that of config/feedback.yaml)")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from rich.console import Console
 
     from planweave.cli.run import started

@@ -63,13 +63,11 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument("--no-model", action="store_true", help="skip the language model")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     findings: list[Finding] = []
     checks: list[Callable[[], Finding | list[Finding]]] = [
         check_python,
@@ -401,7 +399,6 @@ def _last(text: str) -> str:
 
 
 def _show(finding: Finding) -> None:
-    """Print one finding."""
     mark = {"ok": "✓", "warning": "!", "failed": "✗"}[finding.state]
     lines = finding.text.splitlines()
     print(f"{mark} {finding.name:<15} {lines[0]}", flush=True)

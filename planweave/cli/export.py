@@ -28,7 +28,6 @@ FORMATS = ("bt", "py_trees", "pddl", "dot")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "source",
         nargs="?",
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     events = _recorded(Path(options.source)) if _is_file(options.source) else _of_task(options)
     text = exported(events, options.format, options.plan, options.domain)
     if not options.output:

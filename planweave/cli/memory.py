@@ -24,7 +24,6 @@ NEEDS_ROS = False  # only for the running system
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "file", type=Path, nargs="?", metavar="FILE", help="SQLite file of the tasks (default: the running system)"
     )

@@ -98,7 +98,6 @@ def _most_telling(rows: Sequence[TreeRow]) -> tuple[list[TreeRow], int]:
 
 
 def _up(row: TreeRow, by_id: dict[int, TreeRow]) -> list[TreeRow]:
-    """The row and its ancestors."""
     path = [row]
     while row.parent >= 0:
         row = by_id[row.parent]

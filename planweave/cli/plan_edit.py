@@ -55,7 +55,6 @@ def edited_plan(options: argparse.Namespace, client: Client, status: TaskStatus)
 
 
 def written_plan(status: TaskStatus) -> str:
-    """A plan as the text that is edited."""
     words = status.plan_words or ("",) * len(status.plan)
     steps = [f"{action}  # {said}" if said else str(action) for action, said in zip(status.plan, words)]
     return _HEAD + "\n".join(steps) + "\n"

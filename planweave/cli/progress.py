@@ -80,7 +80,6 @@ def _grow(branch: Tree, parent: int, by_parent: dict[int, list[TreeRow]], shown:
 
 
 def goal_text(status: TaskStatus) -> str:
-    """The goal and its source."""
     if not status.goal:
         return "not known yet"
     return f"{_some(status.goal)}  [{status.goal_source}]"
@@ -135,7 +134,6 @@ class Progress:
             self._live.start()
 
     def status(self, status: TaskStatus) -> None:
-        """Display a new status."""
         with self._lock:
             self._status = status
             self._say(f"I understood: {status.understood}" if status.understood else "")

@@ -50,7 +50,6 @@ DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
     parser.add_argument(
         "--system", help="system to start where none runs (default: that for the scene); an error if another one runs"
@@ -97,7 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from planweave.cli.answer import QuestionAsker
     from planweave.cli.approve import ApprovalPrompt
     from planweave.cli.progress import Progress, done_lines, summary

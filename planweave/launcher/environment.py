@@ -48,7 +48,6 @@ def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
 
 
 def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
-    """Whether config/fastdds.xml is active in this environment."""
     profiles = str(config_dir() / "fastdds.xml")
     return environment.get(_PROFILES) == profiles and environment.get(RANGE) == "SYSTEM_DEFAULT"
 

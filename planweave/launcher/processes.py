@@ -42,7 +42,6 @@ class NodeProcess:
         return self._process.poll()
 
     def output(self) -> str:
-        """The output of the node so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def wait(self, seconds: float) -> int | None:

@@ -39,7 +39,6 @@ class RosGraph(Protocol):
 
 
 def log_folder(system: str) -> Path:
-    """A new folder for the logs of one run of a system."""
     folder = state_dir() / "logs" / f"{system}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

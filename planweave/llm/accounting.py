@@ -74,7 +74,6 @@ class Ledger:
         return max(0, self._budget.tokens - used.total_tokens) if limited else float("inf")
 
     def add(self, task_id: str, usage: Usage) -> None:
-        """Add the usage of a request."""
         if task_id:
             with self._lock:
                 self._used[task_id] = self._used.pop(task_id, Usage()) + usage

@@ -34,12 +34,10 @@ class File:
 
     @cached_property
     def plain(self) -> bytes:
-        """Its bytes."""
         return self.text.encode()
 
     @cached_property
     def zipped(self) -> bytes:
-        """Its bytes, compressed by gzip."""
         return gzip.compress(self.plain)
 
     def headers(self) -> dict[str, str]:

@@ -153,7 +153,6 @@ class Panel:
         self.ghost.status(status)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
-        """Show the tree of a task, if it is the newest."""
         self._trees = {task_id: rows}
         if self._newest is None or self._newest.task_id == task_id:
             self._tree.content = words.tree_html(rows)

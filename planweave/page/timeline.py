@@ -64,7 +64,6 @@ class Timeline:
 
     @property
     def names(self) -> list[str]:
-        """Names of all that is carried."""
         return list(dict.fromkeys(transport.name for transport in self._transports))
 
     def objects(self, t: float) -> dict[str, Array]:

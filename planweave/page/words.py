@@ -155,7 +155,6 @@ def remembered_html(entries: Sequence[Remembered]) -> str:
 
 
 def id_of(choice: str) -> str:
-    """The id in a choice."""
     return choice.rpartition("[")[2].removesuffix("]")
 
 

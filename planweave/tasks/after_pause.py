@@ -120,7 +120,6 @@ class AfterPause:
 
 
 def _holds(world: World, change: Change) -> bool:
-    """Whether a world is as after a change."""
     return all(world.holds(Literal(f[0], f[1:])) for f in change.added) and not any(
         world.holds(Literal(f[0], f[1:])) for f in change.deleted
     )

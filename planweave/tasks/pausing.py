@@ -43,7 +43,6 @@ class PauseGate(WrappedBody):
         self._task, self._episode, self._wait = task, episode, wait
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         return self._problem(plan or (action,)) or self._body.execute(action, plan=plan, **options)
 
     def _problem(self, plan: Plan) -> Outcome | None:
@@ -78,7 +77,6 @@ class ResumedBody(PauseGate):
     """Goes on with an action that a pause has interrupted, too, or with the rest of it."""
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome, began = self._problem(plan or (action,)), None
         while outcome is None:
             done = self._body.execute(action, plan=plan, **options)

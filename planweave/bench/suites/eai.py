@@ -46,7 +46,6 @@ class EaiSuite:
         return _cases()
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A new home of the task."""
         _cases()
         return HomeStage(case, _graph(case.id))
 
@@ -58,7 +57,6 @@ def package_folder() -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder eai_virtualhome of PLANWEAVE_TEST_DATA, if it exists."""
     given = os.environ.get("PLANWEAVE_TEST_DATA")
     folder = Path(given) / "eai_virtualhome" if given else None
     return folder if folder and (folder / "tasks_342.json").is_file() else None

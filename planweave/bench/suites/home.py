@@ -33,7 +33,6 @@ class HomeSuite:
         """Does nothing."""
 
     def cases(self) -> Mapping[str, Case]:
-        """All tasks."""
         return _cases(self.tasks)
 
     def case_of(self, name: str, row: dict[str, Any]) -> Case:

@@ -43,7 +43,6 @@ class HomeStage:
         self.body: LookingBody = HomePort(home)
 
     def truth(self) -> World:
-        """The whole home."""
         return self.simulator.world()
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:

@@ -45,7 +45,6 @@ class SimulatedHome:
         self._seconds = seconds
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> StepResult:
-        """See Home. A cancelled or late action has no effect."""
         end = time.monotonic() + min(self._seconds, timeout)
         while (left := end - time.monotonic()) > 0 and not stopped():
             time.sleep(min(left, 0.02))

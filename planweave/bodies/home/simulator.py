@@ -48,7 +48,6 @@ class HomeSimulator:
 
     @cached_property
     def objects(self) -> tuple[WorldObject, ...]:
-        """All objects and rooms."""
         return objects_of(self.graph, self.vocabulary)
 
     @cached_property

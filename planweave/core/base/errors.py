@@ -238,8 +238,6 @@ class ModelOptionError(ModelRequestError):
 
 
 class ModelPicturesError(ModelOptionError):
-    """The model takes no pictures."""
-
     code = "model_pictures"
 
 

@@ -62,7 +62,6 @@ def read_formula(domain: Domain, world: World, written: Written | Formula) -> Fo
 
 
 def formula_of(literals: Iterable[Literal]) -> And:
-    """The conjunction of literals."""
     atoms = ((Atom(x.predicate, x.args), x.positive) for x in literals)
     return And(tuple(atom if positive else Not(atom) for atom, positive in atoms))
 

@@ -48,7 +48,6 @@ class StepCheck:
         self._step = step
 
     def knows(self, token: str) -> bool:
-        """Return whether a token is that of the approved step."""
         return self._step is not None and hmac.compare_digest(self._step.digest.encode(), digest(token).encode())
 
     def redeem(self, token: str, task_id: str, action: Action) -> ApprovedStep:

@@ -66,7 +66,6 @@ class UserQuestion:
 
     @property
     def offer(self) -> str:
-        """The choices with their numbers, in one line."""
         return "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(self.choices, 1))
 
 

@@ -21,7 +21,6 @@ class RuledBody(WrappedBody):
         self._domain = domain
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         world = self._body.observe()
         try:
             why = rule_problem(self._domain, world, action)

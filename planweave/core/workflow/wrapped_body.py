@@ -23,15 +23,12 @@ class WrappedBody:
         self._body = body
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
         return self._body.observe(revision)
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
         return self._body.look(seconds)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         return self._body.execute(action, **options)
 
     @property
@@ -66,17 +63,14 @@ class CompletedBody(WrappedBody):
         self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
         return self._completed(self._body.observe(revision))
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
         look = self._body.look(seconds)
         world = self._completed(look.world)
         return look if world is look.world else replace(look, world=world)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome = self._body.execute(action, **options)
         world = self._completed(outcome.world)
         return outcome if world is outcome.world else replace(outcome, world=world)

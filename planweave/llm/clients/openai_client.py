@@ -92,12 +92,10 @@ class OpenAIClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities known so far."""
         known = self.abilities.options
         return Capabilities(known.get("n"), known.get("json_schema"), known.get("logprobs"))
 
     def close(self) -> None:
-        """Close the connections."""
         with contextlib.suppress(Exception):
             self._sdk.close()
 

@@ -106,7 +106,6 @@ def decide_messages(
 
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
-    """The prompt for the goal of a sentence."""
     system = turn(
         "system",
         "goal/system.txt",
@@ -323,7 +322,6 @@ def signature(thing: ActionSchema | Predicate) -> str:
 
 
 def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
-    """A phrase with the names of its parameters inserted."""
     return filled(phrase, thing.parameters, (parameter.name[1:] for parameter in thing.parameters))
 
 
@@ -399,7 +397,6 @@ def plan_examples(domain: Domain, sentence: str = "") -> list[tuple[str, tuple[A
 
 
 def message(role: str, content: str) -> dict[str, str]:
-    """One message of a conversation."""
     return {"role": role, "content": content}
 
 
@@ -409,7 +406,6 @@ def turn(role: str, name: str | Path, **values: str) -> dict[str, str]:
 
 
 def lettered(options: Iterable[str]) -> str:
-    """Options by their letters, one a line."""
     return "\n".join(f"{letter(i)}. {option}" for i, option in enumerate(options))
 
 
