@@ -26,8 +26,7 @@ from benchmarks.figures import Row, figure
 from benchmarks.spun_node import spun_node, started_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState
+from planweave.core.workflow.task_status import TaskGoal, TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system

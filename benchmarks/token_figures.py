@@ -1,7 +1,7 @@
 """Tokens per task of Tree-Planner against Iterative-Planner, on the same tasks with the same simulated model.
 
 Prompts, parsing, loops and body are the product's; only the model is played, see `planweave.bench.simulated_model`.
-Tokens are counted by `planweave.llm.tokens`, prompts once however many replies are asked for.
+Tokens are counted by `planweave.llm.accounting`, prompts once however many replies are asked for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from benchmarks.home_tasks import HomeRun, HomeTask, run_method
 from planweave.bench.simulated_model import TRAVEL, SimulatedModel
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
+from planweave.llm.accounting import estimated_tokens
 from planweave.llm.clients.base import About, ChatReplies, ChatRequest
-from planweave.llm.tokens import estimated_tokens
 from planweave.methods.language.settings import PlannerSettings
 
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)

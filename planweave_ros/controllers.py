@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core.base.errors import ConfigError
-from planweave.launcher.ros_distribution import apt_install
+from planweave.launcher.environment import apt_install
 
 ERROR_RECOVERY = "action_server/error_recovery"
 _RELEASED = {"control_msgs", "controller_manager_msgs"}  # as packages of ROS 2, unlike those of franka_ros2

@@ -42,8 +42,7 @@ from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
 from planweave.core.workflow.remembered import Remembered
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.geometry import spatial
 from planweave_ros.controllers import joint_trajectory
 

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 import yaml
 
-from planweave.launcher.ros_distribution import apt_install
+from planweave.launcher.environment import apt_install
 from planweave.robots import DEFAULT, RobotDescription, load_robot
 
 NODE = "planweave_moveit"

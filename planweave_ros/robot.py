@@ -11,9 +11,8 @@ from pathlib import Path
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, SystemDownError
 from planweave.core.workflow.wrapped_body import WrappedBody
-from planweave.launcher.environment import ros_environment
+from planweave.launcher.environment import refuse_old_ros, ros_environment
 from planweave.launcher.one_system import join
-from planweave.launcher.ros_distribution import refuse_old_ros
 
 _ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
 

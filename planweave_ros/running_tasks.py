@@ -8,7 +8,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.workflow.task_status import TaskState
-from planweave_ros.asking import ask
+from planweave_ros.calling import ask
 from planweave_ros.liveliness import TASKS, Presence
 
 _SECONDS = 3.0  # of wall time for feedback_node to answer

@@ -22,7 +22,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import highest
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import LookingBody, Outcome
-from planweave.core.workflow.ruled_body import RuledBody
+from planweave.core.workflow.wrapped_body import RuledBody
 from planweave.goals import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal

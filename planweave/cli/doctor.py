@@ -27,9 +27,8 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.plugins import OURS
 from planweave.launcher.domains import domain
-from planweave.launcher.environment import is_closed_to_the_network, ros_environment
+from planweave.launcher.environment import is_closed_to_the_network, refuse_old_ros, ros_environment
 from planweave.launcher.one_system import running
-from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.llm.clients.none import SET_ONE
 
 MODEL_SECONDS = 330.0  # for all questions to the model together

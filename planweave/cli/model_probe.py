@@ -16,17 +16,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelError, NoModelError, ParseError, PlanweaveError
-from planweave.core.base.usage import Usage
+from planweave.core.base.usage import Budget, Usage
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
-from planweave.methods.language.interpret import Said
-from planweave.methods.language.known_readers import record_reader
+from planweave.methods.language.interpret import Said, record_reader
 from planweave.methods.language.planner import LanguagePlanner
 from planweave.methods.language.settings import PlannerSettings
 

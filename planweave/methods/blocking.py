@@ -28,7 +28,7 @@ from planweave.methods.language.conditions import plain_words
 from planweave.methods.language.prompting import effect_text, observation_text, one_line, turn
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _TOKENS = 300
 _MAX_ACTION = 300  # characters

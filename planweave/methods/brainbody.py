@@ -35,7 +35,7 @@ from planweave.methods.language.prompting import (
 )
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")

@@ -22,7 +22,7 @@ from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 #: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
 #: What has stopped the arm on its way may not do so on another.

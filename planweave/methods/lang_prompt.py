@@ -17,7 +17,7 @@ from planweave.methods.language.prompting import done_text, objects_text, one_li
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.language.translate import Translator
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 EXAMPLES = 3  # as in the paper
 

@@ -44,7 +44,7 @@ from planweave.methods.language.prompting import (
 )
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 _HEAD_LINE = re.compile(r"(?m)^\s{0,40}(?:async\s{1,9})?def\s")

@@ -29,7 +29,7 @@ from planweave.methods.language.paper_notation import NOTATIONS
 from planweave.methods.language.prompting import PROMPTS
 from planweave.methods.language.question import Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 REQUEST, PAPER_WORDS = "tree_planner_request", "tree_planner_paper"
 """The sampling of plans that is never stepwise; the same, and decisions, in the notation of the paper."""

@@ -18,14 +18,12 @@ from planweave.core.base.errors import CanceledError, GoalError, NotStoppedError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
-from planweave.core.workflow.approval import Approval, Request
-from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.approval import MOVED, Approval, Request
 from planweave.core.workflow.approved_step import OnApproved
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.step_motion import MAX_STEPS
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.running.journal import Journal

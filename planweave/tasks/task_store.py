@@ -15,8 +15,7 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 
 VERSION = 2
 log = logging.getLogger(__name__)

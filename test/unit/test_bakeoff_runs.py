@@ -318,7 +318,7 @@ def test_a_tree_is_drawn_with_what_was_tried(tmp_path, capsys):
 
 
 def test_a_stage_that_cannot_be_set_up_twice_alike_is_played_back_from_its_record(tmp_path, monkeypatch):
-    from planweave.bench.suites.homes import HomeStage
+    from planweave.bench.suites.home import HomeStage
 
     monkeypatch.setattr(HomeStage, "reproducible", False)  # as the arm is
     record = EpisodeText()

@@ -18,11 +18,11 @@ from rich.console import Console
 
 from planweave.cli import demo, doctor
 from planweave.cli import main as cli
+from planweave.cli.demo import transcript
 from planweave.cli.picture import draw_tree
 from planweave.cli.progress import Progress, details, done_lines, summary, tree_view
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
-from planweave.cli.transcript import transcript
 from planweave.core.base.paths import config_dir
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal

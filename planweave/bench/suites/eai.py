@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from planweave.bench.suites.case import Case
-from planweave.bench.suites.homes import HomeStage
+from planweave.bench.suites.home import HomeStage
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import Graph, graph_from
 from planweave.bodies.home.script import read_line

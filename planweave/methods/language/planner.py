@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
-from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
+from planweave.core.base.usage import Budget
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
@@ -30,8 +30,14 @@ from planweave.methods import questions
 from planweave.methods.language import paper_notation
 from planweave.methods.language.action_filter import offered
 from planweave.methods.language.condition import check
-from planweave.methods.language.interpret import Readings, checked_sentence, compared, interpret, readings
-from planweave.methods.language.known_readers import reads_rightly
+from planweave.methods.language.interpret import (
+    Readings,
+    checked_sentence,
+    compared,
+    interpret,
+    readings,
+    reads_rightly,
+)
 from planweave.methods.language.prompt_world import PromptWorlds
 from planweave.methods.language.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.language.question import Question

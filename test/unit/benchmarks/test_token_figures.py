@@ -6,7 +6,7 @@ from benchmarks.check_figures import check_figures
 from benchmarks.home_tasks import eai_tasks, paper_tasks, run_method
 from benchmarks.token_figures import METHODS, TokenRow, model_for, next_index, prompt_sizes, saving, token_figures
 from planweave.core.symbolic.world import Action
-from planweave.llm.tokens import estimated_tokens
+from planweave.llm.accounting import estimated_tokens
 from planweave.methods.language.settings import PlannerSettings
 
 pytestmark = pytest.mark.slow
