@@ -16,10 +16,10 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
 from planner_node.parameters import PARAMETERS
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import CanceledError, MissingExtraError, PlanweaveError
 from planweave.core.base.health import Level, Report
 from planweave.core.base.paths import config_dir
-from planweave.core.base.usage import Budget
 from planweave.goals import RuleFile
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import choose_client

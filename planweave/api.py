@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from planweave.bodies import checked_body, make_body
+from planweave.core.base.budget import Budget
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Goal, Validation, simplest, validate
 from planweave.core.pddl.formula import Formula
 from planweave.core.planning.rule_conflicts import goal_conflict

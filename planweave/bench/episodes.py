@@ -18,6 +18,7 @@ from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
 from planweave.bench.suites import SUITES, Stage
 from planweave.bench.task_files import cases_of
+from planweave.core.base.budget import Budget
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import (
     BudgetExceededError,
@@ -28,7 +29,7 @@ from planweave.core.base.errors import (
     PlanweaveError,
     SystemDownError,
 )
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody
 from planweave.llm.accounting import Prices

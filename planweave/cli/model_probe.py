@@ -16,8 +16,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelError, NoModelError, ParseError, PlanweaveError
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject

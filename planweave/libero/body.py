@@ -16,9 +16,9 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
-from planweave.core.base.usage import Budget
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import PERSON, Action
 from planweave.core.workflow.approval import NEAR_PEOPLE

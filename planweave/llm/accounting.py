@@ -9,8 +9,9 @@ from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.core.base.yaml_files import read_yaml
 
 PRICES = Path(__file__).resolve().parent / "prices.yaml"

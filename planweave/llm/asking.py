@@ -10,8 +10,9 @@ from contextvars import ContextVar
 from dataclasses import asdict, replace
 from typing import Any, ParamSpec, TypeVar
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import PlanweaveError
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.base import ChatClient, ChatReplies, ChatRequest
 from planweave.llm.clients.none import NoClient

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelError, ModelRequestError, ParseError
-from planweave.core.base.usage import Budget
 from planweave.llm.accounting import Ledger
 from planweave.llm.clients.base import ChatClient, ChatRequest
 from planweave.llm.replies import check_said, readable

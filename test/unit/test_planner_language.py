@@ -14,13 +14,14 @@ from doubles.scripted_client import ScriptedClient, planner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import (
     BudgetExceededError,
     ModelAuthError,
     ModelTimeoutError,
 )
 from planweave.core.base.paths import config_dir
-from planweave.core.base.usage import Budget, Usage
+from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject

@@ -10,9 +10,9 @@ from codes import raises_code
 from doubles.fake_openai import FakeOpenAI, completion
 from doubles.table_view import table_view
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelTimeoutError
 from planweave.core.base.paths import find_config
-from planweave.core.base.usage import Budget
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception import object_classes

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
+from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
-from planweave.core.base.usage import Budget
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
