@@ -238,6 +238,8 @@ class ModelOptionError(ModelRequestError):
 
 
 class ModelPicturesError(ModelOptionError):
+    """The model takes no pictures."""
+
     code = "model_pictures"
 
 
