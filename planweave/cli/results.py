@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_goal(texts: Iterable[str], option: str = "--goal") -> tuple[Literal, ...]:
     """Literals from texts of an option like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
     try:
-        return read_literals(texts)
+        return tuple(x for text in texts for x in read_literals(text) or (Literal.parse(text),))
     except ParseError as error:
         raise GoalError(f'{option}: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"') from None
 
