@@ -50,11 +50,11 @@ from planweave.goals import RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
-from planweave_ros.camera_pictures import Pictures
 from planweave_ros.fixture_messages import fixture_from_msg, seen_from_msg
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
+from planweave_ros.pictures import Pictures
 from planweave_ros.recovery import Recovery, make_recovery
 from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_body, serve_body
 from planweave_ros.spin import run_node

@@ -44,8 +44,7 @@ from planweave.core.base.errors import (
     refused,
 )
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow
+from planweave.core.trees.action_tree import Status, TreeRow
 from planweave.core.workflow.reading import Reading
 from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
@@ -53,8 +52,8 @@ from planweave.launcher.one_system import elsewhere
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY, is_done
-from planweave_ros.discovery import everybody_is_known
 from planweave_ros.liveliness import TASKS, Presence
+from planweave_ros.only_one import everybody_is_known
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import IMAGES, REQUESTS, TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import ThreadSafeActionClient

@@ -37,10 +37,9 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Leaf, Literal, World, WorldObject
 from planweave.core.trees.action_tree import TreeNode as TreeNode
-from planweave.core.workflow.approved_step import ApprovedStep
+from planweave.core.workflow.approval import ApprovedStep
 from planweave.core.workflow.ports import Candidate
-from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Alternative, Clarification, Remembered, UserQuestion
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.geometry import spatial

@@ -29,7 +29,7 @@ class Robot(WrappedBody):
         _prepare()
         from planweave_ros.body_client import RosBody
         from planweave_ros.calling import MUTUAL_DISCOVERY
-        from planweave_ros.running_tasks import RunningTasks
+        from planweave_ros.scenes import RunningTasks
         from planweave_ros.spin import executor_of, own_node, spun
 
         born = time.monotonic()

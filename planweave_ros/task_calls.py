@@ -23,7 +23,7 @@ from rclpy.qos import QoSProfile
 
 from planweave.core.base.errors import GoalError, PlanweaveError, refused
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Remembered
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
 from planweave_ros.qos import TRANSIENT_LOCAL

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from planweave.bench.bakeoff import RUNS, check_numbers, engine_of, play_with_progress
-from planweave.bench.methods import NOTHING, parse_method
 from planweave.bench.models import is_simulated, models_of, try_model
 from planweave.bench.paper_metrics import METRICS
 from planweave.bench.papers import Cell, Paper, cells, load_papers, paper_of, table_of, title_of
-from planweave.bench.parameters import settings_of
+from planweave.bench.parameters import NOTHING, parse_method, settings_of
 from planweave.bench.records import write_record
 from planweave.bench.results import Played, Results
 from planweave.bench.runner import CONFIG, Config, missing_in_words, prepare, read_config

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from planweave.bench.methods import parse_method
 from planweave.bench.paper_metrics import METRICS
+from planweave.bench.parameters import parse_method
 from planweave.bench.suites import SUITES, Case
 from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.yaml_files import read_text

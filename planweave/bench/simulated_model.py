@@ -47,7 +47,7 @@ Draw = Callable[[str], random.Random]  # the random numbers of a sample for one 
 
 
 class Oracle(Protocol):
-    """Who knows what is right: `planweave.bench.expert.Expert`, or a plan that is known for a task."""
+    """Who knows what is right: `planweave.bench.models.Expert`, or a plan that is known for a task."""
 
     @property
     def domain(self) -> Domain:

@@ -62,7 +62,7 @@ def exported(events: Sequence[Mapping[str, Any]], form: str, plan_only: bool = F
     from planweave.core.trees.behaviour_tree import sequence_of
     from planweave.core.trees.behaviour_tree_xml import write_tree
     from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module
-    from planweave.tasks.recorded_tree import recorded_domain, recorded_goal, recorded_plan, recorded_tree
+    from planweave.tasks.given_tree import recorded_domain, recorded_goal, recorded_plan, recorded_tree
 
     try:
         if form == "pddl":

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from planweave.core.base.errors import ConfigError
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Remembered
 
 NEEDS_ROS = False  # only for the running system
 

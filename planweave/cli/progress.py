@@ -14,10 +14,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planweave.core.symbolic.world import Literal
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow, children_of
-from planweave.core.workflow.task_status import TaskState, TaskStatus
-from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
+from planweave.core.trees.action_tree import Status, TreeRow, children_of
+from planweave.core.workflow.task_status import STATE_WORDS, STEP_MARKS, TaskState, TaskStatus, states_text, usage_text
 
 STYLES = {
     Status.UNTRIED: "dim",

@@ -10,7 +10,7 @@ from planweave.cli.answer import question_json
 from planweave.core.base.errors import GoalError, ParseError
 from planweave.core.symbolic.world import Literal
 from planweave.core.symbolic.written import read_literals
-from planweave.core.trees.rows import as_json
+from planweave.core.trees.action_tree import as_json
 from planweave.core.workflow.question import AmbiguityError
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.workflow.task_status import TaskStatus

@@ -20,7 +20,7 @@ from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.parsing import agreed, bounded, parse_plan
-from planweave.llm.replies import whole
+from planweave.llm.reasoning import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.language.prompting import (
     Messages,

@@ -13,8 +13,7 @@ from typing import ClassVar
 
 from planweave.core.base.failure import Code
 from planweave.core.base.parameter import option
-from planweave.core.checks.assumptions import never_seen
-from planweave.core.checks.unobserved_effects import UnobservedEffects
+from planweave.core.checks.assumptions import UnobservedEffects, never_seen
 from planweave.core.checks.validation import unmet_goal
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import spoken

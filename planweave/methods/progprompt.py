@@ -30,7 +30,7 @@ from planweave.core.trees.program import (
 from planweave.core.workflow.ports import Written
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import agreed, bounded
-from planweave.llm.replies import ask_until_read, was_cut, whole
+from planweave.llm.reasoning import ask_until_read, was_cut, whole
 from planweave.methods.language.conditions import objects_named, parse_condition
 from planweave.methods.language.prompting import (
     Messages,

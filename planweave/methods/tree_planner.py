@@ -24,9 +24,8 @@ from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.core.trees.action_tree import Status, TreeNode, build_tree
 from planweave.core.workflow.ports import Outcome
 from planweave.methods.language import paper_notation
-from planweave.methods.language.action_filter import distinct
 from planweave.methods.language.paper_notation import NOTATIONS
-from planweave.methods.language.prompting import PROMPTS
+from planweave.methods.language.prompting import PROMPTS, distinct
 from planweave.methods.language.question import Questions
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode

@@ -12,9 +12,8 @@ from viser import Icon
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
-from planweave.core.trees.rows import TreeRow
-from planweave.core.workflow.question import UserQuestion
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.trees.action_tree import TreeRow
+from planweave.core.workflow.question import Remembered, UserQuestion
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks

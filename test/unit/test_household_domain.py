@@ -9,9 +9,8 @@ from doubles.home_script import a_script
 
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.port import HomeBody
-from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
-from planweave.bodies.home.vocabulary import HomeVocabulary, squeezed
+from planweave.bodies.home.vocabulary import HomeVocabulary, read_line, squeezed
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.pddl.formula import atoms_in

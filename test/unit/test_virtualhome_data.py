@@ -16,8 +16,8 @@ import pytest
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
-from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
+from planweave.bodies.home.vocabulary import read_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", ROOT.parent / "shared" / "data")) / "eai_virtualhome"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
 from planweave.bodies.home.graph import graph_from, load_graph, read_graph
-from planweave.bodies.home.script import read_line, write_line
-from planweave.bodies.home.vocabulary import HomeVocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary, read_line, write_line
 from planweave.core.base.errors import PlanweaveError, SceneError
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action

@@ -7,10 +7,9 @@ import pytest
 from PIL import Image
 
 from planweave.bodies.home.graph import graph_from, load_graph
-from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.observation import Observer, visible
 from planweave.bodies.home.picture import floor_plan, png
-from planweave.bodies.home.port import HomePort
+from planweave.bodies.home.port import HomePort, SimulatedHome
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.base.errors import SceneError, UnknownNameError
 from planweave.core.base.failure import Code

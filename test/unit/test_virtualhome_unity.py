@@ -8,7 +8,7 @@ import pytest
 from codes import raises_code
 from doubles.fake_unity import FakeUnity
 
-from planweave.bodies.home.home import UnityHome
+from planweave.bodies.home.port import UnityHome
 from planweave.bodies.home.unity import UnityClient, UnityReply, failure_of
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir

@@ -16,8 +16,7 @@ import yaml
 from planweave.bench.faults import Injection
 from planweave.bench.suites.case import Case
 from planweave.bodies.home.graph import Graph, load_graph
-from planweave.bodies.home.home import SimulatedHome
-from planweave.bodies.home.port import HomePort
+from planweave.bodies.home.port import HomePort, SimulatedHome
 from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.core.base.errors import ConfigError
 from planweave.core.symbolic.world import Action, Literal, World

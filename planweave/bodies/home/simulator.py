@@ -8,8 +8,7 @@ from functools import cached_property, lru_cache
 
 from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
 from planweave.bodies.home.graph import Graph
-from planweave.bodies.home.script import read_line, write_line
-from planweave.bodies.home.vocabulary import DOMAIN, HomeVocabulary
+from planweave.bodies.home.vocabulary import DOMAIN, HomeVocabulary, read_line, write_line
 from planweave.core.base.errors import InvalidActionError, PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.pddl.formula import Atom, Or, substitute

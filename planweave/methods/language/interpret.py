@@ -47,7 +47,7 @@ from planweave.goals import (
 )
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import parse_comparison, parse_reading
-from planweave.llm.replies import ask_until_read, whole
+from planweave.llm.reasoning import ask_until_read, whole
 from planweave.llm.schema import comparison_schema, reading_schema
 from planweave.methods.language.prompting import Messages, comparison_messages, goal_messages
 

@@ -20,7 +20,9 @@ from planweave.core.base.errors import ConfigError
 from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
 from planweave.core.symbolic.descriptions import UNSAID
 from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.schemas import ActionSchema, Predicate, filled
+from planweave.core.symbolic.transition import Change, Transition
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
@@ -447,3 +449,42 @@ def _examples_of(domain_name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigError(f"prompts/examples/{path.name}: expected a mapping with plans, decision and goals")
     return data
+
+
+def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:
+    """The domain without actions that are refused or no word refers to, and without goals that only they achieve."""
+    said = " ".join(re.findall(r"[a-z]+", text.lower()))
+    return without(
+        domain,
+        refused
+        | {
+            schema.name
+            for schema in domain.actions.values()
+            if schema.words and not any(re.search(rf"\b{word}\b", said) for word in schema.words)
+        },
+    )
+
+
+def distinct(domain: Domain, world: World, options: Sequence[Action | None]) -> list[Action | None]:
+    """The options without actions that are applicable and change the world just as an earlier one does, such as to walk
+    and to run somewhere. None: the task is done.
+    """
+    transition = Transition(domain, world)
+    kept: list[Action | None] = []
+    changes: list[Change] = []
+    for option in options:
+        change = _change(transition, option)
+        if change is not None and change in changes:
+            continue
+        changes += [change] if change is not None else []
+        kept.append(option)
+    return kept
+
+
+def _change(transition: Transition, option: Action | None) -> Change | None:
+    """What an action changes; None where it is not applicable, or the domain says that it changes nothing."""
+    state = transition.state()
+    if option is None or not transition.applicable(state, option):
+        return None
+    change = transition.apply(state, option)
+    return change if change.added or change.deleted else None
