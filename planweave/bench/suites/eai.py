@@ -1,9 +1,8 @@
 """Suite `eai`: the 342 tasks of the Embodied Agent Interface on VirtualHome.
 
 State and edge goals must hold at the end, action goals must have been executed in order, and all tasks count. The
-official scorer gives even gold plans no success; its results are reported separately, see
-`planweave.bench.eai_official`. Tasks and homes come from the optional package `eai-eval`, or from a folder
-`eai_virtualhome` in PLANWEAVE_TEST_DATA.
+official scorer gives even gold plans no success; its results are reported separately. Tasks
+and homes come from the optional package `eai-eval`, or from a folder `eai_virtualhome` in PLANWEAVE_TEST_DATA.
 """
 
 from __future__ import annotations

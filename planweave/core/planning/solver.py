@@ -54,7 +54,7 @@ def solve(
     Actions that the body refuses are excluded, and so is what the domain's rules forbid. Of large worlds the objects
     relevant to the goal are tried first (planweave.core.planning.relevance); every plan is checked in the whole world
     before it is returned, and that there is none is proved by a search of the whole world only. What is only in the way
-    is put down where the domain wants it (planweave.core.planning.putting_aside). namespace: see Domain.unaccounted.
+    is put down where the domain wants it (_putting_aside). namespace: see Domain.unaccounted.
 
     Raises NoPlanError that names the literals that cannot be reached.
     """

@@ -452,7 +452,12 @@ def _examples_of(domain_name: str) -> dict[str, Any]:
 
 
 def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:
-    """The domain without actions that are refused or no word refers to, and without goals that only they achieve."""
+    """The domain without actions that are refused or no word refers to, and without goals that only they achieve.
+
+    Actions with `words` in the domain's file are offered where the text contains one of them. This keeps prompts
+    short, and the list of all ground actions small enough for constrained output; the controlled English, the
+    validation of plans and the classical planner use the whole domain.
+    """
     said = " ".join(re.findall(r"[a-z]+", text.lower()))
     return without(
         domain,
