@@ -225,29 +225,36 @@ def transcript(entries: Sequence[dict[str, Any]]) -> str:
         for number, exchange in enumerate(exchanges, 1):
             kind, seconds = exchange.get("kind", "question"), exchange.get("seconds", 0.0)
             lines += [f"### Exchange {number} ({kind}), at {seconds:.1f} s", ""]
-            lines += _request(exchange["request"])
+            lines += _request(exchange.get("request"))
             error = exchange.get("error")
-            lines += [f"**no answer**: {error}", ""] if error else _reply(exchange["reply"])
+            lines += [f"**no answer**: {error}", ""] if error else _reply(exchange.get("reply"))
         if not exchanges:
             asked = usage["requests"] or usage["endpoint"]
             lines += ["No exchange is in the record." if asked else "No model was asked.", ""]
     return "\n".join(lines)
 
 
-def _request(request: dict[str, Any]) -> list[str]:
+def _request(request: Any) -> list[str]:
+    if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+        return _block(_text(request))
     lines = []
     for message in request["messages"]:
-        lines += [f"**{message['role']}**", "", *_block(_text(message["content"]))]
+        lines += [f"**{message.get('role', '?')}**" if isinstance(message, dict) else "**?**", ""]
+        lines += _block(_text(message.get("content")) if isinstance(message, dict) else _text(message))
     apart = ("messages", "json_schema")
     settings = {key: value for key, value in request.items() if key not in apart and value is not None}
     settings["json_schema"] = bool(request.get("json_schema"))
     return [*lines, "Settings: " + ", ".join(f"{key} {value}" for key, value in settings.items()), ""]
 
 
-def _reply(reply: dict[str, Any]) -> list[str]:
-    """Replies without duplicates, with their counts."""
+def _reply(reply: Any) -> list[str]:
+    """Replies without duplicates, with their counts; a record may hold them cut (Journal)."""
+    replies = reply.get("replies") if isinstance(reply, dict) else None
+    if not isinstance(replies, list):
+        return ["**reply**", "", *_block(_text(reply))]
+    counts = Counter(_text(one.get("text") if isinstance(one, dict) else one) for one in replies)
     lines = []
-    for text, count in Counter(_text(one["text"]) for one in reply["replies"]).most_common():
+    for text, count in counts.most_common():
         lines += [f"**reply** ×{count}" if count > 1 else "**reply**", "", *_block(text)]
     return lines
 

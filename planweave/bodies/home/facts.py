@@ -1,4 +1,4 @@
-"""Conversion between a VirtualHome graph and facts of the household domain.
+"""A VirtualHome graph as facts of the household domain.
 
 The agent's edges become predicates without the agent: CLOSE is close_to, INSIDE a room agent_in, ON agent_on, HOLDS_RH
 holds_rh; objects ON the agent are worn. Every object is assigned to a room, through its supports and containers.
