@@ -1,4 +1,4 @@
-# make demo · make test · make setup · make lint · make wheel · make docs · make lock · make matrix · make clean
+# make demo · make test · make setup · make lint · make wheel · make docs · make lock · make clean
 # PYTHON names the interpreter to build on: make PYTHON=python3.12 test
 # EXTRAS adds extras of pyproject.toml, whose tests are skipped else: make test EXTRAS=vision,realsense
 
@@ -12,7 +12,7 @@ PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh && PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast bench build setup lint wheel docs lock matrix clean python
+.PHONY: help demo test test-fast bench build setup lint wheel docs lock clean python
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do four sentences (out/demo/)'
@@ -25,7 +25,6 @@ help:
 	@echo 'make wheel   wheels of planweave and its messages in dist/, to install without this folder'
 	@echo 'make docs    these pages and the API reference as a site, in out/docs/'
 	@echo 'make lock    resolve the versions of all packages anew (requirements/lock/)'
-	@echo 'make matrix  demo and tests from fresh clones on every Python from 3.10 to 3.14 that is found (out/matrix.json)'
 	@echo 'make clean   remove what was made (.venv, build/, out/)'
 
 python:
@@ -69,9 +68,6 @@ docs: python
 lock: python
 	@$(PREPARE) --dev --extras lock
 	@$(RUN) python tools/lock.py
-
-matrix: python
-	@$(PYTHON) tools/matrix.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist install log out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

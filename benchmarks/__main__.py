@@ -51,7 +51,6 @@ CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "policies
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     lines = [f"  python -m benchmarks {name} {more}".rstrip() for name, rows in FIGURES.items() for more in rows]
     made = argparse.ArgumentParser(
         prog="python -m benchmarks",

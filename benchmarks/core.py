@@ -234,7 +234,6 @@ def _kairos_problem(domain: Path, problem: Path) -> Any:
 
 
 def _verdict(problem: Any, plan: Sequence[Action]) -> bool:
-    """The verdict of kairos."""
     text = "\n".join(map(written, plan)) + "\n" if plan else "; empty\n"
     try:
         return bool(kairos.validate(problem, kairos.parse_plan(text)).valid)

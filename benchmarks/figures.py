@@ -24,7 +24,6 @@ class Row:
 
 
 def figure(name: str, value: str, goal: str = "", met: bool | None = None, **more: Any) -> Row:
-    """A row."""
     return Row(name, value, goal, met, more)
 
 

@@ -29,11 +29,11 @@ from planweave.llm.clients.faults import EndpointFault
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.llm.names import Mender
 from planweave.llm.parsing import parse_choice, parse_goal, parse_plan, parse_step
-from planweave.llm.replies import readable
+from planweave.llm.reasoning import readable
 from planweave.llm.step_list import MAX_STEP, numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.language.condition import parse_truth
+from planweave.methods.language.conditions import parse_truth
 from planweave.methods.language.sampled import step_of
 from planweave.methods.language.translate import Translator
 from planweave.methods.progprompt import completed, joined
@@ -308,7 +308,6 @@ class Found:
 
 
 def put(texts: Iterator[str], readers: dict[str, Reader], prepare: Callable[[str], str] = lambda t: t) -> Found:
-    """Give every text to every reader."""
     found = Found()
     for text in texts:
         found.texts += 1

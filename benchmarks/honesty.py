@@ -40,8 +40,7 @@ from planweave.bench.tabletop_checks import RESTS, ObjectPose
 from planweave.bench.tabletop_tasks import scene_names
 from planweave.core.base.errors import PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.symbolic.world import Literal, World
-from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
-from planweave.launcher.running_system import log_folder
+from planweave.launcher.running_system import NodeProcess, log_folder, start_node, stop_nodes
 from planweave.launcher.systems import load_system
 from planweave.simulation.scene import Scene, load_scene
 from planweave_ros import conversions as convert

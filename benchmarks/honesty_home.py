@@ -54,7 +54,6 @@ class SharedHome(HomeBody):
         self._case, self.met = case, False
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome = super().execute(action, **options)
         if outcome.ok and str(action) == self._case.after and not self.met:
             self.met = True

@@ -130,7 +130,7 @@ def _looked(simulator: HomeSimulator) -> HomeSimulator:
 
 
 def _actions(data: JsonGraph, lines: list[str]) -> list[Action]:
-    from planweave.bodies.home.script import read_line
+    from planweave.bodies.home.vocabulary import read_line
 
     simulator = HomeSimulator(graph_from(data))
     return [read_line(line, simulator.graph, simulator.vocabulary) for line in lines]

@@ -26,8 +26,7 @@ from benchmarks.figures import Row, figure
 from benchmarks.spun_node import spun_node, started_system
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState
+from planweave.core.workflow.task_status import TaskGoal, TaskState
 from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
@@ -90,7 +89,6 @@ class Death:
         return self.reached and self.in_time and not self.false_success and self.served is not None
 
     def row(self) -> Row:
-        """As a row of the bench."""
         held = f", held {self.held or 'nothing'}, then {self.held_after or 'nothing'} ({self.said_after})"
         task = (
             ""
@@ -178,7 +176,6 @@ class Watch:
         return ", ".join(sorted(f for f in self.facts if f.startswith(("hand_empty", "holding")))) or "neither"
 
     def inside(self, cube: str, tray: str) -> bool:
-        """Whether a cube is in a tray, in truth."""
         index = _CUBES[cube]
         return index < len(self.truth) and math.dist(self.truth[index][:2], _TRAYS[tray]) < _IN_TRAY
 

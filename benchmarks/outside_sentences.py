@@ -18,8 +18,7 @@ import yaml
 from doubles.named_worlds import table_of, world_of
 
 from benchmarks.figures import Row, figure
-from benchmarks.instruction import Instruction
-from benchmarks.libero_sentences import scenes_of
+from benchmarks.libero_sentences import Instruction, scenes_of
 from benchmarks.sentence_set import Read, unrelated
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject

@@ -38,7 +38,6 @@ _MOVED = 0.01  # share of the scene's pixels that are others once the arm is els
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """The rows."""
     if found() is None:
         raise ConfigError("no Chromium is installed (Debian: apt install chromium)")
     whole = with_page(load_system("tabletop"))

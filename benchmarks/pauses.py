@@ -51,18 +51,14 @@ class Paused:
 
 
 class _Task:
-    """A task that was submitted."""
-
     def __init__(self, client: Client, tray: str) -> None:
         self._client, self.tray = client, tray
         self.id = client.submit("", method="classical", goal=[Literal("in", (_CUBE, tray))])
 
     def done(self) -> bool:
-        """Whether it has ended."""
         return self.status().state.ended
 
     def status(self) -> TaskStatus:
-        """Its newest status."""
         return self._client.task(self.id)[0]
 
 

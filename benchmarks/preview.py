@@ -32,7 +32,6 @@ _CUBES = {"red": (0.47, 0.02), "blue": (0.55, -0.12), "green": (0.40, -0.14), "y
 
 
 def run(options: argparse.Namespace, console: Any) -> list[Row]:
-    """The rows."""
     domain, scene, settings = Domain.load("tabletop"), PlanningScene(), SkillSettings()
     robot, kinematics = scene.robot, Kinematics(scene.model, scene.robot)
     safety = Safety(kinematics, JointLimits.of(robot).scaled(settings.speed, settings.acceleration))

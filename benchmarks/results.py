@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from benchmarks.figures import Row
 from planweave.bench.machine import machine
@@ -98,8 +98,8 @@ class ResultFile:
     def read(cls, path: Path) -> ResultFile:
         """Raises ConfigError for a file that is none."""
         try:
-            return typed(cls, json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except ValueError as error:
             raise ConfigError(f"{path} is no file of results: {error}") from error
 
     def write(self, path: Path) -> None:
@@ -179,27 +179,6 @@ def page(folder: Path = FOLDER) -> str:
             shown = [table.columns, ["---"] * len(table.columns), *table.rows]
             lines += ["", *(f"| {' | '.join(row)} |" for row in shown)]
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
-
-
-def typed(kind: Any, value: Any) -> Any:
-    """A value of JSON as a dataclass or one of its fields' types; raises TypeError or ValueError where it is none."""
-    if is_dataclass(kind):
-        if not isinstance(value, dict):
-            raise TypeError(f"expected an object, got {value!r:.80}")
-        types = get_type_hints(kind)
-        if unknown := value.keys() - types.keys():
-            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-        return cast(Any, kind)(**{key: typed(types[key], each) for key, each in value.items()})
-    options, of = get_args(kind), get_origin(kind)
-    if of is tuple:
-        if not isinstance(value, list):
-            raise TypeError(f"expected a list, got {value!r:.80}")
-        return tuple(typed(options[0], each) for each in value)
-    if of is UnionType:
-        return None if value is None else typed(options[0], value)
-    if not isinstance(value, dict if of is Mapping else kind):
-        raise TypeError(f"expected {getattr(kind, '__name__', kind)}, got {value!r:.80}")
-    return value
 
 
 def _spread(numbers: Sequence[str]) -> str:

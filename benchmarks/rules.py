@@ -35,7 +35,6 @@ _HOME = [
 
 
 def run(options: argparse.Namespace, console: Any) -> list[Row]:
-    """The rows."""
     table = Domain.load("tabletop")
     cubes = [f"cube_{k}" for k in range(8)]
     world = table.world(f"{', '.join(cubes)}: item; left_tray, right_tray, box: container; white_plate: surface")

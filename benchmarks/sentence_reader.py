@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks import libero_sentences, outside_sentences
 from benchmarks.figures import Row, figure
-from benchmarks.instruction import Instruction
+from benchmarks.libero_sentences import Instruction
 from planweave.bench.models import check_model, client_of
 from planweave.bench.parameters import PLANNER, all_values, planner_settings, settings_of
 from planweave.core.base.errors import ConfigError

@@ -51,7 +51,6 @@ class ReadVerdict:
 
 
 def sentences(path: Path = SENTENCES) -> list[Sentence]:
-    """All sentences of a file."""
     content: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [_sentence(world, text, expected) for world, of in content.items() for text, expected in of.items()]
 

@@ -27,7 +27,6 @@ _ALONE = 0.9  # of LIBERO's sentences, by the grammar
 
 
 def run(options: argparse.Namespace, console: Any) -> list[Row]:
-    """All figures, as rows."""
     if options.model:
         return sentence_reader.run(options, console)
     rows: list[Row] = []

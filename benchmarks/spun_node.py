@@ -22,7 +22,6 @@ from planweave_ros.spin import executor_of, own_node, spun
 def started_system(
     system: System, console: Console, overrides: dict[str, dict[str, Any]] | None = None, logs: Path | None = None
 ) -> Iterator[tuple[Client, RunningSystem]]:
-    """A system that is ready, and a client of it."""
     with Client() as client, RunningSystem(system, logs or log_folder("bench"), overrides) as running:
         console.print(f"starting {system.name}; logs: {running.logs}", markup=False)
         running.wait_ready(client)

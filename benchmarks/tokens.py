@@ -1,218 +1,63 @@
-"""Tokens per task of Tree-Planner against Iterative-Planner, on the same tasks with the same simulated model.
-
-Prompts, parsing, loops and body are the product's; only the model is played, see `planweave.bench.simulated_model`.
-Tokens are counted by `planweave.llm.tokens`, prompts once however many replies are asked for.
+"""Tokens per task of Tree-Planner against Iterative-Planner, on the same tasks with the same simulated model: prompts,
+parsing, loops and body are the product's. Tokens are estimated; prompts count once however many replies are asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+
+from rich.console import Console
 
 from benchmarks.figures import Row, figure
-from benchmarks.home_tasks import HomeRun, HomeTask, run_method, task_sets
-from planweave.bench.simulated_model import TRAVEL, SimulatedModel
-from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action
-from planweave.llm.clients.base import About, ChatReplies, ChatRequest
-from planweave.llm.tokens import estimated_tokens
-from planweave.methods.language.settings import PlannerSettings
+from benchmarks.household import chosen_cases
+from planweave.bench.episodes import Spec, play
+from planweave.bench.metrics import Measures
+from planweave.bench.records import Recorder
+from planweave.bench.suites import Case
 
+ERROR_RATES, SEEDS = (0.1, 0.2, 0.3), 2  # of the simulated model
+TREE = "tree_planner:samples=25,check_plans=false"  # as in the paper, all plans that were sampled are kept
+UNCORRECTED, CHECKED = f"{TREE},max_corrections=0", "tree_planner:samples=25,check_plans=true"
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
-PAPER = {"no replanning": 0.53, "local replanning": 0.74, "global replanning": 0.92}
-DEFAULT = "tree_planner that checks plans"
-#: name -> method and its parameters. As in the paper, Tree-Planner keeps all plans that were sampled.
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "tree_planner": ("tree_planner", {"samples": 25, "check_plans": False}),
-    "tree_planner without correction": ("tree_planner", {"samples": 25, "check_plans": False, "max_corrections": 0}),
-    DEFAULT: ("tree_planner", {"samples": 25}),
-    "no replanning": ("iterative", {"replan": "none"}),
-    "local replanning": ("iterative", {"replan": "local"}),
-    "global replanning": ("iterative", {"replan": "global"}),
-}
-
-ERROR_RATES = (0.1, 0.2, 0.3)  # of the simulated model
-#: Kinds of wrong steps, equally often; every reply can be read.
-ERRORS = {"missing": 1.0, "wrong object": 1.0}
+PAPER = {"iterative:replan=none": 0.53, "iterative:replan=local": 0.74, "iterative:replan=global": 0.92}
 
 
-def run(_: argparse.Namespace, console: Any) -> list[Row]:
+def run(_: argparse.Namespace, console: Console) -> list[Row]:
     """Tokens and savings over the papers' tasks and, where their data are, over EAI's."""
     rows = []
-    for name, tasks in task_sets():
-        console.print(f"tokens of {len(tasks)} tasks ({name}) with a simulated model …")
-        rows += _rows(name, tasks)
+    for suite, cases in chosen_cases().items():
+        console.print(f"tokens of {len(cases)} tasks of {suite} with a simulated model …")
+        rows += token_rows(suite, cases)
     return rows
 
 
-class KnownPlan:
-    """Knowledge of a right plan and of nothing else: where it is, the questions tell."""
-
-    def __init__(self, task: HomeTask) -> None:
-        self.domain, self.expected = Domain.load("household"), task.plan
-        self.names: Sequence[str] = ()
-
-    def rest(self, planned: Sequence[Action], about: About) -> Sequence[Action]:
-        """The end of the plan. planned: not used, as the history holds it."""
-        self.names = about.names
-        failed = [Action.parse(text.partition(": ")[0]) for text in about.errors]
-        return self.expected[next_index(self.expected, about.history, failed) :]
-
-
-def next_index(gold: Sequence[Action], history: Sequence[Action], failed: Sequence[Action]) -> int:
-    """Where in the right plan to go on: after the last of its steps that was done in its order.
-
-    Where that step was tried and failed: at the first step that was left out, else at the way there.
-    """
-    index, done = 0, set()
-    for action in history:
-        if action in gold[index:]:
-            index = gold.index(action, index) + 1
-            done.add(index - 1)
-    if index < len(gold) and gold[index] in failed:
-        missing = [i for i in range(index) if i not in done]
-        ways = [i for i in range(index) if gold[i].name in TRAVEL]
-        return (missing or ways[-1:] or [index])[0]
-    return index
-
-
-def model_for(task: HomeTask, error_rate: float, seed: int = 0) -> SimulatedModel:
-    """A model that knows the task's plan."""
-    return SimulatedModel(KnownPlan(task), error_rate, f"{seed} {task.words}", ERRORS, malformed=0.0)
-
-
-@dataclass(frozen=True)
-class TokenRow:
-    """One method over all runs: means per task, and the number of runs whose goal held at the end."""
-
-    tokens: float
-    prompt_tokens: float
-    requests: float
-    corrections: float
-    met: int
-    runs: int
-
-    @classmethod
-    def of(cls, runs: Sequence[HomeRun]) -> TokenRow:
-        """The means of runs."""
-        used, n = [r.usage for r in runs], len(runs)
-        return cls(
-            sum(u.total_tokens for u in used) / n,
-            sum(u.prompt_tokens for u in used) / n,
-            sum(u.requests for u in used) / n,
-            sum(r.corrections for r in runs) / n,
-            sum(r.met for r in runs),
-            n,
-        )
-
-
-def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, TokenRow]:
-    """By method; every task is run once with each seed."""
-    settings = PlannerSettings()
-    return {
-        name: TokenRow.of(
-            [
-                run_method(method, task, model_for(task, error_rate, seed), settings, **options)
-                for task in tasks
-                for seed in range(seeds)
-            ]
-        )
-        for name, (method, options) in METHODS.items()
-    }
-
-
-@dataclass(frozen=True)
-class PromptSizes:
-    """The quantities of Tree-Planner's token model (Section 5.1, Appendix D), means over tasks, in tokens.
-
-    plan, choice, step: prompts for sampling plans, for deciding, and for a step of Iterative-Planner (rho_ps, rho_gd,
-    rho_ip); action: one action written out (|a|); steps: M.
-    """
-
-    plan: float
-    choice: float
-    step: float
-    action: float
-    steps: float
-
-    @property
-    def most_samples(self) -> float:
-        """The number of samples below which Tree-Planner takes fewer tokens, by the model of Appendix D."""
-        return (1 - 1 / self.steps) / (1 + 1 / self.action) * self.plan / self.action + self.action / (self.action + 1)
-
-
-def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
-    """As the product builds the prompts, with a model that errs in one step of ten."""
-    prompts: dict[str, list[int]] = {}
-
-    def heard(ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest) -> ChatReplies:
-        replies = ask(request)
-        prompts.setdefault(request.about.kind, []).append(replies.usage.prompt_tokens)
-        return replies
-
-    for task in tasks:
-        for name in ("tree_planner", "no replanning"):
-            method, options = METHODS[name]
-            model = model_for(task, 0.1)
-            model.complete = partial(heard, model.complete)  # type: ignore[method-assign]
-            run_method(method, task, model, PlannerSettings(), **options)
-    sizes = {kind: statistics.fmean(found) for kind, found in prompts.items()}
-    actions = [action for task in tasks for action in task.plan]
-    return PromptSizes(
-        sizes["plans"],
-        sizes["choice"],
-        sizes["step"],
-        statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions),
-        len(actions) / len(tasks),
-    )
-
-
-def saving(rows: dict[str, TokenRow], against: str, by: str = "tree_planner") -> float:
-    """The share of the tokens of a method that another one does without."""
-    return 1 - rows[by].tokens / rows[against].tokens
-
-
-def _rows(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[Row]:
+def token_rows(suite: str, cases: Sequence[Case], seeds: int = SEEDS) -> list[Row]:
     """Tokens of each method, then the savings; a saving counts as reached where it is at every rate of errors."""
-    found = [token_figures(tasks, rate, seeds) for rate in ERROR_RATES]
     shares = "/".join(f"{rate:.0%}" for rate in ERROR_RATES)
-    rows = [
-        figure(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
-        for method in found[0]
-    ]
-    for against, goal in PAPER.items():
-        for by in ("tree_planner without correction" if against == "no replanning" else "tree_planner", DEFAULT):
-            saved = [saving(rows_, against, by) for rows_ in found]
-            rows.append(
-                figure(
-                    f"{name}: saving of {by} against {against}",
-                    " / ".join(f"{s:.0%}" for s in saved),
-                    f">= {goal:.0%} (paper)",
-                    min(saved) >= goal,
-                )
-            )
-    sizes = prompt_sizes(tasks)
-    rows.append(
-        figure(
-            f"{name}: prompts in tokens",
-            f"plans {sizes.plan:,.0f}, a choice {sizes.choice:,.0f}, a step of "
-            f"iterative {sizes.step:,.0f}; an action {sizes.action:.1f}, a plan {sizes.steps:.1f} actions; by "
-            f"the paper's model less is taken below N = {sizes.most_samples:.0f}",
+    means: dict[str, list[float]] = {}
+    rows = []
+    for method in (TREE, UNCORRECTED, CHECKED, *PAPER):
+        found = [_measured(suite, cases, method, rate, seeds) for rate in ERROR_RATES]
+        means[method] = [statistics.fmean(m.tokens for m in of) for of in found]
+        parts = (
+            " / ".join(f"{mean:,.0f}" for mean in means[method]),
+            " / ".join(f"{statistics.fmean(m.requests for m in of):.1f}" for of in found),
+            " / ".join(f"{statistics.fmean(m.corrections for m in of):.1f}" for of in found),
+            " / ".join(f"{statistics.fmean(m.sr for m in of):.0%}" for of in found),
         )
-    )
+        value = "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
+        rows.append(figure(f"{suite}, simulated model with {shares} wrong steps: {method}", value))
+    for against, goal in PAPER.items():
+        for by in (UNCORRECTED if against.endswith("none") else TREE, CHECKED):
+            saved = [1 - ours / theirs for ours, theirs in zip(means[by], means[against])]
+            shown = " / ".join(f"{share:.0%}" for share in saved)
+            name = f"{suite}: saving of {by} against {against}"
+            rows.append(figure(name, shown, f">= {goal:.0%} (paper)", min(saved) >= goal))
     return rows
 
 
-def _each(found: list[dict[str, TokenRow]], method: str) -> str:
-    of = [rows[method] for rows in found]
-    parts = (
-        " / ".join(f"{r.tokens:,.0f}" for r in of),
-        " / ".join(f"{r.requests:.1f}" for r in of),
-        " / ".join(f"{r.corrections:.1f}" for r in of),
-        " / ".join(f"{r.met / r.runs:.0%}" for r in of),
-    )
-    return "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
+def _measured(suite: str, cases: Sequence[Case], method: str, rate: float, seeds: int) -> list[Measures]:
+    specs = [Spec(suite, case.id, method, f"simulated:{rate}", seed) for case in cases for seed in range(seeds)]
+    return [play(spec, Recorder()).measures for spec in specs]

@@ -26,7 +26,6 @@ class BodyNode(ServingNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(BodyNode, stop=BodyNode.stop_work)
 
 

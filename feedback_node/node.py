@@ -333,7 +333,6 @@ def _read_domain(name: str) -> None:
 
 
 def main() -> int:
-    """Console script."""
     return run_node(FeedbackNode, stop=FeedbackNode.stop_work)
 
 

@@ -1,8 +1,7 @@
 """Parameters of feedback_node; those of the methods are METHOD.OPTION."""
 
 from planweave.core.base.parameter import AUTOSTART, Parameter, option_parameters
-from planweave.core.workflow.approval import NEAR_PEOPLE
-from planweave.core.workflow.approval_basis import MOVED
+from planweave.core.workflow.approval import MOVED, NEAR_PEOPLE
 from planweave.goals import RULES
 from planweave.methods import METHODS
 

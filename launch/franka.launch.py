@@ -16,7 +16,6 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    """What ros2 launch asks for."""
     from launch.conditions import IfCondition, UnlessCondition
     from launch.substitutions import LaunchConfiguration
 

@@ -14,7 +14,6 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    """What ros2 launch asks for."""
     from launch.actions import AppendEnvironmentVariable, RegisterEventHandler
     from launch.event_handlers import OnProcessExit
     from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution

@@ -4,5 +4,4 @@ from planweave_ros.launch_files import launch_description
 
 
 def generate_launch_description():
-    """What ros2 launch asks for."""
     return launch_description("household")

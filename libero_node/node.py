@@ -104,7 +104,6 @@ class LiberoNode(ServingNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(LiberoNode, stop=LiberoNode.stop_work)
 
 

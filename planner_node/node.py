@@ -26,7 +26,7 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.none import SET_ONE, NoClient
 from planweave.llm.embeddings import choose_embedder
-from planweave.llm.replies import sendable
+from planweave.llm.reasoning import sendable
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
@@ -176,7 +176,6 @@ class PlannerNode(ManagedNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(PlannerNode, threads=8)
 
 

@@ -8,8 +8,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from planweave.bodies import checked_body, make_body
@@ -17,19 +18,21 @@ from planweave.core.base.budget import Budget
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
 from planweave.core.base.usage import Usage
-from planweave.core.checks.validation import Goal, Validation, simplest, validate
-from planweave.core.pddl.formula import Formula
+from planweave.core.checks.validation import Goal, Validation, goal_atoms, simplest, validate
+from planweave.core.pddl.formula import Axiom, Formula, terms_of
+from planweave.core.planning.pddl_writer import formula_pddl
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan_files import read_plan
+from planweave.core.symbolic.schemas import Predicate
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.symbolic.written import Written, read_formula, read_goal
 from planweave.core.workflow.approval import NEAR_PEOPLE
-from planweave.core.workflow.formula_goal import FormulaGoalBody, FormulaGoalError
 from planweave.core.workflow.ports import LookingBody
 from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
@@ -343,3 +346,38 @@ def _seconds(name: str, value: float) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 86_400:
         raise ConfigError(f"{name}={value!r}: give seconds, above 0 and at most 86400")
     return float(value)
+
+
+class FormulaGoalError(GoalError):
+    """A method was given a goal that is no conjunction of literals, and its prompts need literals. method: its name."""
+
+    code = "formula_goal"
+
+    def __init__(self, method: str):
+        super().__init__(
+            f"the method {method} needs a goal of literals, such as 'in(cup, tray) and not on(a, b)', and this one is "
+            "another formula; use method='classical' with fallback='' or 'classical', or planweave.plan"
+        )
+        self.method = method
+
+
+class FormulaGoalBody(CompletedBody):
+    """A body whose worlds state by `literal` whether a formula holds, and whose domain derives it."""
+
+    def __init__(self, body: LookingBody, domain: Domain, formula: Formula) -> None:
+        super().__init__(body, lambda name: self.domain)
+        name = "goal"
+        while name in domain.predicates:
+            name += "-"
+        text, terms = formula_pddl(formula), terms_of(formula)
+        named = (thing for thing in body.observe().objects if thing.name in terms)
+        self.literal, self._formula = Literal(name), formula
+        self.domain = replace(
+            domain,
+            predicates=MappingProxyType({**domain.predicates, name: Predicate(name, (), text, f"not {text}", True)}),
+            axioms=(*domain.axioms, Axiom(name, (), formula)),
+            constants=tuple(dict.fromkeys((*domain.constants, *named))),
+        )
+
+    def _completed(self, world: World) -> World:
+        return super()._completed(world.with_derived(goal_atoms(self.domain, world, self._formula)))

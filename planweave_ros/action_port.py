@@ -54,8 +54,6 @@ class CancelPort:
 
 
 class ActionPort:
-    """See `planweave.bodies.arm.arms.base.GoalPort`. The node must be spun elsewhere."""
-
     def __init__(self, node: Node, action_type: Any, name: str):
         self._name = node.resolve_service_name(name)
         self._client = ThreadSafeActionClient(node, action_type, name, callback_group=ReentrantCallbackGroup())

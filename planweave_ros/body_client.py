@@ -196,7 +196,6 @@ class RosBody:
             )
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
         deadline = time.monotonic() + self._world_timeout
         self._require()
         with self._arrived:
@@ -218,7 +217,6 @@ class RosBody:
         )
 
     def begin(self, timeout: float) -> None:
-        """See planweave.core.workflow.ports.StoppableBody."""
         self._interrupted = Cancellation()
 
     def stop(self, code: Code, message: str) -> None:
@@ -234,7 +232,6 @@ class RosBody:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         seconds = timeout or self._timeout
         goal = ExecuteAction.Goal(
             task_id=task_id,
@@ -285,7 +282,6 @@ class RosBody:
         )
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
         what = f"the body ({self._look_name})"
         self._require()
         if not self._caller.there(self._look, 5.0):

@@ -51,7 +51,6 @@ def topic_prefixes(names: Sequence[str]) -> list[str]:
 
 
 def camera_topics(prefix: str) -> dict[str, str]:
-    """Topics of a camera by COLOUR, DEPTH and INFO."""
     depth = f"{prefix}/aligned_depth_to_color/image_raw"
     return {COLOUR: f"{prefix}/color/image_raw", DEPTH: depth, INFO: f"{prefix}/color/camera_info"}
 

@@ -44,19 +44,16 @@ from planweave.core.base.errors import (
     refused,
 )
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow
+from planweave.core.trees.action_tree import Status, TreeRow
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.launcher.domains import domain, is_empty, is_this_machine
 from planweave.launcher.one_system import elsewhere
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
-from planweave_ros.asking import is_done
-from planweave_ros.calling import MUTUAL_DISCOVERY
-from planweave_ros.discovery import everybody_is_known
+from planweave_ros.calling import MUTUAL_DISCOVERY, is_done
 from planweave_ros.liveliness import TASKS, Presence
+from planweave_ros.only_one import everybody_is_known
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import IMAGES, REQUESTS, TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
@@ -502,7 +499,6 @@ class Client(TaskCalls):
         self._revision = revision
 
     def start_recording(self) -> None:
-        """Start recording the simulation."""
         self._record(RecordVideo.Request(start=True))
 
     def stop_recording(self, path: str, timeout: float = 600.0) -> int:
@@ -562,7 +558,6 @@ class Client(TaskCalls):
 
 
 def tree_rows(message: ActionTree) -> tuple[TreeRow, ...]:
-    """The rows of a tree."""
     rows = []
     for node in message.nodes:
         action = convert.action_from_msg(node.action)

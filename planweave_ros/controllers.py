@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core.base.errors import ConfigError
-from planweave.launcher.ros_distribution import apt_install
+from planweave.launcher.environment import apt_install
 
 ERROR_RECOVERY = "action_server/error_recovery"
 _RELEASED = {"control_msgs", "controller_manager_msgs"}  # as packages of ROS 2, unlike those of franka_ros2
@@ -51,7 +51,6 @@ def joint_trajectory(
 
 
 def duration(seconds: float) -> Duration:
-    """A duration message."""
     nanoseconds = round(seconds * 1e9)
     return Duration(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
@@ -78,7 +77,6 @@ def parallel_gripper_goal(joint: str, position: float, force: float) -> Any:
 
 
 def homing_goal() -> Any:
-    """A goal of franka_msgs Homing."""
     return interface("franka_msgs", "action", "Homing").Goal()
 
 

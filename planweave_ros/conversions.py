@@ -37,13 +37,11 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import MAX_OBJECTS, Action, Known, Leaf, Literal, World, WorldObject
 from planweave.core.trees.action_tree import TreeNode as TreeNode
-from planweave.core.workflow.approved_step import ApprovedStep
+from planweave.core.workflow.approval import ApprovedStep
 from planweave.core.workflow.ports import Candidate
-from planweave.core.workflow.question import Alternative, Clarification, UserQuestion
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Alternative, Clarification, Remembered, UserQuestion
 from planweave.core.workflow.step_motion import Carried, PlanPreview, StepMotion
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.geometry import spatial
 from planweave_ros.controllers import joint_trajectory
 
@@ -88,22 +86,18 @@ def action_from_msg(msg: ActionMsg) -> Action | None:
 
 
 def literal_to_msg(literal: Literal) -> LiteralMsg:
-    """A literal as a message."""
     return LiteralMsg(predicate=literal.predicate, arguments=list(literal.args), positive=literal.positive)
 
 
 def literal_from_msg(msg: LiteralMsg) -> Literal:
-    """A literal from its message."""
     return Literal(msg.predicate, tuple(msg.arguments), bool(msg.positive))
 
 
 def literals_to_msg(literals: Iterable[Literal]) -> list[LiteralMsg]:
-    """Literals as messages, in their order."""
     return [literal_to_msg(x) for x in literals]
 
 
 def literals_from_msg(msgs: Iterable[LiteralMsg]) -> tuple[Literal, ...]:
-    """Literals from their messages, in their order."""
     return tuple(literal_from_msg(m) for m in msgs)
 
 
@@ -137,7 +131,6 @@ def size_from_msg(msg: Vector3) -> tuple[float, float, float]:
 
 
 def object_to_msg(thing: WorldObject, last_seen: float | None) -> WorldObjectMsg:
-    """A world object as a message."""
     msg = WorldObjectMsg(
         name=thing.name,
         type=thing.type,
@@ -159,7 +152,6 @@ def object_to_msg(thing: WorldObject, last_seen: float | None) -> WorldObjectMsg
 
 
 def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
-    """A world object from its message."""
     attributes = dict(one_line(a).split("=", 1) for a in msg.attributes if "=" in one_line(a))
     known = _KNOWN.get(msg.known, Known.UNKNOWN)
     thing = WorldObject(
@@ -182,7 +174,6 @@ def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
 
 
 def world_to_msg(world: World) -> WorldMsg:
-    """A world as a message."""
     msg = WorldMsg(
         domain=world.domain,
         revision=world.revision,
@@ -205,7 +196,6 @@ class WorldMessages:
         self._last: tuple[World | None, WorldMsg] = None, WorldMsg()
 
     def __call__(self, world: World) -> WorldMsg:
-        """The message of a world."""
         known, msg = self._last
         if known is None or known.revision != world.revision or known.facts is not world.facts:
             msg = world_to_msg(world)
@@ -388,7 +378,6 @@ _motion_to_msg, _motion_from_msg = _fields(StepMotion, StepMotionMsg, _PLANNED)
 
 
 def motion_to_msg(motion: StepMotion) -> StepMotionMsg:
-    """The motion of a step as a message."""
     msg = _motion_to_msg(motion)
     msg.path = joint_trajectory(motion.joint_names, motion.times, motion.positions, [()] * len(motion.times))
     if motion.held is not None:
@@ -398,7 +387,6 @@ def motion_to_msg(motion: StepMotion) -> StepMotionMsg:
 
 
 def motion_from_msg(msg: StepMotionMsg) -> StepMotion:
-    """The motion of a step from its message."""
     place = position_from_msg(msg.held_pose), orientation_from_msg(msg.held_pose)
     return replace(
         _motion_from_msg(msg),
@@ -410,7 +398,6 @@ def motion_from_msg(msg: StepMotionMsg) -> StepMotion:
 
 
 def preview_to_msg(preview: PlanPreview, stamp: Time) -> PlanPreviewMsg:
-    """The motions of a plan as a message."""
     closest = preview.closest
     return PlanPreviewMsg(
         stamp=stamp,
@@ -428,6 +415,5 @@ def preview_to_msg(preview: PlanPreview, stamp: Time) -> PlanPreviewMsg:
 
 
 def preview_from_msg(msg: PlanPreviewMsg) -> PlanPreview:
-    """The motions of a plan from their message."""
     steps = tuple(map(motion_from_msg, msg.steps))
     return PlanPreview(msg.task_id, msg.plan_hash, steps, msg.message, msg.planning_seconds)

@@ -39,7 +39,6 @@ class Goal:
         self.success = self.canceled = False
 
     def publish(self, feedback: Any) -> None:
-        """Publish feedback while the goal is active."""
         if self._handle.is_active:
             self._handle.publish_feedback(feedback)
 

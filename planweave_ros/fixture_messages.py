@@ -75,7 +75,6 @@ def seen_from_msg(msg: DetectedObject, name: str) -> SeenObject:
 
 
 def part_to_msg(box: OrientedBox) -> ObjectPart:
-    """A box as a part."""
     x, y, z = (float(v) for v in box.centre)
     a, b, c = (float(v) for v in 2 * box.half)
     return ObjectPart(pose=convert.pose_to_msg((x, y, z), quaternion(box.axes)), size=convert.size_to_msg((a, b, c)))

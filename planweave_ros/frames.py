@@ -27,18 +27,16 @@ class FramePublisher:
         self._description = node.create_publisher(String, "robot_description", TRANSIENT_LOCAL)
         self._description.publish(String(data=description))
         self._moving: Any = None
-        try:
-            from tf2_msgs.msg import TFMessage
-        except ImportError:
+        self._message = _tf_message()
+        if self._message is None:
             node.get_logger().warning(
                 "tf2_msgs is not installed, so there is no /tf: make setup builds it, with ROS 2 "
                 "from packages it is ros-$ROS_DISTRO-tf2-msgs"
             )
             return
-        self._message = TFMessage
-        self._moving = node.create_publisher(TFMessage, "tf", QoSProfile(depth=100))
-        self._fixed = node.create_publisher(TFMessage, "tf_static", TRANSIENT_LOCAL)
-        self._fixed.publish(TFMessage(transforms=[_transform(f, Time()) for f in fixed]))
+        self._moving = node.create_publisher(self._message, "tf", QoSProfile(depth=100))
+        self._fixed = node.create_publisher(self._message, "tf_static", TRANSIENT_LOCAL)
+        self._fixed.publish(self._message(transforms=[_transform(f, Time()) for f in fixed]))
 
     @property
     def wanted(self) -> bool:
@@ -54,18 +52,22 @@ class FixedFrame:
     """One fixed frame on /tf_static, transient local; says nothing where tf2_msgs is missing."""
 
     def __init__(self, node: Node) -> None:
-        self._publisher: Any = None
-        try:
-            from tf2_msgs.msg import TFMessage
-        except ImportError:
-            return
-        self._message = TFMessage
-        self._publisher = node.create_publisher(TFMessage, "tf_static", TRANSIENT_LOCAL)
+        self._message = _tf_message()
+        self._publisher = node.create_publisher(self._message, "tf_static", TRANSIENT_LOCAL) if self._message else None
 
     def publish(self, frame: Frame) -> None:
         """The frame from now on."""
         if self._publisher is not None:
             self._publisher.publish(self._message(transforms=[_transform(frame, Time())]))
+
+
+def _tf_message() -> Any:
+    """The type of messages on /tf; None where tf2_msgs is not installed."""
+    try:
+        from tf2_msgs.msg import TFMessage
+    except ImportError:
+        return None
+    return TFMessage
 
 
 def _transform(frame: Frame, stamp: Time) -> TransformStamped:

@@ -93,7 +93,6 @@ def missing(permissions: Permissions, allowed: Permissions) -> list[str]:
 
 
 def together(parts: Iterable[Permissions]) -> Permissions:
-    """Union of permissions."""
     found: Permissions = {}
     for part in parts:
         for way, names in part.items():

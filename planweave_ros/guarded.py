@@ -50,14 +50,12 @@ class GuardedNode(Node):
         super().destroy_node()
 
     def create_publisher(self, *args: Any, **kwargs: Any) -> Any:
-        """See rclpy."""
         kwargs.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
         return super().create_publisher(*args, **kwargs)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **kwargs: Any
     ) -> Any:
-        """See rclpy."""
         kwargs.setdefault("event_callbacks", SubscriptionEventCallbacks(use_default_callbacks=False))
         return super().create_subscription(
             msg_type, topic, self._guarded(callback, f"a message on {topic}"), *args, **kwargs

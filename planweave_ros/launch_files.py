@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planweave.launcher.environment import network_settings
+from planweave.launcher.environment import network_settings, refuse_old_ros
 from planweave.launcher.one_system import only_system
-from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.launcher.systems import PAGE, Option, load_system, with_page
 
 COMMON: dict[str, tuple[str | None, str, Sequence[str]]] = {

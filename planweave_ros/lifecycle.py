@@ -58,7 +58,6 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     @property
     def active(self) -> bool:
-        """Return whether the node is active."""
         return self._state == "active"
 
     @property
@@ -123,7 +122,6 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
     # ---- transitions, called by rclpy ---------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See rclpy."""
         self._before = self._entities()
         try:
             values = self.read_parameters()
@@ -136,7 +134,6 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         return _SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See rclpy."""
         self._state = "active"
         try:
             self.begin_work()
@@ -146,19 +143,16 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         return _SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See rclpy."""
         self._state = "inactive"
         self.pause_work()
         return _SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See rclpy."""
         self._state = "unconfigured"
         self._release()
         return _SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See rclpy."""
         self.stop_work()
         self._state = "finalized"
         end = threading.Timer(_ANSWERED, self.finalized)

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 import yaml
 
-from planweave.launcher.ros_distribution import apt_install
+from planweave.launcher.environment import apt_install
 from planweave.robots import DEFAULT, RobotDescription, load_robot
 
 NODE = "planweave_moveit"
@@ -206,7 +206,6 @@ def serve(server: MoveItServer, requests: TextIO, reply: Callable[[dict[str, Any
 
 
 def main() -> int:
-    """The program."""
     parser = argparse.ArgumentParser(description="MoveIt for executor_node")
     parser.add_argument("config", type=Path)
     parser.add_argument("--robot", default=DEFAULT, help="name or path of the robot's description")

@@ -6,6 +6,7 @@ Two executors would move the same arm, and a second publisher could report a fal
 from __future__ import annotations
 
 import math
+import os
 import random
 import threading
 import time
@@ -17,6 +18,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from planweave.core.base.errors import ConfigError
+from planweave.launcher.domains import is_this_machine, participants
 from planweave_ros.guarded import GuardedNode, node_of
 from planweave_ros.rclpy_compat import RCLError
 
@@ -241,3 +243,18 @@ class Sources:
     def problem(self) -> str:
         """Error message where two nodes publish exclusive data; else empty."""
         return next((problem for s in list(self._by_what.values()) if (problem := s.problem)), "")
+
+
+_PARTICIPANTS = "ros_discovery_info"  # topic of the middleware: one publisher for each participant
+TASK_SERVER = "feedback_node"
+
+
+def everybody_is_known(node: Node, domain: int) -> bool:
+    """Return whether all participants of this machine are discovered with the names of their nodes, none of which is a
+    task server in the node's namespace, which may be about to serve. False where other machines may be in the domain.
+    """
+    here = participants(domain) if is_this_machine(os.environ) else None
+    discovered = len(node.get_publishers_info_by_topic(_PARTICIPANTS, no_mangle=True))
+    named = all(info.node_name not in NAMELESS for info in node.get_publishers_info_by_topic("/parameter_events"))
+    starting = (TASK_SERVER, node.get_namespace()) in node.get_node_names_and_namespaces()
+    return here is not None and discovered >= here and named and not starting

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from planweave.bodies.arm.waiting import until
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.approved_step import StepCheck
+from planweave.core.workflow.approval import StepCheck
 from planweave_ros.conversions import approved_step_from_msg
 from planweave_ros.liveliness import GRACE, LEASE, TASKS, Presence
 from planweave_ros.only_one import publisher_of, publishers, two_publishers

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from rclpy.node import Node
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import PlanweaveError, SystemDownError
-from planweave.core.workflow.ports import (
-    Choice,
-    ConditionCheck,
-    Grounding,
-    Proposals,
-    SampledPlans,
-    Written,
-)
-from planweave.core.workflow.reading import Reading
 from planweave_ros.calling import START_SECONDS, Caller
 from planweave_ros.liveliness import PLANNER, Presence
 from planweave_ros.questions import QUESTIONS
@@ -39,37 +30,10 @@ class RosPlanner:
         }
         self._questions = {row.method: (row, clients[row.name]) for row in QUESTIONS}
 
-    def generate_plans(self, *args: Any, **kwargs: Any) -> SampledPlans:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(SampledPlans, self._ask("generate_plans", args, kwargs))
-
-    def choose_action(self, *args: Any, **kwargs: Any) -> Choice:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Choice, self._ask("choose_action", args, kwargs))
-
-    def select_action(self, *args: Any, **kwargs: Any) -> Choice:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Choice, self._ask("select_action", args, kwargs))
-
-    def propose_steps(self, *args: Any, **kwargs: Any) -> Proposals:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Proposals, self._ask("propose_steps", args, kwargs))
-
-    def write(self, *args: Any, **kwargs: Any) -> Written:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Written, self._ask("write", args, kwargs))
-
-    def interpret_goal(self, *args: Any, **kwargs: Any) -> Reading:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Reading, self._ask("interpret_goal", args, kwargs))
-
-    def ground_step(self, *args: Any, **kwargs: Any) -> Grounding:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(Grounding, self._ask("ground_step", args, kwargs))
-
-    def check_condition(self, *args: Any, **kwargs: Any) -> ConditionCheck:
-        """See planweave.core.workflow.ports.Planner."""
-        return cast(ConditionCheck, self._ask("check_condition", args, kwargs))
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        if method.startswith("_") or method not in self._questions:
+            raise AttributeError(method)
+        return lambda *args, **kwargs: self._ask(method, args, kwargs)
 
     def _ask(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer; raises what the Planner port says."""

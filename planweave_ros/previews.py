@@ -15,7 +15,7 @@ from planweave.core.workflow.step_motion import PlanPreview
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.tasks.task import Task
 from planweave_ros import conversions as convert
-from planweave_ros.asking import ask
+from planweave_ros.calling import ask
 from planweave_ros.qos import TRANSIENT_LOCAL
 
 _THERE = 2.0  # s of wall time for a body's service to be discovered
@@ -37,7 +37,6 @@ class Previews:
         self._last = ""  # what was asked for last
 
     def changed(self, task: Task, status: TaskStatus) -> None:
-        """Process a new status of a task."""
         waits = status.state is TaskState.AWAITING_APPROVAL
         if not waits and status.state is not TaskState.PLANNED:
             return

@@ -82,7 +82,6 @@ class ThreadSafeActionClient(ActionClient):
         super().__init__(*args, **kwargs)
 
     def send_goal_async(self, *args: Any, **kwargs: Any) -> Future:
-        """See rclpy."""
         with self._sending:
             before = set(self._futures)
             sent: Future = super().send_goal_async(*args, **kwargs)

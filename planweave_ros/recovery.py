@@ -18,7 +18,7 @@ from rclpy.node import Node
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.workflow.action_end import ActionEnd, End
 from planweave_ros.action_port import ActionPort
-from planweave_ros.asking import ask
+from planweave_ros.calling import ask
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 
 HARDWARE = "FrankaHardwareInterface"

@@ -11,9 +11,8 @@ from pathlib import Path
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import ConfigError, SystemDownError
 from planweave.core.workflow.wrapped_body import WrappedBody
-from planweave.launcher.environment import ros_environment
+from planweave.launcher.environment import refuse_old_ros, ros_environment
 from planweave.launcher.one_system import join
-from planweave.launcher.ros_distribution import refuse_old_ros
 
 _ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
 
@@ -30,7 +29,7 @@ class Robot(WrappedBody):
         _prepare()
         from planweave_ros.body_client import RosBody
         from planweave_ros.calling import MUTUAL_DISCOVERY
-        from planweave_ros.running_tasks import RunningTasks
+        from planweave_ros.scenes import RunningTasks
         from planweave_ros.spin import executor_of, own_node, spun
 
         born = time.monotonic()

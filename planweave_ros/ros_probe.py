@@ -8,7 +8,7 @@ def main() -> None:
     """Call CancelTask on a node of this process; ends with an error where no answer comes in five seconds."""
     from planweave_interfaces.srv import CancelTask
 
-    from planweave_ros.asking import ask
+    from planweave_ros.calling import ask
     from planweave_ros.spin import executor_of, own_node, spun
 
     name = f"/planweave_doctor_{os.getpid()}/ask"

@@ -18,11 +18,10 @@ from planweave.bodies.arm.waiting import until
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.base.health import Level, Report
-from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import highest
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import LookingBody, Outcome
-from planweave.core.workflow.ruled_body import RuledBody
+from planweave.core.workflow.wrapped_body import RuledBody
 from planweave.goals import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
@@ -49,7 +48,6 @@ class WorldPublisher:
         )
 
     def publish(self, world: World) -> None:
-        """Publish a world."""
         self._publisher.publish(self.message(world))
 
 
@@ -63,24 +61,50 @@ def keep_the_only_body(node: Node, worlds: WorldPublisher, since: float) -> None
 
 
 class BodyServer:
-    """Serves a body; made by `serve_body`."""
+    """Serves a body's contract on a node, from now on until the node's end.
+
+    One action at a time; the others are refused. A body with `begin` and `stop` (StoppableBody) is stopped where its
+    action is cancelled, where who sent it has gone, and by `BodyServer.stop`. name: the body in messages. timeout: s
+    for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
+    it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
+    carried out (default: another body is there); both "" where nothing is in the way. before_action: called before
+    one begins, without the lock, with what tells that it is given up. since: time.monotonic() when the node was made;
+    ConfigError is then raised where another body is there already; None: the caller sees to that. part, reports: names
+    of diagnostics, and further ones.
+
+    rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
+    whether the body itself keeps the height that rules allow. require_approval: whether only the approved step of
+    feedback_node is carried out (planweave_ros.permission). Raises ConfigError for rules that are wrong, or that the
+    body cannot keep.
+    """
 
     def __init__(
         self,
         node: Node,
         body: LookingBody,
-        worlds: WorldPublisher | None,
-        name: str,
-        timeout: float,
-        why_idle: Callable[[], str],
-        problem: Callable[[], str],
-        before_action: Callable[[Callable[[], bool]], None],
-        since: float | None,
-        domain: Domain,
-        require_approval: bool,
+        *,
+        name: str = "the body",
+        timeout: float = 60.0,
+        worlds: WorldPublisher | None = None,
+        why_idle: Callable[[], str] = lambda: "",
+        problem: Callable[[], str] | None = None,
+        before_action: Callable[[Callable[[], bool]], None] = lambda given_up: None,
+        since: float | None = None,
+        part: str = "body",
+        reports: Mapping[str, Callable[[], Report]] | None = None,
+        hardware: str = "",
+        rules: str = "",
+        heights: bool = False,
+        require_approval: bool = False,
     ) -> None:
+        domain = RuleFile(rules).load(body.observe().domain)
+        if highest(domain.rules) is not None and not heights:
+            raise ConfigError(
+                f"a rule limits how high things are lifted, and {name} measures no heights; leave that rule out"
+            )
         self._node, self.body, self._name, self._timeout = node, body, name, timeout
-        self._why_idle, self._problem, self._before_action = why_idle, problem, before_action
+        self._why_idle, self._before_action = why_idle, before_action
+        self._problem = problem or (lambda: second_body(node))
         self._acting: LookingBody = RuledBody(body, domain) if domain.rules else body
         self._publishes = worlds is None
         self._worlds = worlds or WorldPublisher(node)
@@ -99,6 +123,8 @@ class BodyServer:
         if self._publishes:
             self._worlds.publish(body.observe())
         self._server = DeferredActionServer(node, ExecuteAction, "execute_action", self._start)
+        show_presence(node, BODY)
+        publish_diagnostics(node, {part: self.report, **(reports or {})}, hardware=hardware)
 
     # ---- for the node
 
@@ -127,7 +153,6 @@ class BodyServer:
                 self._text = ""
 
     def publish(self) -> World:
-        """Publish the world as the body knows it now."""
         world = self.body.observe()
         self._worlds.publish(world)
         return world
@@ -349,58 +374,8 @@ class ServingNode(ManagedNode):
             self._served.end(f"{self.get_name()} was shut down")
 
 
-def serve_body(
-    node: Node,
-    body: LookingBody,
-    *,
-    name: str = "the body",
-    timeout: float = 60.0,
-    worlds: WorldPublisher | None = None,
-    why_idle: Callable[[], str] = lambda: "",
-    problem: Callable[[], str] | None = None,
-    before_action: Callable[[Callable[[], bool]], None] = lambda given_up: None,
-    since: float | None = None,
-    part: str = "body",
-    reports: Mapping[str, Callable[[], Report]] | None = None,
-    hardware: str = "",
-    rules: str = "",
-    heights: bool = False,
-    require_approval: bool = False,
-) -> BodyServer:
-    """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made.
-
-    One action at a time; the others are refused. A body with `begin` and `stop` (StoppableBody) is stopped where its
-    action is cancelled, where who sent it has gone, and by `BodyServer.stop`. name: the body in messages. timeout: s
-    for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
-    it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
-    carried out (default: another body is there); both "" where nothing is in the way. before_action: called before
-    one begins, without the lock, with what tells that it is given up. since: time.monotonic() when the node was made;
-    ConfigError is then raised where another body is there already; None: the caller sees to that. part, reports: names
-    of diagnostics, and further ones.
-
-    rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
-    whether the body itself keeps the height that rules allow. require_approval: whether only the approved step of
-    feedback_node is carried out (planweave_ros.permission). Raises ConfigError for rules that are wrong, or that the
-    body cannot keep.
+def serve_body(node: Node, body: LookingBody, **options: Any) -> BodyServer:
+    """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made. options:
+    those of BodyServer.
     """
-    domain = RuleFile(rules).load(body.observe().domain)
-    if highest(domain.rules) is not None and not heights:
-        raise ConfigError(
-            f"a rule limits how high things are lifted, and {name} measures no heights; leave that rule out"
-        )
-    server = BodyServer(
-        node,
-        body,
-        worlds,
-        name,
-        timeout,
-        why_idle,
-        problem or (lambda: second_body(node)),
-        before_action,
-        since,
-        domain,
-        require_approval,
-    )
-    show_presence(node, BODY)
-    publish_diagnostics(node, {part: server.report, **(reports or {})}, hardware=hardware)
-    return server
+    return BodyServer(node, body, **options)

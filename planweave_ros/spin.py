@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import rclpy
@@ -20,12 +22,11 @@ from rclpy.task import Future
 
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.memory import give_back_memory, use_one_heap
+from planweave.launcher.environment import refuse_old_ros
 from planweave.launcher.namespace import namespace
-from planweave.launcher.ros_distribution import refuse_old_ros
+from planweave.launcher.parameter_files import NODES
 from planweave_ros.guarded import GuardedNode, log_fault
-from planweave_ros.python_logging import logging_of
 from planweave_ros.rclpy_compat import RCLError, await_callbacks
-from planweave_ros.standstill import Standstill
 
 NodeT = TypeVar("NodeT", bound=Node)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -66,7 +67,6 @@ class _Signals:
 
     @property
     def came(self) -> bool:
-        """Whether a signal has arrived."""
         return bool(self._first)
 
     def wait(self) -> None:
@@ -97,7 +97,6 @@ def own_node(name: str, domain_id: int | None = None, **options: Any) -> Iterato
 
 
 def executor_of(node: Node, threads: int = 1) -> Executor:
-    """An executor of one node."""
     executor: Executor = SingleThreadedExecutor(context=node.context)
     if threads > 1:
         executor = MultiThreadedExecutor(num_threads=threads, context=node.context)
@@ -253,3 +252,89 @@ def _leave_in_time(code: int) -> None:
     last = threading.Timer(_LEAVE, os._exit, (code,))
     last.daemon = True
     last.start()
+
+
+LONG = 10.0
+"""Seconds; half of the lease, since on a busy machine the last sign of life may have been sent seconds before."""
+_TICK = 0.5
+
+
+def stood_still(passed: float, used: float) -> bool:
+    """Return whether a process was suspended, from its processor time and the elapsed time in seconds.
+
+    One whose interpreter is busy in C for long uses processor time.
+    """
+    return passed > LONG and used < 0.1 * passed
+
+
+class Standstill:
+    """Monitors in its own thread until the first long suspension of the process: SIGSTOP, a debugger, a frozen
+    container. on_standstill(seconds) is called once.
+
+    Peers drop a DDS participant that is silent for its lease of 20 s. One that continues after that is not always
+    matched with them again: its timers run, but no message and no request reaches it. It ends, to be restarted.
+    """
+
+    def __init__(self, on_standstill: Callable[[float], None]):
+        self._on_standstill = on_standstill
+        begin = time.monotonic(), time.process_time()  # read here: the thread may begin late
+        threading.Thread(target=self._watch, args=begin, name="standstill", daemon=True).start()
+
+    def _watch(self, time_before: float, used_before: float) -> None:
+        while True:
+            time.sleep(_TICK)
+            now, used = time.monotonic(), time.process_time()
+            if stood_still(now - time_before, used - used_before):
+                self._on_standstill(now - time_before)
+                return
+            time_before, used_before = now, used
+
+
+OURS = ("planweave", "planweave_ros", *NODES)
+"""Packages whose records count from INFO on; those of all others from WARNING on."""
+
+
+class RosHandler(logging.Handler):
+    """Writes records to a node's log as `logger name: message`, until the node's context has ended."""
+
+    def __init__(self, node: Node):
+        super().__init__()
+        self._node = node
+        self.addFilter(_counts)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One record; rclpy wants one place in the source for each severity."""
+        if not self._node.context.ok():
+            return
+        try:
+            logger, text = self._node.get_logger(), f"{record.name}: {self.format(record)}"
+            if record.levelno >= logging.ERROR:
+                logger.error(text)
+            elif record.levelno >= logging.WARNING:
+                logger.warning(text)
+            else:
+                logger.info(text)
+        except Exception:
+            self.handleError(record)
+
+
+def _counts(record: logging.LogRecord) -> bool:
+    least = logging.INFO if record.name.partition(".")[0] in OURS else logging.WARNING
+    return record.levelno >= least
+
+
+@contextmanager
+def logging_of(node: Node) -> Iterator[None]:
+    """Within the block, Python's logging goes to this node's log."""
+    root, handler = logging.getLogger(), RosHandler(node)
+    ours = {name: logging.getLogger(name) for name in OURS}
+    before = {name: logger.level for name, logger in ours.items()}
+    root.addHandler(handler)
+    for logger in ours.values():
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        for name, logger in ours.items():
+            logger.setLevel(before[name])

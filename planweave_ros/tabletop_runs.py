@@ -130,7 +130,6 @@ class CountingBody(WrappedBody):
         self._run = run
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome = super().execute(action, **options)
         run = self._run
         run.actions += 1

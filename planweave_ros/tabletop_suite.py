@@ -80,7 +80,6 @@ class TabletopStage:
         }
 
     def after_gold(self) -> frozenset[Literal]:
-        """As predicted by the domain."""
         from planweave.bench.recorded_stage import predicted
 
         return predicted(self.domain, self._first, self.case.gold)

@@ -23,7 +23,7 @@ from rclpy.qos import QoSProfile
 
 from planweave.core.base.errors import GoalError, PlanweaveError, refused
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Remembered
 from planweave.core.workflow.step_motion import PlanPreview
 from planweave_ros import conversions as convert
 from planweave_ros.qos import TRANSIENT_LOCAL
@@ -85,7 +85,6 @@ class TaskCalls:
         return self._told("answer_question", request)
 
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "", agent: bool = False) -> str:
-        """Approve or refuse the plan of a task."""
         request = ApprovePlan.Request(
             task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_person(agent)
         )

@@ -35,7 +35,7 @@ from planweave_ros.conversions import pose_to_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import declare, refuse_unknown
-from planweave_ros.running_tasks import RunningTasks
+from planweave_ros.scenes import RunningTasks
 from planweave_ros.spin import run_node
 from simulation_node.camera_topics import CameraTopics
 from simulation_node.controllers import ArmController, GripperController
@@ -339,7 +339,6 @@ def _pose(simulator: Simulator, index: int) -> Pose:
 
 
 def main() -> int:
-    """Console script."""
     return run_node(SimulationNode)
 
 

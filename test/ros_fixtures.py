@@ -205,8 +205,8 @@ def node_processes(folder):
     Parameters are those of PATIENT, where a test gives no others. Keywords `parameter_files`, `module` (another module
     in its place) and `environment` are passed on.
     """
-    from planweave.launcher.processes import start_node as start_process
-    from planweave.launcher.processes import stop_nodes
+    from planweave.launcher.running_system import start_node as start_process
+    from planweave.launcher.running_system import stop_nodes
 
     started = []
 

@@ -171,7 +171,6 @@ def without_wheel(files: list[dict], python: str, machine: str) -> Iterator[tupl
 
 
 def applies(package: dict, python: str, machine: str) -> bool:
-    """Whether the package is installed on this Python and machine."""
     full = {"python_version": python, "python_full_version": f"{python}.8"}
     place = {"platform_machine": machine, "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
     return "marker" not in package or Marker(package["marker"]).evaluate({**full, **place})

@@ -106,7 +106,6 @@ def _codes(classes: Iterator[ast.ClassDef]) -> dict[str, str]:
 
 
 def _calls(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
-    """All calls below a node with the function that they are in."""
     for child in ast.iter_child_nodes(node):
         inner = child.name if isinstance(child, ast.FunctionDef) else function
         if isinstance(child, ast.Call):
@@ -186,7 +185,6 @@ def _text(arg: ast.expr, named: Mapping[str, str] = MappingProxyType({})) -> str
 
 
 def page() -> str:
-    """The whole page."""
     rows = (f"| {m.text.replace('|', chr(92) + '|')} | `{m.code}` | {m.place} |\n" for m in messages())
     return _HEAD + "".join(rows)
 

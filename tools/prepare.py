@@ -177,7 +177,6 @@ def look_for_rendering():
 
 
 def stamp_is(path, content):
-    """Whether the stamp file holds this content."""
     return path.is_file() and path.read_text() == content
 
 

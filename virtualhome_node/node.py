@@ -9,8 +9,7 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CompressedImage
 
-from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
-from planweave.bodies.home.port import HomePort
+from planweave.bodies.home.port import Home, HomePort, SimulatedHome, UnityHome
 from planweave.bodies.home.unity import UnityClient
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.scenes import SceneServices
@@ -70,7 +69,6 @@ class VirtualHomeNode(ServingNode):
 
 
 def main() -> int:
-    """Console script."""
     return run_node(VirtualHomeNode, stop=VirtualHomeNode.stop_work)
 
 

@@ -186,7 +186,6 @@ class WebNode(GuardedNode):
         self._play_or_rest()
 
     def _play(self) -> None:
-        """Move the ghost."""
         self._panel.ghost.tick()
 
     def _play_or_rest(self) -> None:
@@ -293,7 +292,6 @@ def _box(thing: DetectedObject) -> Box:
 
 
 def main() -> int:
-    """Console script."""
     return run_node(WebNode)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planweave.core.base.usage import Usage
+from planweave.llm.accounting import estimated_tokens
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
-from planweave.llm.tokens import estimated_tokens
 
 
 class EchoClient:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from planweave.bench.methods import make_method, parse_method
+from planweave.bench.parameters import make_method, parse_method
 from planweave.bench.suites import SUITES
 from planweave.core.base.errors import ParseError, UnknownNameError
 from planweave.core.base.usage import Usage

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.bench.engines import ClusterEngine, Engine, LocalEngine
 from planweave.bench.episodes import Ended, Spec
-from planweave.bench.methods import names_of
 from planweave.bench.models import is_simulated, models_of, try_model
-from planweave.bench.parameters import PLANNER, settings_of
+from planweave.bench.parameters import PLANNER, names_of, settings_of
 from planweave.bench.report import number_of, tables_of, title_of, write_report
 from planweave.bench.results import MEASURES, Results
 from planweave.bench.runner import (
@@ -222,6 +221,6 @@ def _table(results: Results, model: str) -> Any:
 def _official(results: Results, console: Console) -> list[dict[str, Any]]:
     if results.config.suite != "eai":
         return []
-    from planweave.bench.eai_official import official_scores
+    from planweave.bench.suites.eai import official_scores
 
     return official_scores(results, console)

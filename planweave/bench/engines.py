@@ -64,7 +64,6 @@ class LocalEngine:
         self._pool: Any = ProcessPool(max_workers=jobs, context=multiprocessing.get_context("spawn"))
 
     def submit(self, spec: Spec) -> Future[tuple[Ended, str]]:
-        """See Engine."""
         future: Future[tuple[Ended, str]] = self._pool.schedule(work, args=(spec,), timeout=spec.timeout + _GRACE)
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
@@ -76,7 +75,6 @@ class LocalEngine:
         return future
 
     def close(self) -> None:
-        """See Engine."""
         if not self._futures:
             wait([self._pool.schedule(_let_go) for _ in range(self.jobs)], timeout=_GOODBYE)
         self._pool.close()
@@ -113,7 +111,6 @@ class ClusterEngine:
         self._check_versions(address)
 
     def submit(self, spec: Spec) -> Future[tuple[Ended, str]]:
-        """See Engine."""
         future: Future[tuple[Ended, str]] = self._executor.submit(work, spec)
         return future
 

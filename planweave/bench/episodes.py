@@ -9,11 +9,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
-from planweave.bench.expert import Expert
-from planweave.bench.methods import parse_method
 from planweave.bench.metrics import Measures, SampledPlan, Tried, measure, would_reach
-from planweave.bench.models import GoldAmongPlans, PacedClient, client_for
-from planweave.bench.parameters import PLANNER, planner_settings
+from planweave.bench.models import Expert, GoldAmongPlans, PacedClient, client_for
+from planweave.bench.parameters import PLANNER, parse_method, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
 from planweave.bench.suites import SUITES, Stage

@@ -108,7 +108,6 @@ class Measures:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 

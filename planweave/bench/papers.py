@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from planweave.bench.methods import parse_method
 from planweave.bench.paper_metrics import METRICS
+from planweave.bench.parameters import parse_method
 from planweave.bench.suites import SUITES, Case
 from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.yaml_files import read_text
@@ -35,7 +35,6 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: tuple[str, ...] = ()
 
     def holds(self, case: Case) -> bool:
-        """Whether a task is selected."""
         return (
             (not self.group or self.group in case.groups)
             and (not self.scene or self.scene == case.scene)
@@ -203,7 +202,6 @@ def _in_paper(method: str) -> str:
 
 
 def cells(paper: Paper, table: PaperTable) -> Iterator[tuple[PaperRow, list[Cell]]]:
-    """The table row by row."""
     for row in table.rows:
         yield row, [cell_of(paper, table, row, column) for column in table.columns]
 

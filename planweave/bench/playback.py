@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import planweave.core.base.errors as errors
@@ -66,7 +67,6 @@ class PlaybackClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of the recording."""
         return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
@@ -109,32 +109,28 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
     return comparer.count
 
 
-def _first_difference(recorded: Any, now: Any, where: str = "") -> tuple[str, str] | None:
+def _first_difference(recorded: Any, now: Any) -> tuple[str, str] | None:
     """The first place where two JSON values differ, recorded and replayed; times are ignored."""
-    if isinstance(recorded, dict) and isinstance(now, dict):
-        for key in dict.fromkeys([*recorded, *now]):
-            if key in _TIMES:
-                continue
-            if key not in recorded or key not in now:
-                side = "nothing" if key not in recorded else _short(recorded[key])
-                return f"{where}{key}: {side}", f"{where}{key}: {_short(now.get(key, 'nothing'))}"
-            what = _first_difference(recorded[key], now[key], f"{where}{key}.")
-            if what:
-                return what
-        return None
-    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
-        for index, (a, b) in enumerate(zip(recorded, now)):
-            what = _first_difference(a, b, f"{where}{index}.")
-            if what:
-                return what
-        return None
-    if recorded == now:
-        return None
-    if isinstance(recorded, str) and isinstance(now, str):
-        same = next((i for i, (a, b) in enumerate(zip(recorded, now)) if a != b), min(len(recorded), len(now)))
-        start = max(0, same - 30)
-        return f"{where[:-1]}: …{recorded[start : same + 60]!r}", f"{where[:-1]}: …{now[start : same + 60]!r}"
-    return f"{where[:-1]}: {_short(recorded)}", f"{where[:-1]}: {_short(now)}"
+    before, after = dict(_leaves(recorded)), dict(_leaves(now))
+    for place in {**before, **after}:
+        if place not in before or place not in after or before[place] != after[place]:
+            a, b = before.get(place, "nothing"), after.get(place, "nothing")
+            if isinstance(a, str) and isinstance(b, str):
+                start = max(0, len(os.path.commonprefix([a, b])) - 30)  # noqa: RUF071 - of characters is meant
+                a, b = f"…{a[start : start + 90]!r}", f"…{b[start : start + 90]!r}"
+                return f"{place}: {a}", f"{place}: {b}"
+            return f"{place}: {_short(a)}", f"{place}: {_short(b)}"
+    return None
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """What a JSON value is made of, by where it stands: "reply.usage.cost"; an empty list or object is one of them."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not inner:
+        yield place, value
+    for key, each in inner:
+        if key not in _TIMES:
+            yield from _leaves(each, f"{place}.{key}" if place else str(key))
 
 
 def _short(value: Any) -> str:

@@ -26,19 +26,16 @@ class WorldTeller(WrappedBody):
         self._recorder = recorder
 
     def look(self, seconds: float) -> Look:
-        """Look and record."""
         look = super().look(seconds)
         self._recorder.add("world", **world_as_dict(look.world))
         return look
 
     def observe(self, revision: int = 0) -> World:
-        """Observe and record."""
         world = super().observe(revision)
         self._recorder.add("world", **world_as_dict(world))
         return world
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """Execute and record."""
         outcome = super().execute(action, **options)
         self._recorder.add("world", **world_as_dict(outcome.world))
         return outcome
@@ -75,15 +72,12 @@ class RecordedStage:
         return self._conditions.pop(0) if len(self._conditions) > 1 else self._conditions[0]
 
     def details(self) -> Mapping[str, Any]:
-        """As recorded."""
         return dict(self._end.get("details", {}))
 
     def observe(self, revision: int = 0) -> World:
-        """The next recorded world."""
         return self._next()
 
     def look(self, seconds: float) -> Look:
-        """The next recorded world."""
         return Look(self._next())
 
     def execute(
@@ -107,7 +101,6 @@ class RecordedStage:
         )
 
     def after_gold(self) -> frozenset[Literal]:
-        """As predicted by the domain."""
         return predicted(self.domain, self._first, self.case.gold)
 
     def close(self) -> None:

@@ -38,7 +38,6 @@ class Recorder:
         self._start = time.monotonic()
 
     def add(self, event: str, **details: Any) -> None:
-        """One event, with the time since the start."""
         self.take({"event": event, "at": round(time.monotonic() - self._start, 4), **details})
 
     def take(self, row: dict[str, Any]) -> None:
@@ -54,7 +53,6 @@ class EpisodeText(Recorder):
         self._texts: dict[str | bytes, int] = {}
 
     def take(self, row: dict[str, Any]) -> None:
-        """One more line."""
         if row["event"] == "exchange":
             row = {**row, "request": self._short(row["request"])}
         self._lines.append(_JSON.encode(row))
@@ -127,18 +125,9 @@ def read_record(path: Path) -> list[dict[str, Any]]:
 
 
 def read_end(path: Path) -> dict[str, Any]:
-    """The last event alone, without reading the rest; raises ConfigError."""
+    """The last event alone, without parsing the rest; raises ConfigError."""
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            back = 1 << 14
-            while True:
-                file.seek(max(0, size - back))
-                lines = file.read().rstrip(b"\n").split(b"\n")
-                if len(lines) > 1 or back >= size:
-                    row = json.loads(lines[-1])
-                    break
-                back *= 4
+        row = json.loads(path.read_bytes().rstrip(b"\n").rpartition(b"\n")[2])
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the record {path}: {error}") from None
     if not isinstance(row, dict) or row.get("event") != "end":

@@ -101,7 +101,6 @@ class ResultRow:
 
     @property
     def episode_errors(self) -> Counter[str]:
-        """Failed episodes by the type of their error."""
         return Counter(e.measures.error_type for e in self.episodes if e.measures.error_type)
 
 
@@ -166,7 +165,6 @@ class Results:
 
 
 def groups_of(case: Case) -> tuple[str, ...]:
-    """The groups of a case."""
     if not case.expected:  # only the stage knows a plan
         return case.groups
     length = next(

@@ -15,7 +15,7 @@ from typing import Any
 from planweave import __version__
 from planweave.bench.engines import Engine, UnplayableError
 from planweave.bench.episodes import Ended, Spec
-from planweave.bench.methods import parse_method
+from planweave.bench.parameters import parse_method
 from planweave.bench.records import FORMAT, write_file, write_record
 from planweave.core.base.errors import ConfigError
 from planweave.methods import asks_model

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -63,26 +63,12 @@ def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
             yield "|---" * len(header) + "|"
 
 
-def as_html(tables: Sequence[Table], title: str = "planweave bench") -> str:
+def as_html(tables: Sequence[Table]) -> str:
     """A page of its own."""
-    say = html.escape
-    parts = [
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{say(title)}</title>',
-        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}",
-        "table{border-collapse:collapse;font-size:.9rem}th,td{padding:.2rem .6rem;text-align:right;",
-        "border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}th{background:#f3f5f8}",
-        f".small{{color:#5a6675;font-size:.87rem}}</style></head>\n<body><h1>{say(title)}</h1>",
-    ]
-    for table in tables:
-        parts += [f"<h2>{say(table.title)}</h2>", *(f"<p>{say(note)}</p>" for note in table.notes), "<table>"]
-        parts.append("<tr>" + "".join(f"<th>{say(text)}</th>" for text in table.header) + "</tr>")
-        for row in table.rows:
-            cells = "".join(f"<td>{say(text)}</td>" for text in row)
-            if len(row) == 1:
-                cells = f'<td colspan="{len(table.header)}"><strong>{say(row[0])}</strong></td>'
-            parts.append(f"<tr>{cells}</tr>")
-        parts += ["</table>", *(f'<p class="small">{say(remark)}</p>' for remark in table.remarks)]
-    return "\n".join([*parts, "</body></html>"]) + "\n"
+    import jinja2
+
+    template = (Path(__file__).with_name("templates") / "tables.html").read_text(encoding="utf-8")
+    return jinja2.Environment(autoescape=True, trim_blocks=True).from_string(template).render(tables=tables) + "\n"
 
 
 def as_csv(tables: Sequence[Table]) -> str:

@@ -23,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
@@ -52,8 +53,26 @@ PAPERS = (
 """BrainBody-LLM's seven (Table 4) and ProgPrompt's four (Table IV)."""
 OWN = ("stack_five", "clear_table", "hand_me")
 TASKS = (*PAPERS, *OWN)
-_NEEDED = ("sentence", "source", "scene", "goal", "checker", "reference")
-_KNOWN = (*_NEEDED, "workspace", "distractors", "unreachable")
+
+
+class _Distractors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    objects: tuple[str, ...] = ()
+    counts: tuple[int, ...] = (0,)
+
+
+class _TaskRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A task's file as it is written."""
+
+    sentence: str
+    source: str
+    scene: str
+    goal: list[str]
+    checker: tuple[dict[str, Any], ...]
+    reference: list[str]
+    workspace: str = "tabletop"
+    distractors: _Distractors = _Distractors()
+    unreachable: tuple[str, ...] = ()
+
 
 #: Height of a kind as a share of its first size (its footprint is in KINDS); that of the others is their last size
 _HEIGHTS = {"cube": 1.0, "banana": 0.23, "pear": 0.64, "apple": 0.86, "orange": 0.94, "strawberry": 0.75}
@@ -86,35 +105,18 @@ def load_task(name: str) -> TabletopTask:
         raise UnknownNameError("task", name, (p.stem for p in FOLDER.glob("*.yaml")))
     try:
         table = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(table, dict):
-        raise ConfigError(f"{path}: must be a mapping with the keys {', '.join(_NEEDED)}")
-    for key in table:
-        if key not in _KNOWN:
-            raise ConfigError(f"{path}: {UnknownNameError('key', str(key), _KNOWN)}")
-    for key in _NEEDED:
-        if key not in table:
-            raise ConfigError(f"{path}: {key} is missing")
-    try:
-        goal = tuple(map(Literal.parse, table["goal"]))
-        reference = tuple(map(Action.parse, table["reference"]))
-    except (ParseError, TypeError) as error:
-        raise ConfigError(f"{path}: goal and reference must be lists of texts: {error}") from None
-    extra = table.get("distractors") or {"objects": [], "counts": [0]}
-    task = TabletopTask(
-        path.stem,
-        str(table["sentence"]),
-        str(table["source"]),
-        str(table["scene"]),
-        str(table.get("workspace", "tabletop")),
-        goal,
-        tuple(table["checker"]),
-        reference,
-        tuple(extra["objects"]),
-        tuple(extra["counts"]),
-        tuple(table.get("unreachable", ())),
-    )
+        for key in table if isinstance(table, dict) else ():
+            if key not in _TaskRow.__struct_fields__:
+                raise ConfigError(f"{path}: {UnknownNameError('key', str(key), _TaskRow.__struct_fields__)}")
+        row = msgspec.convert(table, _TaskRow)
+        goal, reference = tuple(map(Literal.parse, row.goal)), tuple(map(Action.parse, row.reference))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except ParseError as error:
+        raise ConfigError(f"{path}: goal or reference: {error}") from None
+    left = row.distractors
+    given = row.sentence, row.source, row.scene, row.workspace, goal, row.checker, reference
+    task = TabletopTask(path.stem, *given, left.objects, left.counts, row.unreachable)
     _check_conditions(path, task.checker)
     return task
 
@@ -199,7 +201,6 @@ def scene_bodies(
 
 
 def world_bodies(world: World) -> list[ObjectPose]:
-    """The objects of an observed world."""
     bodies = []
     for thing in world.objects:
         if thing.position is None or thing.size is None or thing.type == "location":

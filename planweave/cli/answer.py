@@ -34,7 +34,6 @@ _PROMPT = "your answer (a number, or words): "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "answer", nargs="*", metavar="CHOICE|TEXT", help="number of a choice, words that choose one, or the task anew"
     )
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from rich.console import Console
 
     from planweave_ros.client import Client
@@ -111,12 +109,10 @@ def question_json(question: UserQuestion) -> dict[str, Any]:
 
 
 def question_lines(question: UserQuestion) -> list[str]:
-    """A question with its numbered choices, for people."""
     return [question.text, *(f"  {number}. {choice.label}" for number, choice in enumerate(question.choices, 1))]
 
 
 def show(console: Console, status: TaskStatus) -> None:
-    """Print the question of a task."""
     lines = question_lines(status.question) if status.question else []
     for line in [f"{status.task_id}: {status.sentence}", *lines]:
         console.print(line, highlight=False, markup=False)

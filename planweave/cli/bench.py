@@ -49,7 +49,6 @@ def console_for(options: argparse.Namespace) -> Console:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     from planweave.bench.suites import SUITES
     from planweave.bench.tables import FORMATS
 

@@ -36,7 +36,6 @@ _JOINTS = 5.0  # s for joint states to come
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("what", choices=("table",), help="by the table that it sees")
     add_source(parser, _FRAMES)
     marks = parser.add_mutually_exclusive_group(required=True)

@@ -12,13 +12,11 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("id", nargs="?", default="", help="task to cancel (default: the running one)")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from planweave_ros.client import Client
 
     with Client() as client:

@@ -26,7 +26,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     add_problem(parser)
     parser.add_argument("plan", metavar="PLAN", help="a plan file")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")

@@ -27,9 +27,8 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.plugins import OURS
 from planweave.launcher.domains import domain
-from planweave.launcher.environment import is_closed_to_the_network, ros_environment
+from planweave.launcher.environment import is_closed_to_the_network, refuse_old_ros, ros_environment
 from planweave.launcher.one_system import running
-from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave.llm.clients.none import SET_ONE
 
 MODEL_SECONDS = 330.0  # for all questions to the model together
@@ -63,13 +62,11 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument("--no-model", action="store_true", help="skip the language model")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     findings: list[Finding] = []
     checks: list[Callable[[], Finding | list[Finding]]] = [
         check_python,
@@ -401,7 +398,6 @@ def _last(text: str) -> str:
 
 
 def _show(finding: Finding) -> None:
-    """Print one finding."""
     mark = {"ok": "✓", "warning": "!", "failed": "✗"}[finding.state]
     lines = finding.text.splitlines()
     print(f"{mark} {finding.name:<15} {lines[0]}", flush=True)

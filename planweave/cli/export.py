@@ -28,7 +28,6 @@ FORMATS = ("bt", "py_trees", "pddl", "dot")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "source",
         nargs="?",
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     events = _recorded(Path(options.source)) if _is_file(options.source) else _of_task(options)
     text = exported(events, options.format, options.plan, options.domain)
     if not options.output:
@@ -64,7 +62,7 @@ def exported(events: Sequence[Mapping[str, Any]], form: str, plan_only: bool = F
     from planweave.core.trees.behaviour_tree import sequence_of
     from planweave.core.trees.behaviour_tree_xml import write_tree
     from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module
-    from planweave.tasks.recorded_tree import recorded_domain, recorded_goal, recorded_plan, recorded_tree
+    from planweave.tasks.given_tree import recorded_domain, recorded_goal, recorded_plan, recorded_tree
 
     try:
         if form == "pddl":

@@ -31,7 +31,6 @@ _log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     add_source(parser)
     parser.add_argument("--camera", metavar="FILE", help="pose of the camera: a file, or a name under config/cameras")
     parser.add_argument("--detector", default="attributes", metavar="NAME", help="how things get their names")
@@ -84,7 +83,6 @@ def main(options: argparse.Namespace) -> int:
 
 
 def label(thing: Detection) -> str:
-    """Colour and class as words."""
     return " ".join(filter(None, (thing.colour, thing.class_name))).replace("_", " ")
 
 

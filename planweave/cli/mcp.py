@@ -25,7 +25,6 @@ SHORTEST_TOKEN = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "--http", type=int, metavar="PORT", help=f"serve HTTP on 127.0.0.1 in place of stdio; needs {TOKEN}"
     )
@@ -37,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("planweave mcp", "mcp")
     token = _token() if options.http is not None else ""

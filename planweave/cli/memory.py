@@ -18,13 +18,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from planweave.core.base.errors import ConfigError
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.workflow.question import Remembered
 
 NEEDS_ROS = False  # only for the running system
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "file", type=Path, nargs="?", metavar="FILE", help="SQLite file of the tasks (default: the running system)"
     )

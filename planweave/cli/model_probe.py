@@ -25,8 +25,7 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.methods import METHODS
-from planweave.methods.language.interpret import Said
-from planweave.methods.language.known_readers import record_reader
+from planweave.methods.language.interpret import Said, record_reader
 from planweave.methods.language.planner import LanguagePlanner
 from planweave.methods.language.settings import PlannerSettings
 

@@ -15,14 +15,12 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("id", nargs="?", default="", help="task to pause (default: the running one)")
     parser.add_argument("--reason", default="", help="shown to others, and kept in the task's record")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from planweave_ros.client import Client
 
     with Client() as client:

@@ -27,14 +27,12 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     add_problem(parser)
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds of planning (default: 30)")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
-    """The arguments that name a domain and a problem."""
     parser.add_argument("domain", metavar="DOMAIN", help="a PDDL file, or the name of a domain, e.g. tabletop")
     parser.add_argument("problem", metavar="PROBLEM", help="a PDDL file")
 
@@ -73,7 +71,6 @@ def loaded(options: argparse.Namespace) -> Problem:
 
 
 def remarks(problem: Problem) -> list[str]:
-    """Remarks on the domain and on the problem."""
     return [*problem.domain.remarks, *problem.remarks]
 
 
@@ -83,5 +80,4 @@ def written(action: Action) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

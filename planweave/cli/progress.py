@@ -14,10 +14,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planweave.core.symbolic.world import Literal
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow, children_of
-from planweave.core.workflow.task_status import TaskState, TaskStatus
-from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
+from planweave.core.trees.action_tree import Status, TreeRow, children_of
+from planweave.core.workflow.task_status import STATE_WORDS, STEP_MARKS, TaskState, TaskStatus, states_text, usage_text
 
 STYLES = {
     Status.UNTRIED: "dim",
@@ -80,7 +78,6 @@ def _grow(branch: Tree, parent: int, by_parent: dict[int, list[TreeRow]], shown:
 
 
 def goal_text(status: TaskStatus) -> str:
-    """The goal and its source."""
     if not status.goal:
         return "not known yet"
     return f"{_some(status.goal)}  [{status.goal_source}]"
@@ -135,7 +132,6 @@ class Progress:
             self._live.start()
 
     def status(self, status: TaskStatus) -> None:
-        """Display a new status."""
         with self._lock:
             self._status = status
             self._say(f"I understood: {status.understood}" if status.understood else "")

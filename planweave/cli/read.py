@@ -28,7 +28,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("sentence", metavar="SENTENCE", help="what a person says")
     parser.add_argument("--domain", default="tabletop", metavar="NAME", help="a domain (default: tabletop)")
     parser.add_argument("--world", metavar="FILE", help="objects and facts (default: two objects, two trays, a plate)")

@@ -19,7 +19,6 @@ SUFFIX = ".mcap"
 
 
 def add_record_argument(parser: argparse.ArgumentParser) -> None:
-    """--record."""
     parser.add_argument(
         "--record", metavar=f"FILE{SUFFIX}", help="record the topics of config/rosbag2/topics; planweave show reads it"
     )

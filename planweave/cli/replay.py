@@ -17,7 +17,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("episode", metavar="EPISODE", help="a record: a .jsonl file below the folder of a run")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from planweave.cli.answer import question_json
 from planweave.core.base.errors import GoalError, ParseError
 from planweave.core.symbolic.world import Literal
-from planweave.core.trees.rows import as_json
+from planweave.core.symbolic.written import read_literals
+from planweave.core.trees.action_tree import as_json
 from planweave.core.workflow.question import AmbiguityError
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.workflow.task_status import TaskStatus
@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 
 def read_goal(texts: Iterable[str], option: str = "--goal") -> tuple[Literal, ...]:
     """Literals from texts of an option like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
-    literals = []
-    for text in texts:
-        for part in re.split(r"\s+and\s+|\s*[;&]\s*", text.strip()):
-            try:
-                literals.append(Literal.parse(part))
-            except ParseError as error:
-                raise GoalError(
-                    f'{option}: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"'
-                ) from None
-    return tuple(literals)
+    try:
+        return tuple(x for text in texts for x in read_literals(text) or (Literal.parse(text),))
+    except ParseError as error:
+        raise GoalError(f'{option}: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"') from None
 
 
 def status_json(status: TaskStatus) -> dict[str, Any]:

@@ -26,7 +26,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="read this as a rule; it is not put in force")
     parser.add_argument("--domain", help="of this domain only, e.g. tabletop")
     parser.add_argument("--file", default="", help="file of rules (default: config/rules.yaml)")
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from planweave.goals import RuleFile
 
     names = [options.domain] if options.domain else sorted(domain_names())

@@ -21,16 +21,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
 from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
+from planweave.core.symbolic.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +52,6 @@ DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
     parser.add_argument(
         "--system", help="system to start where none runs (default: that for the scene); an error if another one runs"
@@ -97,12 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from planweave.cli.answer import QuestionAsker
     from planweave.cli.approve import ApprovalPrompt
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
-    from planweave.cli.tasks import NamedTask
     from planweave.core.workflow.task_status import TaskState
 
     check_record(options.record)
@@ -317,3 +316,56 @@ def _console(json_only: bool) -> Console:
     if json_only:
         return Console(stderr=True, quiet=not sys.stderr.isatty())
     return Console(soft_wrap=not sys.stdout.isatty())  # lines in a file are not broken
+
+
+SEEN = 15.0  # seconds for the camera to see what stands in the scene
+NODE, PARAMETER = "executor_node", "workspace"
+
+
+class NamedTask:
+    """One task; raises UnknownNameError with the nearest names where there is none of this name."""
+
+    def __init__(self, name: str):
+        self._tasks: Any = importlib.import_module("planweave.bench.tabletop_tasks")
+        self.data = self._tasks.load_task(name)
+        self._start: World | None = None
+
+    @contextlib.contextmanager
+    def prepared(self, client: Client, scene: str) -> Iterator[None]:
+        """Set the task's places in the executor, restored on exit, and wait until every object of the scene is
+        detected.
+
+        Raises PlanweaveError that names the missing objects.
+        """
+        before = client.parameter(NODE, PARAMETER)
+        if before != self.data.workspace:
+            client.set_parameter(NODE, PARAMETER, self.data.workspace)
+        try:
+            self._start = self._seen(client, scene)
+            yield
+        finally:
+            if before != self.data.workspace:
+                client.set_parameter(NODE, PARAMETER, before)
+
+    def _seen(self, client: Client, scene: str) -> World:
+        wanted = self._tasks.scene_names(self._tasks.load_scene(scene))
+        needed = {argument for literal in self.data.goal for argument in literal.args}
+        deadline = time.monotonic() + SEEN
+        while True:
+            world = client.world()
+            known = world.by_name if world else {}
+            missing = [name for name in (*wanted, *sorted(needed)) if name not in known]
+            if world is not None and not missing:
+                return world
+            if time.monotonic() > deadline:
+                raise PlanweaveError(
+                    f"task {self.data.id}: {', '.join(dict.fromkeys(missing))} not seen within {SEEN:g} s; seen: "
+                    f"{', '.join(sorted(known)) or 'nothing'}"
+                )
+            time.sleep(0.1)
+
+    def checked(self, client: Client) -> dict[str, Any]:
+        """Result of the task's check on the world as observed now."""
+        world = client.world()
+        lacking = ["no world is published"] if world is None else self._tasks.check_world(self.data, world, self._start)
+        return {"by": "the world as observed", "fulfilled": not lacking, "lacking": lacking}

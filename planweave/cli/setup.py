@@ -19,7 +19,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this verb."""
     parser.add_argument("part", choices=["libero"], help="what to install")
     parser.add_argument("--check", action="store_true", help="install nothing; start the simulator and list its suites")
 

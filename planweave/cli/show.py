@@ -16,7 +16,6 @@ NEEDS_ROS = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument(
         "episode", metavar="EPISODE", help="a .jsonl file below the folder of a run, or a recording (.mcap)"
     )

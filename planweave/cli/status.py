@@ -25,14 +25,12 @@ NEWEST = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("id", nargs="?", help="one task, with all details")
     parser.add_argument("--all", action="store_true", help=f"all available tasks, not only the newest {NEWEST} only")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from rich.console import Console
 
     from planweave.cli.progress import done_lines, no_detections_text, summary

@@ -35,7 +35,6 @@ EXAMPLE_WAIT = 2.0  # seconds to hear of which domain the world is
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's arguments."""
     parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
     parser.add_argument("--scene", help="the same as --set scene=…")
     parser.add_argument(
@@ -66,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb."""
     from rich.console import Console
 
     from planweave.cli.run import started

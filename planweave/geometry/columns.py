@@ -70,7 +70,6 @@ def components(cells: Mask) -> Iterator[Mask]:
 
 
 def grown(cells: Mask) -> Mask:
-    """Cells and their neighbours by side."""
     return cv2.dilate(cells.astype(np.uint8), _BY_SIDE) > 0
 
 

@@ -236,7 +236,6 @@ class ClauseObjects:
     # Things
 
     def _things(self, clause: Clause, why: Why, without: Sequence[str] = (), taken: Why | None = None) -> list[str]:
-        """Objects of a clause."""
         source = self._source(clause.source) if clause.source else ""
         found: list[str] = []
         pronoun = any(t.pronoun for t in clause.things)

@@ -179,7 +179,6 @@ class Reader(ClauseGoals):
         self._worked_on: set[str] = set()  # things that are brought to a machine, which says how they come to be so
 
     def read(self, tree: Tree) -> tuple[Literal, ...]:
-        """Literals of all clauses."""
         phrases = [t for c in tree for t in (*c.things, *c.second, *(t for p in c.places for t in p.things))]
         for phrase in [*phrases, *(left for each in phrases for left in each.exceptions)]:
             if phrase.is_one and phrase.words and not phrase.other:

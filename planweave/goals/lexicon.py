@@ -58,18 +58,15 @@ class Lexicon:
 
     @property
     def places(self) -> frozenset[Words]:
-        """All words of relations that can precede a place."""
         return frozenset({*self.relations, *self.away, *self.inverse, *self.between, *self.unknown})
 
 
 @lru_cache(maxsize=1)
 def english() -> Mapping[str, Any]:
-    """The contents of english.yaml."""
     return MappingProxyType(yaml.safe_load(ENGLISH.read_text(encoding="utf-8")))
 
 
 def singulars(word: str) -> list[str]:
-    """Possible singulars of a word."""
     irregular = english()["irregular"].get(word)
     forms = [irregular] if irregular else []
     if word.endswith("ies"):
@@ -82,7 +79,6 @@ def singulars(word: str) -> list[str]:
 
 
 def plurals(noun: str) -> list[str]:
-    """Possible plurals of a noun."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return [noun[:-1] + "ies"]
     return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]

@@ -142,7 +142,6 @@ class PhraseParser:
                     yield replace(thing, places=(replace(place, negated=negated),), relative=bool(relative)), last
 
     def _ends(self, at: int) -> bool:
-        """Whether a list of colours ends before a word."""
         joined = at + max(self._is("and", at), self._word(at) in (",", "or"))
         further = self._word(joined) in self._lexicon.english["colours"] or self._is("a", joined)
         return joined == at or not further
@@ -200,7 +199,6 @@ class PhraseParser:
                 yield Quantity.EXACTLY, count[0], at + length + count[1]
 
     def _number(self, at: int) -> tuple[int, int] | None:
-        """A number at this position and its length in words."""
         if length := longest(self._words, at, self._numbers):
             return self._numbers[self._words[at : at + length]], length
         return (int(self._word(at)), 1) if self._word(at).isdigit() and len(self._word(at)) < 3 else None

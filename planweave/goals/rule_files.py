@@ -47,7 +47,6 @@ class RuleFile:
         return kept[1]
 
     def load(self, name: str) -> Domain:
-        """A domain by its name, under its rules."""
         return self.under(Domain.load(name))
 
     def _read(self, domain: Domain, sentence: str) -> Rule:

@@ -180,7 +180,6 @@ class _RuleReader:
         return {w for w in self._words if w in every | after_article or self._noun(w) in self._known or w.isdigit()}
 
     def _noun(self, word: str) -> str:
-        """A word in the singular."""
         if word in self._known:
             return word
         forms = singulars(word)

@@ -60,8 +60,6 @@ class NounPhrase:
 
 
 class ClauseKind(Enum):
-    """Kind of a clause."""
-
     MOVE = "move"
     PUSH = "push"
     VERB = "verb"  # what a template of literals says

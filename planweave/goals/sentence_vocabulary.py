@@ -47,7 +47,6 @@ class SentenceVocabulary:
             self._joined = {k: n for k, n in self._joined.items() if k[-1].isdigit()}
 
     def english(self, key: str) -> frozenset[Words]:
-        """Phrases of english.yaml."""
         return english_phrases()[key]
 
     def names(self) -> NounPhrases:

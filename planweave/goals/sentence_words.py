@@ -37,7 +37,6 @@ def quotations(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, with plain quotation marks."""
     marks = {0x2019: "'", 0x2018: "'"} | dict.fromkeys(map(ord, "“”„«»「」『』"), '"')
     return unicodedata.normalize("NFKC", text).lower().translate(marks)
 
@@ -175,7 +174,6 @@ def english_phrases() -> Mapping[str, frozenset[Words]]:
 
 
 def phrases(of: Iterable[str]) -> frozenset[Words]:
-    """Phrases as tuples of words."""
     return frozenset(tuple(p.split()) for p in of)
 
 

@@ -29,7 +29,6 @@ class Descriptions:
 
     @cached_property
     def heads(self) -> dict[str, frozenset[str]]:
-        """The nouns that may name each object."""
         return {o.name: frozenset(nouns_of(self.domain, o)) for o in self.world.objects}
 
     @cached_property
@@ -63,7 +62,6 @@ class Descriptions:
 
     @cached_property
     def colours(self) -> frozenset[str]:
-        """Words for colours."""
         return frozenset(english()["colours"])
 
     def singular(self, word: str) -> str:
@@ -126,7 +124,6 @@ class Descriptions:
         return features_of(self.domain, thing) | rooms | _other_sides(thing)
 
     def _rooms(self, thing: WorldObject) -> list[str]:
-        """Classes of the rooms that a thing is in."""
         inside = (f.args[1] for f in self.world.by_predicate.get("in_room", ()) if f.args[0] == thing.name)
         return [self.world.by_name[n].class_name for n in inside if n in self.world.by_name]
 

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import config_dir
-from planweave.launcher.ros_distribution import refuse_old_ros
 
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 """The variable that limits how far nodes discover one another."""
@@ -48,7 +48,6 @@ def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
 
 
 def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
-    """Whether config/fastdds.xml is active in this environment."""
     profiles = str(config_dir() / "fastdds.xml")
     return environment.get(_PROFILES) == profiles and environment.get(RANGE) == "SYSTEM_DEFAULT"
 
@@ -103,3 +102,25 @@ def _prepend(environment: dict[str, str], name: str, folders: list[Path]) -> Non
     missing = [str(folder) for folder in folders if str(folder) not in present]
     if missing:  # else also its empty parts stay: what differs makes programs restart
         environment[name] = os.pathsep.join(missing + present)
+
+
+TOO_OLD = {"foxy", "galactic", "humble"}
+"""Distributions that are refused, as by tools/prepare.py, which may not import this."""
+
+
+def apt_install(*packages: str) -> str:
+    """Command that installs packages of the sourced ROS 2, or of Jazzy where none is sourced."""
+    distro = os.environ.get("ROS_DISTRO", "jazzy")
+    return " ".join(["sudo apt install", *(f"ros-{distro}-{name.replace('_', '-')}" for name in packages)])
+
+
+def refuse_old_ros(environment: Mapping[str, str]) -> None:
+    """Raise ConfigError where the sourced ROS 2 lacks features that the arm's safety depends on."""
+    distro = environment.get("ROS_DISTRO", "").lower()
+    if distro in TOO_OLD:
+        raise ConfigError(
+            f"ROS 2 {distro.capitalize()} is sourced, which Planweave refuses: it ignores "
+            "ROS_AUTOMATIC_DISCOVERY_RANGE, so every machine in the network could move the arm; its "
+            "joint_trajectory_controller has no decelerate_on_cancel, so a stop does not brake; and it has no "
+            "moveit_py. Source Jazzy, Kilted or Lyrical"
+        )

@@ -177,7 +177,6 @@ def table(node: str, wanted: str = "") -> dict[str, Parameter]:
 
 
 def system_names(config: Path | None = None) -> list[str]:
-    """Names of all systems."""
     return list(_read((config or config_dir()) / "systems.yaml")["systems"])
 
 

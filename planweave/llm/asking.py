@@ -16,7 +16,7 @@ from planweave.core.base.usage import Usage
 from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.base import ChatClient, ChatReplies, ChatRequest
 from planweave.llm.clients.none import NoClient
-from planweave.llm.replies import MAX_REPLY, readable
+from planweave.llm.reasoning import MAX_REPLY, readable
 
 P = ParamSpec("P")
 R = TypeVar("R")

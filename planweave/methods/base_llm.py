@@ -10,7 +10,7 @@ from planweave.core.base.parameter import option
 from planweave.methods.language.prompting import PROMPTS
 from planweave.methods.language.question import Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 
 @dataclass

@@ -14,21 +14,20 @@ from typing import Any, ClassVar
 from planweave.core.base.errors import ParseError, SeveralAnswersError
 from planweave.core.base.failure import TRANSIENT
 from planweave.core.base.parameter import option
-from planweave.core.checks.assumptions import unseen_marks
+from planweave.core.checks.assumptions import UnobservedEffects, unseen_marks
 from planweave.core.checks.blocking import lacking, resolution_actions, revealing_actions
-from planweave.core.checks.unobserved_effects import UnobservedEffects
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Choice
 from planweave.llm.parsing import bounded
-from planweave.llm.replies import read_each
+from planweave.llm.reasoning import read_each
 from planweave.methods.language.conditions import plain_words
 from planweave.methods.language.prompting import effect_text, observation_text, one_line, turn
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _TOKENS = 300
 _MAX_ACTION = 300  # characters

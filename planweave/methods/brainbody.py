@@ -20,7 +20,7 @@ from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Grounding, Written
 from planweave.llm.parsing import agreed, bounded, parse_plan
-from planweave.llm.replies import whole
+from planweave.llm.reasoning import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.language.prompting import (
     Messages,
@@ -35,7 +35,7 @@ from planweave.methods.language.prompting import (
 )
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")

@@ -13,8 +13,7 @@ from typing import ClassVar
 
 from planweave.core.base.failure import Code
 from planweave.core.base.parameter import option
-from planweave.core.checks.assumptions import never_seen
-from planweave.core.checks.unobserved_effects import UnobservedEffects
+from planweave.core.checks.assumptions import UnobservedEffects, never_seen
 from planweave.core.checks.validation import unmet_goal
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import spoken
@@ -22,7 +21,7 @@ from planweave.core.symbolic.rules import RuleError
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 #: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
 #: What has stopped the arm on its way may not do so on another.

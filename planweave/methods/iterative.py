@@ -35,7 +35,7 @@ from planweave.methods.language.prompting import (
 )
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 END = "end"
 _TOKENS = 60

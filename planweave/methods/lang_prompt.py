@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from planweave.core.workflow.ports import Grounding, Written
-from planweave.llm.replies import whole
+from planweave.llm.reasoning import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.language.prompting import done_text, objects_text, one_line, plan_examples, render, turn
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.language.translate import Translator
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 EXAMPLES = 3  # as in the paper
 

@@ -30,7 +30,7 @@ from planweave.core.trees.program import (
 from planweave.core.workflow.ports import Written
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import agreed, bounded
-from planweave.llm.replies import ask_until_read, was_cut, whole
+from planweave.llm.reasoning import ask_until_read, was_cut, whole
 from planweave.methods.language.conditions import objects_named, parse_condition
 from planweave.methods.language.prompting import (
     Messages,
@@ -44,7 +44,7 @@ from planweave.methods.language.prompting import (
 )
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 _HEAD_LINE = re.compile(r"(?m)^\s{0,40}(?:async\s{1,9})?def\s")

@@ -24,7 +24,7 @@ from planweave.methods.language.prompting import done_text, examples_for, plan_e
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 Graph = tuple[frozenset[str], frozenset[tuple[str, ...]]]  # classes; relations with the classes of what they relate
 _NUMBERS = re.compile(r"(?:_\d+)+\Z")

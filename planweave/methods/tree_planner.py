@@ -24,12 +24,11 @@ from planweave.core.symbolic.world import Action, Known, Literal, World
 from planweave.core.trees.action_tree import Status, TreeNode, build_tree
 from planweave.core.workflow.ports import Outcome
 from planweave.methods.language import paper_notation
-from planweave.methods.language.action_filter import distinct
 from planweave.methods.language.paper_notation import NOTATIONS
-from planweave.methods.language.prompting import PROMPTS
+from planweave.methods.language.prompting import PROMPTS, distinct
 from planweave.methods.language.question import Questions
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 REQUEST, PAPER_WORDS = "tree_planner_request", "tree_planner_paper"
 """The sampling of plans that is never stepwise; the same, and decisions, in the notation of the paper."""

@@ -21,7 +21,7 @@ from planweave.methods.language.prompting import done_text, objects_text, plan_e
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
 from planweave.methods.running.episode import Episode
-from planweave.methods.running.paper import PaperMode
+from planweave.methods.running.options import PaperMode
 
 
 def propose(question: Question, samples: int, objects: bool = True) -> Proposals:

@@ -88,7 +88,6 @@ class Moments:
                 self._task = ""
 
     def world(self, world: World) -> None:
-        """The newest world."""
         with self._lock:
             self._now = replace(self._now, world=world)
             self._take_later()

@@ -12,23 +12,23 @@ from viser import Icon
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
-from planweave.core.trees.rows import TreeRow
-from planweave.core.workflow.question import UserQuestion
+from planweave.core.trees.action_tree import TreeRow
+from planweave.core.workflow.question import Remembered, UserQuestion
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks
 from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments
-from planweave.page.pausing import PauseButtons, PauseDoor
 from planweave.page.plan_editor import PlanEditor
 from planweave.page.question_view import QuestionView
-from planweave.page.remembered import MemoryDoor, RememberedAnswers
 
 if TYPE_CHECKING:
     import viser
 
+_NONE = "–"
 
-class Door(PauseDoor, MemoryDoor, Protocol):
+
+class Door(Protocol):
     """What a person at the page may do, each through the same service that any other client calls.
 
     All raise PlanweaveError with a message for the person.
@@ -39,6 +39,12 @@ class Door(PauseDoor, MemoryDoor, Protocol):
 
     def cancel(self, task_id: str = "") -> str:
         """Cancel a task, the running one without an id."""
+
+    def pause(self, task_id: str = "", reason: str = "") -> str:
+        """Pause a task, the running one without an id."""
+
+    def resume(self, task_id: str = "") -> str:
+        """Let a paused task go on."""
 
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
         """Approve or refuse a plan."""
@@ -54,6 +60,9 @@ class Door(PauseDoor, MemoryDoor, Protocol):
 
     def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
         """A task with its record."""
+
+    def remembered(self, forget: Sequence[int] = (), forget_all: bool = False) -> tuple[list[Remembered], list[int]]:
+        """What people have said that is left, oldest first, and the ids of what was forgotten."""
 
 
 class Panel:
@@ -153,7 +162,6 @@ class Panel:
         self.ghost.status(status)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
-        """Show the tree of a task, if it is the newest."""
         self._trees = {task_id: rows}
         if self._newest is None or self._newest.task_id == task_id:
             self._tree.content = words.tree_html(rows)
@@ -211,3 +219,64 @@ class Panel:
     def _theme(self) -> None:
         dark = self._light.value if hasattr(self, "_light") else True
         self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)
+
+
+class RememberedAnswers:
+    """A list of the entries, one of which can be forgotten. do(act): calls act and shows its message."""
+
+    def __init__(self, gui: viser.GuiApi, door: Door, do: Callable[[Callable[[], str]], None]):
+        self._door = door
+        self._renew = gui.add_button("What is remembered", icon=Icon.REFRESH)
+        self._chosen = gui.add_dropdown("Entry", (_NONE,))
+        self._forget = gui.add_button("Forget it", color="orange", icon=Icon.X, hint="the person is asked again")
+        self._list = gui.add_html(words.remembered_html(()))
+        self._renew.on_click(lambda _: do(self._look))
+        self._forget.on_click(lambda _: do(self._forgotten))
+
+    def _look(self) -> str:
+        self._show(self._door.remembered()[0])
+        return ""
+
+    def _forgotten(self) -> str:
+        if self._chosen.value == _NONE:
+            return "choose first what is to be forgotten"
+        left, gone = self._door.remembered([int(words.id_of(self._chosen.value))])
+        self._show(left)
+        return f"forgotten: {', '.join(map(str, gone))}"
+
+    def _show(self, entries: Sequence[Remembered]) -> None:
+        self._chosen.options = (_NONE, *(f"{entry.text} [{entry.id}]" for entry in reversed(entries)))
+        self._list.content = words.remembered_html(entries)
+
+
+class PauseButtons:
+    """Pause while a task goes on, Resume in its place while it is paused. do(act): calls act and shows its message."""
+
+    def __init__(self, gui: viser.GuiApi, door: Door, do: Callable[[Callable[[], str]], None]):
+        self._door, self._task = door, ""
+        self._pause = gui.add_button(
+            "Pause",
+            color="yellow",
+            icon=Icon.PLAYER_PAUSE,
+            visible=False,
+            hint="the robot stops and holds; the task waits",
+        )
+        self._resume = gui.add_button(
+            "Resume",
+            color="green",
+            icon=Icon.PLAYER_PLAY,
+            visible=False,
+            hint="looks anew, then the robot goes on: keep clear",
+        )
+        self._pause.on_click(lambda _: do(self._paused))
+        self._resume.on_click(lambda _: do(lambda: self._door.resume(self._task)))
+        gui.add_command("Pause the task", hotkey="H", modifier="cmd/ctrl+shift").on_trigger(lambda _: do(self._paused))
+
+    def show(self, status: TaskStatus) -> None:
+        """Offer what can be done with a task."""
+        paused, going_on = status.state is TaskState.PAUSED, not (status.state.ended or status.dry_run)
+        self._task = status.task_id if going_on else ""
+        self._pause.visible, self._resume.visible = going_on and not paused, paused
+
+    def _paused(self) -> str:
+        return self._door.pause(self._task)

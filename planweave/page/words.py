@@ -8,11 +8,10 @@ from typing import Any
 
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, World, WorldObject
-from planweave.core.trees.rows import TreeRow, children_of
-from planweave.core.workflow.remembered import Remembered
+from planweave.core.trees.action_tree import TreeRow, children_of
+from planweave.core.workflow.question import Remembered
 from planweave.core.workflow.step_motion import PlanPreview, preview_text, step_text
-from planweave.core.workflow.task_status import TaskState, TaskStatus
-from planweave.core.workflow.task_words import STATE_WORDS, STEP_MARKS, states_text, usage_text
+from planweave.core.workflow.task_status import STATE_WORDS, STEP_MARKS, TaskState, TaskStatus, states_text, usage_text
 from planweave.page.moments import Moment
 
 _COLOURS = {
@@ -155,7 +154,6 @@ def remembered_html(entries: Sequence[Remembered]) -> str:
 
 
 def id_of(choice: str) -> str:
-    """The id in a choice."""
     return choice.rpartition("[")[2].removesuffix("]")
 
 

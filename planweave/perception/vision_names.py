@@ -23,7 +23,7 @@ from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
 from planweave.llm.clients.base import ChatClient, ChatRequest
-from planweave.llm.replies import check_said, readable
+from planweave.llm.reasoning import check_said, readable
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
 from planweave.perception.vocabulary import clean

@@ -232,7 +232,6 @@ class RobotDescription:
 
     @cached_property
     def links(self) -> frozenset[str]:
-        """Names of all links, from the base to the fingers."""
         between = (joint.link for joint in self.joints)
         return frozenset((self.base, *between, self.flange.link, self.gripper.link, *self.gripper.fingers))
 

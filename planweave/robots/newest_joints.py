@@ -81,7 +81,6 @@ class NewestJoints:
         return not (self._joints or self._others)
 
     def _felt(self) -> list[str]:
-        """The finger joints with a position."""
         fingers = self._robot.gripper.joints
         return [n for n in fingers if n in self._joints and math.isfinite(self._joints[n][1])]
 

@@ -39,7 +39,6 @@ class PredictedBody:
         return Outcome(Code.SUCCESS, "predicted; nothing moved", self._world)
 
     def look(self, seconds: float) -> Look:
-        """The predicted world, as a look."""
         return Look(self._world.all_seen())
 
     def check(self, goal: Sequence[Literal]) -> Validation:

@@ -18,8 +18,7 @@ from typing import Any
 
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.symbolic.world import Literal, World
-from planweave.core.workflow.question import Clarification, UserQuestion
-from planweave.core.workflow.remembered import NAME, REFUSAL, Remembered
+from planweave.core.workflow.question import NAME, REFUSAL, Clarification, Remembered, UserQuestion
 from planweave.goals import bare, look_of, words_of
 from planweave.tasks.task_store import TaskStore
 

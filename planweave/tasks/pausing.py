@@ -13,11 +13,10 @@ from planweave.core.base.errors import CanceledError, PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
-from planweave.core.symbolic.world_changes import changes_between
 from planweave.core.workflow.ports import Look, LookingBody, Outcome
 from planweave.core.workflow.wrapped_body import WrappedBody
 from planweave.methods.running.episode import Episode
-from planweave.tasks.after_pause import AfterPause, Resumed
+from planweave.tasks.after_pause import AfterPause, Resumed, changes_between
 from planweave.tasks.task import Task
 
 _SHOWN = 8  # changes in the task's message; the record has all
@@ -43,7 +42,6 @@ class PauseGate(WrappedBody):
         self._task, self._episode, self._wait = task, episode, wait
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         return self._problem(plan or (action,)) or self._body.execute(action, plan=plan, **options)
 
     def _problem(self, plan: Plan) -> Outcome | None:
@@ -78,7 +76,6 @@ class ResumedBody(PauseGate):
     """Goes on with an action that a pause has interrupted, too, or with the rest of it."""
 
     def execute(self, action: Action, *, plan: Plan = (), **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome, began = self._problem(plan or (action,)), None
         while outcome is None:
             done = self._body.execute(action, plan=plan, **options)

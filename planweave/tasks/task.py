@@ -12,8 +12,7 @@ from planweave.core.workflow.approval import Approval
 from planweave.core.workflow.pause import Pause
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.reading import Reading
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.journal import Journal
 from planweave.tasks.answers import Answers

@@ -18,23 +18,19 @@ from planweave.core.base.errors import CanceledError, GoalError, NotStoppedError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
-from planweave.core.workflow.approval import Approval, Request
-from planweave.core.workflow.approval_basis import MOVED
-from planweave.core.workflow.approved_step import OnApproved
+from planweave.core.workflow.approval import MOVED, Approval, OnApproved, Request
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import Inquiry
 from planweave.core.workflow.step_motion import MAX_STEPS
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.running.journal import Journal
 from planweave.methods.running.method_run import Method as Method
-from planweave.tasks.corrections import is_correction, is_objection, spoken_of
+from planweave.tasks.corrections import is_correction, is_objection, log_line, plain, spoken_of
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.memory import Memory
-from planweave.tasks.plain_text import log_line, plain
 from planweave.tasks.task import Task as Task
 from planweave.tasks.task_runner import TaskRunner
 from planweave.tasks.task_store import Kept, TaskStore, logged_loss, submission

@@ -39,11 +39,11 @@ from planweave.methods.running.recorded_body import RecordedBody
 from planweave.tasks.after_pause import Resumed
 from planweave.tasks.answers import ask
 from planweave.tasks.approving import ApprovedBody
+from planweave.tasks.corrections import log_line
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.memory import Memory
 from planweave.tasks.pausing import BETWEEN_LOOKS, PausedWait, PauseGate, ResumedBody
-from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 from planweave.tasks.task_store import logged_loss
 

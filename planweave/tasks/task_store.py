@@ -15,8 +15,7 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
-from planweave.core.workflow.task_goal import TaskGoal
-from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 
 VERSION = 2
 log = logging.getLogger(__name__)
@@ -56,7 +55,6 @@ class Kept:
         return TaskGoal(self.status.sentence, method, self.goal, before, keep, dry_run=self.status.dry_run)
 
     def events(self) -> list[dict[str, Any]]:
-        """The events of the record."""
         return [json.loads(line) for line in self.lines]
 
 
@@ -163,7 +161,6 @@ class TaskStore:
             return [self._kept(row) for row in self._base.execute("SELECT * FROM tasks ORDER BY number").fetchall()]
 
     def task(self, task_id: str) -> Kept | None:
-        """A task by its id."""
         with self._lock:
             row = self._base.execute("SELECT * FROM tasks WHERE id = ?", (task_id,)).fetchone()
             return self._kept(row) if row else None
@@ -201,7 +198,6 @@ def _read(text: str) -> TaskStatus:
 
 
 def states(written: Sequence[Sequence[str]]) -> tuple[tuple[Literal, ...], ...]:
-    """States of literals, from their texts."""
     return tuple(tuple(map(Literal.parse, state)) for state in written)
 
 

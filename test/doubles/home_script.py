@@ -3,8 +3,8 @@
 import random
 
 from planweave.bodies.home.graph import graph_from
-from planweave.bodies.home.script import write_line
 from planweave.bodies.home.simulator import HomeSimulator
+from planweave.bodies.home.vocabulary import write_line
 from planweave.core.symbolic.world import Action
 
 _WITH_WHAT_IS_HELD = {"putback", "putin", "pour", "drop", "release", "drink", "read", "puton", "putobjback"}

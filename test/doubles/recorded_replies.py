@@ -15,7 +15,7 @@ from planweave.llm.parsing import letter, parse_choice, parse_goal, parse_plan, 
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.language.condition import parse_truth
+from planweave.methods.language.conditions import parse_truth
 from planweave.methods.language.sampled import step_of
 from planweave.methods.progprompt import completed
 

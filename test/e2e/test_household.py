@@ -4,7 +4,7 @@ import pytest
 from doubles.method_runs import ASKING, FOLDER
 from ros_fixtures import not_in_the_policies
 
-from planweave.launcher.processes import start_node, stop_nodes
+from planweave.launcher.running_system import start_node, stop_nodes
 from planweave.launcher.systems import load_system
 
 SENTENCE = "put the salmon in the fridge"

@@ -14,7 +14,7 @@ from doubles.endpoints import KEY, echoes, spoken
 from doubles.fake_openai import FakeOpenAI
 
 from planweave.core.base.errors import PlanweaveError
-from planweave.launcher.processes import start_node, stop_nodes
+from planweave.launcher.running_system import start_node, stop_nodes
 from planweave.launcher.systems import load_system
 
 PLAN = {"plan": ["walk(kitchen)", "walk(salmon)", "grab(salmon)"], "goal": ["inside(salmon, fridge)"], "choice": "A"}

@@ -101,7 +101,7 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
     """The library logs with Python's logging; a node's process brings that to /rosout."""
     from rcl_interfaces.msg import Log
 
-    from planweave_ros.python_logging import logging_of
+    from planweave_ros.spin import logging_of
 
     heard = []
     make_node("listener").create_subscription(Log, "/rosout", lambda m: heard.append((m.name, m.msg)), 50)

@@ -263,7 +263,7 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
     from trajectory_msgs.msg import JointTrajectory
 
     from planweave_ros.action_port import ActionPort
-    from planweave_ros.other_commanders import HeardCommanders
+    from planweave_ros.arm_ports import HeardCommanders
 
     controller, running, ended = make_node("controller"), [], threading.Event()
 

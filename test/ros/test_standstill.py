@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from planweave_ros.standstill import stood_still
+from planweave_ros.spin import stood_still
 
 PROGRAM = """
 import sys
 from rclpy.node import Node
-from planweave_ros import spin, standstill
-standstill.LONG = 1.0
+from planweave_ros import spin
+spin.LONG = 1.0
 stopped = lambda node: print("stopped what moves", flush=True)
 def make():
     node = Node("standing")

@@ -5,7 +5,6 @@ import importlib.util
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
 from codes import raises_code
@@ -308,27 +307,6 @@ def test_an_agent_observes_is_refused_mends_its_plan_and_runs_it(start):
 
     result = session(tools, talk)
     assert not result.is_error and "SUCCEEDED" in result.content[0].text and client.body.done == GOOD
-
-
-@needs_sdk
-def test_the_session_of_the_documentation_mends_its_plan_by_the_refusal(start, capsys):
-    path = Path(__file__).resolve().parents[2] / "tools" / "agent_session.py"
-    spec = importlib.util.spec_from_file_location("agent_session", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    world = tabletop(
-        "red_cube blue_cube: item; left_tray right_tray: container; table: location",
-        "at(red_cube, table); at(blue_cube, table)",
-    )
-    goal = "in(red_cube, left_tray) and in(blue_cube, right_tray)"
-    tools, client = start(SymbolicBody(world), ScriptedPlanner(goal=goal.replace(" and ", "; ")))
-    session(tools, script.session)
-    told = capsys.readouterr().out
-    assert told.count("REFUSED") == 1 and "SUCCEEDED" in told and "and a picture (image/png)" in told
-    assert client.body.done == [script.PLAN[i] for i in (0, 2, 1, 3)]
-    with pytest.raises(SystemExit) as refused:
-        script.mended(script.PLAN, "REFUSED")
-    assert "REFUSED" in str(refused.value)
 
 
 @needs_sdk

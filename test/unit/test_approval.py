@@ -10,7 +10,7 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from planweave.core.base.errors import GoalError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
-from planweave.core.workflow.approved_step import StepCheck
+from planweave.core.workflow.approval import StepCheck
 from planweave.core.workflow.task_status import TaskState
 
 

@@ -12,9 +12,8 @@ from codes import raises_code
 
 from planweave.bench import bakeoff
 from planweave.bench.episodes import Spec, play
-from planweave.bench.expert import Expert
-from planweave.bench.methods import names_of, parse_method
-from planweave.bench.models import check_model, is_simulated, models_of, rates_of
+from planweave.bench.models import Expert, check_model, is_simulated, models_of, rates_of
+from planweave.bench.parameters import names_of, parse_method
 from planweave.bench.records import Recorder
 from planweave.bench.simulated_model import CORRELATION, ERRORS, UNKNOWN, SimulatedModel
 from planweave.bench.suites import SUITES

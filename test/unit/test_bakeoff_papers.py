@@ -12,7 +12,7 @@ from doubles.bakeoff_engines import InlineEngine
 
 from planweave.bench import paper_run
 from planweave.bench.paper_metrics import METRICS
-from planweave.bench.paper_tables import Records, identity, limited, needed, tables
+from planweave.bench.paper_run import Records, identity, limited, needed, tables
 from planweave.bench.papers import beside_ours, cells, load_papers, paper_of, table_of
 from planweave.bench.playback import replay
 from planweave.bench.records import read_record

@@ -318,7 +318,7 @@ def test_a_tree_is_drawn_with_what_was_tried(tmp_path, capsys):
 
 
 def test_a_stage_that_cannot_be_set_up_twice_alike_is_played_back_from_its_record(tmp_path, monkeypatch):
-    from planweave.bench.suites.homes import HomeStage
+    from planweave.bench.suites.home import HomeStage
 
     monkeypatch.setattr(HomeStage, "reproducible", False)  # as the arm is
     record = EpisodeText()
@@ -348,7 +348,7 @@ def test_plots_stand_in_a_report_where_matplotlib_is_installed(tmp_path, monkeyp
     for title in ("Success against tokens", "Success by length of the gold plan", "Recovery by fault"):
         assert title in text
     assert text.count("<svg") == 3
-    monkeypatch.setattr("planweave.bench.plots.has_matplotlib", lambda: False)
+    monkeypatch.setattr("planweave.bench.report.has_matplotlib", lambda: False)
     write_report(Results(tmp_path, config), "how", "about", {})
     assert "<svg" not in (tmp_path / "report.html").read_text()
 

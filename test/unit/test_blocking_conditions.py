@@ -9,7 +9,7 @@ from doubles.scripted import tabletop
 
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder
-from planweave.bodies.home.home import SimulatedHome
+from planweave.bodies.home.port import SimulatedHome
 from planweave.core.checks.blocking import lacking, resolution_actions
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition

@@ -18,18 +18,15 @@ from rich.console import Console
 
 from planweave.cli import demo, doctor
 from planweave.cli import main as cli
-from planweave.cli.picture import draw_tree
+from planweave.cli.demo import draw_tree, transcript
 from planweave.cli.progress import Progress, details, done_lines, summary, tree_view
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
-from planweave.cli.transcript import transcript
 from planweave.core.base.paths import config_dir
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow, as_json, children_of, with_fallback
-from planweave.core.workflow.task_status import TaskState, TaskStatus
-from planweave.core.workflow.task_words import usage_text
+from planweave.core.trees.action_tree import Status, TreeRow, as_json, children_of, with_fallback
+from planweave.core.workflow.task_status import TaskState, TaskStatus, usage_text
 from planweave.launcher.environment import ros_environment
 
 ROWS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planweave.launcher.ros_distribution import TOO_OLD
+from planweave.launcher.environment import TOO_OLD
 from planweave.methods import METHODS
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")

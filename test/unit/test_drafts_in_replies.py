@@ -6,7 +6,7 @@ from doubles.recorded_replies import MARKED, UNMARKED, recorded
 from planweave.core.base.errors import NoAnswerError
 from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
-from planweave.llm.replies import check_said, read_each, readable
+from planweave.llm.reasoning import check_said, read_each, readable
 
 RECORDED = recorded()
 NOTHING = object()

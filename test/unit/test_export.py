@@ -9,7 +9,7 @@ from planweave.cli import main as cli
 from planweave.cli.export import FORMATS, exported
 from planweave.core.symbolic.domain import Domain
 from planweave.core.trees.behaviour_tree_xml import read_tree, write_tree
-from planweave.tasks.recorded_tree import recorded_plan, recorded_tree
+from planweave.tasks.given_tree import recorded_plan, recorded_tree
 
 DOMAIN = Domain.load("tabletop")
 GOAL = {"event": "goal", "domain": "tabletop", "goal": ["in(red_cube, left_tray)"]}

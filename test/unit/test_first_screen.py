@@ -10,8 +10,8 @@ import pytest
 viser = pytest.importorskip("viser")
 
 from planweave.page import server  # noqa: E402
-from planweave.page.first_screen import FirstScreen  # noqa: E402
 from planweave.page.gate import Gate  # noqa: E402
+from planweave.page.server import FirstScreen  # noqa: E402
 
 TOKEN = "0123456789abcdef"
 PACKED = (

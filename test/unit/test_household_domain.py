@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 from codes import raises_code
+from doubles.home_graphs import as_json
 from doubles.home_script import a_script
 
 from planweave.bodies.home.graph import load_graph
 from planweave.bodies.home.port import HomeBody
-from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
-from planweave.bodies.home.vocabulary import HomeVocabulary, squeezed
+from planweave.bodies.home.vocabulary import HomeVocabulary, read_line, squeezed
 from planweave.core.base.failure import Code
 from planweave.core.checks.validation import achievers, validate
 from planweave.core.pddl.formula import atoms_in
@@ -242,7 +242,7 @@ UNDO = HomeVocabulary.load().domain.extra["undo"]
 def test_an_inverse_restores_all_but_what_the_domain_says(scene, seed):
     """On a way at random through a home."""
     simulator, tried = home(scene), Counter()
-    for line in a_script(simulator.graph.to_dict(), 400, seed):
+    for line in a_script(as_json(simulator.graph), 400, seed):
         action = read_line(line, simulator.graph, simulator.vocabulary)
         left = undone(simulator, action)
         tried[left is not None] += 1

@@ -6,8 +6,8 @@ import pytest
 from codes import raises_code
 
 from planweave.bench.tabletop_tasks import load_task, scene_bodies
-from planweave.cli import tasks
-from planweave.cli.tasks import NamedTask
+from planweave.cli import run as tasks
+from planweave.cli.run import NamedTask
 from planweave.core.symbolic.world import World, WorldObject
 from planweave.simulation.scene import load_scene
 

@@ -13,8 +13,7 @@ from doubles.fake_openai import unused_port
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Known, Leaf, Literal, World, WorldObject
-from planweave.core.trees.action_tree import Status
-from planweave.core.trees.rows import TreeRow
+from planweave.core.trees.action_tree import Status, TreeRow
 from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.step_motion import PlanPreview, StepMotion
 from planweave.core.workflow.task_status import TaskState, TaskStatus

@@ -11,12 +11,12 @@ from doubles.scripted import ScriptedPlanner, literals, plan, tabletop
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Known
-from planweave.core.symbolic.world_changes import changes_between
 from planweave.core.trees.behaviour_tree import sequence_of
 from planweave.core.trees.behaviour_tree_xml import write_tree
 from planweave.core.workflow.ports import Candidate
 from planweave.core.workflow.task_status import TaskState
 from planweave.methods import METHODS
+from planweave.tasks.after_pause import changes_between
 from planweave.tasks.task_manager import TaskManager
 from planweave.tasks.task_store import TaskStore
 

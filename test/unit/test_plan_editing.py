@@ -5,13 +5,13 @@ from codes import raises_code
 from doubles.approving import WORLD, SurprisingBody, ended, watchers
 from doubles.scripted import SymbolicBody, tabletop
 
-from planweave.cli.plan_edit import read_plan, written_plan
+from planweave.cli.approve import read_plan, written_plan
 from planweave.core.base.errors import ParseError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow import plan_editing as editing
-from planweave.core.workflow.approval_basis import ApprovalBasis
+from planweave.core.workflow.approval import ApprovalBasis
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 
 DOMAIN = Domain.load("tabletop")

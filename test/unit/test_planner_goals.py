@@ -19,8 +19,8 @@ from planweave.core.symbolic.world import Literal
 from planweave.goals import NotCoveredError, checked_goal, read_sentence
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.schema import goal_predicates
-from planweave.methods.language.action_filter import offered
 from planweave.methods.language.interpret import interpret
+from planweave.methods.language.prompting import offered
 
 DOMAIN = Domain.load("tabletop")
 CUBES_LEFT = "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray)"

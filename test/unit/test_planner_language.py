@@ -31,8 +31,8 @@ from planweave.llm.names import Mender, similarity
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import MAX_GROUND, choice_schema, ground_actions, plan_schema, step_schema
 from planweave.methods.language import prompting
-from planweave.methods.language.action_filter import offered
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
+from planweave.methods.language.prompting import offered
 
 DOMAIN = Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"

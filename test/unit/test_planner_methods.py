@@ -22,8 +22,7 @@ from planweave.llm.step_list import numbered_steps
 from planweave.methods import questions
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.language.condition import parse_truth
-from planweave.methods.language.conditions import holds_by_rule, parse_condition
+from planweave.methods.language.conditions import holds_by_rule, parse_condition, parse_truth
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave.methods.language.prompting import example_part, examples, plan_examples
 from planweave.methods.language.question import Question

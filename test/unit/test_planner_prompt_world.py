@@ -14,11 +14,11 @@ from planweave.core.base.errors import MissingExtraError, PlanweaveError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.llm.accounting import estimated_tokens
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.embedded import bundled_weights
 from planweave.llm.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine
 from planweave.llm.names import Mender
-from planweave.llm.tokens import estimated_tokens
 from planweave.methods.language.planner import LanguagePlanner
 from planweave.methods.language.prompt_world import PromptWorlds
 

@@ -12,8 +12,7 @@ from doubles.planner_worlds import BLOCKS as WORLD
 from planweave.core.base.usage import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
-from planweave.llm.reasoning import said_in
-from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable
+from planweave.llm.reasoning import CUT, MAX_REPLY, read_each, readable, said_in
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'

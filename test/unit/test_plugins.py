@@ -11,7 +11,7 @@ from codes import raises_code
 
 import planweave as pw
 from planweave import methods as methods_room
-from planweave.bench.methods import names_of, parse_method
+from planweave.bench.parameters import names_of, parse_method
 from planweave.bodies import BODIES
 from planweave.bodies import _wrong as wrong_body
 from planweave.bodies.arm.skills import door

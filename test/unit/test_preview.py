@@ -27,7 +27,7 @@ from planweave.core.workflow.step_motion import (
     summary,
 )
 from planweave.page import words
-from planweave.page.timeline import Timeline
+from planweave.page.ghost import Timeline
 from planweave.simulation.scene import parse_scene
 
 KITCHEN = (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import planweave as pw
+from planweave.api import FormulaGoalError
 from planweave.cli.main import main
-from planweave.core.workflow.formula_goal import FormulaGoalError
 
 DOMAIN = """(define (domain Ferry) (:requirements :adl :action-costs)
  (:types car-x place) (:constants HOME - place)

@@ -13,8 +13,7 @@ from codes import raises_code
 from doubles.environment import python_path
 
 from planweave.core.base.errors import SystemDownError
-from planweave.launcher.processes import start_node, stop_nodes
-from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.running_system import RunningSystem, log_folder, start_node, stop_nodes
 from planweave.launcher.systems import NodeSpec, System
 
 PATIENT = (  # SIGINT is ignored by what a shell starts in the background, and by what that starts
@@ -131,7 +130,7 @@ def test_nodes_end_with_a_console_that_is_killed(program, tmp_path):
             textwrap.dedent(f"""
         import time
         from pathlib import Path
-        from planweave.launcher.processes import start_node
+        from planweave.launcher.running_system import start_node
         print(start_node("patient_node", Path({str(tmp_path / "log")!r})).pid, flush=True)
         time.sleep(60)
     """),

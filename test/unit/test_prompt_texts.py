@@ -14,16 +14,16 @@ from planweave.core.base.errors import ModelUnavailableError
 from planweave.core.pddl.formula import atoms_in, conjuncts
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.llm.accounting import estimated_tokens
 from planweave.llm.clients.base import Capabilities
 from planweave.llm.embeddings import HashedEmbedder
-from planweave.llm.tokens import estimated_tokens
-from planweave.methods.language.action_filter import distinct
 from planweave.methods.language.conditions import holds_by_rule, parse_condition
 from planweave.methods.language.planner import LanguagePlanner, PlannerSettings
 from planweave.methods.language.prompt_world import PromptWorlds
 from planweave.methods.language.prompting import (
     actions_text,
     decide_messages,
+    distinct,
     done_text,
     example_part,
     goal_messages,

@@ -19,8 +19,7 @@ from planweave.core.workflow.question import AmbiguityError
 from planweave.goals import checked_reading, english, read_sentence
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.parsing import parse_reading
-from planweave.methods.language.interpret import interpret
-from planweave.methods.language.known_readers import known_readers, reads_rightly, record_reader
+from planweave.methods.language.interpret import interpret, known_readers, reads_rightly, record_reader
 from planweave.methods.language.planner import MISREADS, LanguagePlanner
 from planweave.methods.language.settings import PlannerSettings
 

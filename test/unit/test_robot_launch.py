@@ -14,8 +14,8 @@ from codes import raises_code
 from doubles import launch_api
 
 from planweave.core.base.paths import config_dir
+from planweave.launcher.environment import TOO_OLD
 from planweave.launcher.one_system import running
-from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec

@@ -365,7 +365,7 @@ GOOD = {
         ({"goal": "[in(a]"}, ("goal", "'in(a'")),
         ({"checker": "[{handd: {objects: [a]}}]"}, ("'handd'", "'handed'")),
         ({"checker": "[{handed: {thing: a}}]"}, "handed"),
-        ({"checker": "[handed]"}, "{condition"),
+        ({"checker": "[handed]"}, "checker"),
     ],
 )
 def test_a_wrong_task_file_says_what_is_wrong(tmp_path, changes, data):

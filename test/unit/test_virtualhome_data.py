@@ -12,12 +12,13 @@ import re
 from pathlib import Path
 
 import pytest
+from doubles.home_graphs import execute_line
 
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
-from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import HomeSimulator
+from planweave.bodies.home.vocabulary import read_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", ROOT.parent / "shared" / "data")) / "eai_virtualhome"
@@ -149,7 +150,7 @@ def test_decisions_are_those_of_the_evolving_graph():
         for line in plan:
             executor = ScriptExecutor(theirs_graph, {}, 0)
             allowed, theirs = executor.execute_one_step(read_script_from_list_string([line]), theirs)
-            step = ours.execute_line(line)
+            step = execute_line(ours, line)
             compared += 1
             if step.ok != allowed:
                 word = line.partition("]")[0][1:]

@@ -1,31 +1,38 @@
 """Suite `eai`: the 342 tasks of the Embodied Agent Interface on VirtualHome.
 
 State and edge goals must hold at the end, action goals must have been executed in order, and all tasks count. The
-official scorer gives even gold plans no success; its results are reported separately, see
-`planweave.bench.eai_official`. Tasks and homes come from the optional package `eai-eval`, or from a folder
-`eai_virtualhome` in PLANWEAVE_TEST_DATA.
+official scorer gives even gold plans no success; its results are reported separately. Tasks
+and homes come from the optional package `eai-eval`, or from a folder `eai_virtualhome` in PLANWEAVE_TEST_DATA.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib.util
 import json
 import os
 import re
+import tempfile
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from planweave.bench.records import read_record
 from planweave.bench.suites.case import Case
-from planweave.bench.suites.homes import HomeStage
+from planweave.bench.suites.home import HomeStage
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import Graph, graph_from
-from planweave.bodies.home.script import read_line
-from planweave.bodies.home.vocabulary import HomeVocabulary
+from planweave.bodies.home.vocabulary import HomeVocabulary, read_line
 from planweave.core.base.errors import MissingExtraError
-from planweave.core.symbolic.world import Literal
+from planweave.core.symbolic.world import Action, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from planweave.bench.results import Played, Results
 
 _PROGRAMS = "dataset/programs_processed_precond_nograb_morepreconds"
 _RUN = "TrimmedTestScene1_graph/results_intentions_march-13-18"
@@ -46,7 +53,6 @@ class EaiSuite:
         return _cases()
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A new home of the task."""
         _cases()
         return HomeStage(case, _graph(case.id))
 
@@ -58,7 +64,6 @@ def package_folder() -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder eai_virtualhome of PLANWEAVE_TEST_DATA, if it exists."""
     given = os.environ.get("PLANWEAVE_TEST_DATA")
     folder = Path(given) / "eai_virtualhome" if given else None
     return folder if folder and (folder / "tasks_342.json").is_file() else None
@@ -143,3 +148,70 @@ def _graph(number: str) -> Graph:
     path = _package() / _PROGRAMS / "init_and_final_graphs" / _RUN / f"file{number}.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     return graph_from(data["init_graph"], number)
+
+
+def official_scores(results: Results, console: Console) -> list[dict[str, Any]]:
+    """A row for each method and model, over the first repetition; empty, with a message, where the package is missing.
+
+    The official scorer takes a plan: it is given the executed actions.
+    """
+    folder = package_folder()
+    if folder is None or importlib.util.find_spec("virtualhome_eval.evaluation") is None:
+        console.print("EAI's own scorer is not asked: pip install 'planweave[eai]'", markup=False)
+        return []
+    rows = []
+    for model in results.models:
+        for method in results.methods(model):
+            episodes = [e for e in results.row(method, model).episodes if e.spec.repetition == 0]
+            if episodes:
+                rows.append({"method": method, "model": model, "plans": len(episodes), **_score(folder, episodes)})
+    return rows
+
+
+def _score(package: Path, episodes: list[Played]) -> dict[str, Any]:
+    """Task success and execution success of the official scorer, in percent; the reason where it fails."""
+    try:
+        from virtualhome_eval.evaluation.action_sequencing.scripts.evaluate_results import evaluate_results
+    except ImportError as error:
+        return {"task_success": f"cannot be imported: {error}", "execution_success": "–"}
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(None):
+        answers = Path(name) / "answers" / "virtualhome" / "action_sequencing"
+        answers.mkdir(parents=True)
+        text = json.dumps([{"identifier": e.spec.case, "llm_output": _answer(e)} for e in episodes])
+        (answers / "planweave_outputs.json").write_text(text, encoding="utf-8")
+        options = Namespace(
+            dataset="virtualhome",
+            llm_response_path=str(Path(name) / "answers"),
+            resource_dir=str(package / "resources"),
+            dataset_dir=str(package / "dataset"),
+            output_dir=str(Path(name) / "scores"),
+        )
+        try:
+            evaluate_results(options)
+            found = next(Path(name, "scores").rglob("summary.json"))
+            summary = json.loads(found.read_text(encoding="utf-8"))
+        except ZeroDivisionError:
+            return {
+                "task_success": "not for these tasks alone: it needs some with each kind of goal",
+                "execution_success": "–",
+            }
+        except Exception as error:  # of their code, whatever it is
+            return {
+                "task_success": f"their scorer failed: {type(error).__name__}: {error}"[:200],
+                "execution_success": "–",
+            }
+    return {
+        "task_success": summary["goal_evaluation"]["task_success_rate"],
+        "execution_success": summary["trajectory_evaluation"]["execution_success_rate"],
+    }
+
+
+def _answer(episode: Played) -> str:
+    """The executed actions in the required answer format: {"WALK": ["fridge", "289"], …}."""
+    events = read_record(episode.path)
+    done = [Action.parse(e["action"]) for e in events if e["event"] == "action" and e["code"] == "SUCCESS"]
+    pairs = []
+    for action in done:
+        args = [part for arg in action.args for part in arg.rpartition("_")[::2]]
+        pairs.append(f"{json.dumps(action.name.upper())}: {json.dumps(args)}")
+    return "{" + ", ".join(pairs) + "}"

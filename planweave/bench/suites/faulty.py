@@ -24,7 +24,6 @@ class FaultSuite(HomeSuite):
     case_of: Any = None  # a task needs its fault
 
     def cases(self) -> Mapping[str, Case]:
-        """All tasks."""
         return _cases(TASKS)
 
 

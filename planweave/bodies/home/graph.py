@@ -52,11 +52,8 @@ def _word(class_name: str) -> str:
     return word if word[:1].isalpha() else "item_" + word
 
 
-class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An object, room or character, as in the JSON.
-
-    prefab_name, obj_transform, extra: unused fields, preserved on writing.
-    """
+class Node(msgspec.Struct, frozen=True):
+    """An object, room or character, as in the JSON; its other keys are not used."""
 
     id: int
     class_name: str
@@ -64,9 +61,6 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     properties: frozenset[str] = frozenset()
     states: tuple[str, ...] = ()
     bounding_box: Box | None = None
-    prefab_name: Any = msgspec.UNSET
-    obj_transform: Any = msgspec.UNSET
-    extra: Mapping[str, Any] = msgspec.field(default_factory=dict, name="(other keys)")
 
     @property
     def centre(self) -> Point | None:
@@ -126,27 +120,6 @@ class Graph:
         """The acting agent: the character with the lowest id."""
         return min((n for n in self.nodes.values() if n.class_name == CHARACTER), key=lambda n: n.id)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The graph in VirtualHome's JSON form, in a fixed order."""
-        nodes = []
-        for node in self.nodes.values():
-            row = {
-                "id": node.id,
-                "class_name": node.class_name,
-                "category": node.category,
-                "properties": sorted(node.properties),
-                "states": list(node.states),
-                **node.extra,
-            }
-            for key in ("prefab_name", "obj_transform"):
-                if getattr(node, key) is not msgspec.UNSET:
-                    row[key] = getattr(node, key)
-            if node.bounding_box is not None:
-                row["bounding_box"] = {k: list(v) for k, v in msgspec.structs.asdict(node.bounding_box).items()}
-            nodes.append(row)
-        edges = [{"from_id": a, "relation_type": r, "to_id": b} for a, r, b in sorted(self.edges)]
-        return {"nodes": nodes, "edges": edges}
-
 
 def load_graph(scene: str) -> Graph:
     """The scene ``config/scenes/<scene>.json`` or the JSON file at a path; raises SceneError or UnknownNameError."""
@@ -165,7 +138,6 @@ class _Home(msgspec.Struct):
     edges: list[Link]
 
 
-_USED = ("id", "class_name", "category", "properties", "states", "bounding_box")
 _DECODER = msgspec.json.Decoder(_Home)
 
 
@@ -258,15 +230,7 @@ def _node(row: Any, where: str) -> Node:
     if box is not None:
         box = Box(_point(box, "center", where), _point(box, "size", where))
     properties, states = (_words(row, key, where) for key in ("properties", "states"))
-    return Node(
-        number,
-        class_name,
-        str(row.get("category") or ""),
-        frozenset(properties),
-        tuple(states),
-        box,
-        extra={k: v for k, v in row.items() if k not in _USED},
-    )
+    return Node(number, class_name, str(row.get("category") or ""), frozenset(properties), tuple(states), box)
 
 
 def _words(row: dict[str, Any], key: str, where: str) -> list[str]:

@@ -60,7 +60,6 @@ def floor_plan(simulator: HomeSimulator, width: int = 1280) -> Image.Image:
 
 
 def png(simulator: HomeSimulator, width: int = 1280) -> bytes:
-    """The floor plan as a PNG file."""
     out = io.BytesIO()
     floor_plan(simulator, width).save(out, "PNG")
     return out.getvalue()

@@ -38,8 +38,6 @@ class UnityError(ActionFailureError):
 
 @dataclass(frozen=True)
 class UnityReply:
-    """A reply of Unity."""
-
     success: bool
     message: str
     value: Any = None

@@ -30,7 +30,6 @@ def number(what: str = "a number", fits: Callable[[float], bool] = lambda value:
 
 
 def between(low: float, high: float, whole: bool = False) -> Reader:
-    """Reads a number from low to high."""
     what = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
     return number(what, lambda value: low <= value <= high, whole)
 
@@ -75,7 +74,6 @@ def texts(low: int, high: int) -> Reader:
 
 
 def flag(value: Any) -> bool:
-    """Reads true or false."""
     if not isinstance(value, bool):
         raise ValueError("true or false")
     return value
@@ -113,7 +111,6 @@ def compose(path: Path) -> Any:
 
 
 def place_of(path: Path, node: Any) -> str:
-    """File and line of a node."""
     return f"{path}:{node.start_mark.line + 1 if node is not None else 1}"
 
 

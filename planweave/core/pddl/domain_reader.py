@@ -311,7 +311,6 @@ class DomainReader(PddlReader):
             found.setdefault((variables, condition), ([], []))[0 if positive else 1].append(made)
 
     def _cost(self, node: Node, scope: Mapping[str, TypedVariable]) -> list[float | Atom]:
-        """The summands of a cost."""
         if isinstance(node, Word):
             if not NUMBER.match(node):
                 raise self.error(node, "syntax", f"expected a number or (FUNCTION …), found {node[:100]!r}")

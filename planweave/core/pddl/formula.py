@@ -86,7 +86,6 @@ class Axiom:
 
 
 def conjuncts(formula: Formula) -> tuple[Formula, ...]:
-    """The parts of a conjunction; any other formula alone."""
     return formula.parts if isinstance(formula, And) else (formula,)
 
 
@@ -120,7 +119,6 @@ def quantified_in(formula: Formula) -> Iterator[Quantified]:
 
 
 def terms_of(formula: Formula) -> frozenset[str]:
-    """All terms of a formula."""
     own = formula.terms if isinstance(formula, Atom) else ()
     own = (formula.left, formula.right) if isinstance(formula, Equal) else own
     return frozenset(own).union(*map(terms_of, parts_of(formula)))

@@ -73,7 +73,6 @@ class PddlText:
         return name, found
 
     def expression(self) -> Expression:
-        """The one expression of the text."""
         text = self.text
         if "\0" in text:
             raise self.error(text.index("\0"), "syntax", "a NUL character; save the file as plain text")

@@ -107,8 +107,6 @@ class ThreadSearch:
 
 
 class ChildSearch:
-    """A search in a process of its own."""
-
     def __init__(self, domain_pddl: str, problem_pddl: str, deadline: Deadline) -> None:
         task = {"domain": domain_pddl, "problem": problem_pddl, "end": deadline.end - _REPORT, "options": _OPTIONS}
         self._input: str | None = json.dumps(task)
@@ -121,7 +119,6 @@ class ChildSearch:
         )
 
     def result(self, wait: float) -> SearchResult | None:
-        """See ThreadSearch."""
         given, self._input = self._input, None
         try:
             out, error = self._process.communicate(given, timeout=wait)
@@ -134,7 +131,6 @@ class ChildSearch:
             return SearchResult("INTERNAL_ERROR", messages=(f"the planner failed: {last[0][:200]}",))
 
     def stop(self) -> None:
-        """See ThreadSearch."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.communicate()

@@ -225,7 +225,6 @@ def _alternatives(formula: Formula, numbers: Iterator[int]) -> list[tuple[tuple[
 
 
 def compile_action(domain: Domain, schema: ActionSchema) -> CompiledAction:
-    """Compile an action of a domain."""
     compiler = _Compiler(domain)
     slots = {p.name: compiler.new_slot() for p in schema.parameters}
     conditions = tuple(compiler.test(part, slots) for part in conjuncts(schema.precondition))

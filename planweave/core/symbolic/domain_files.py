@@ -37,7 +37,6 @@ def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
 
 
 def no_file(name: str) -> DomainError:
-    """The error for a path at which there is no PDDL file."""
     return DomainError(f"{name[:300]}: there is no such file; give the path of a PDDL file")
 
 
@@ -56,7 +55,6 @@ def read_pddl(path: Path) -> str:
 
 
 def domain_names() -> set[str]:
-    """The names of the domains in config/domains and of installed packages."""
     return {*(p.stem for p in (config_dir() / "domains").glob("*.pddl")), *DOMAINS}
 
 

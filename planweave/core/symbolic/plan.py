@@ -26,7 +26,6 @@ class CountedPlan:
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """The actions alone."""
         return tuple(step.action for step in self.steps)
 
     def __str__(self) -> str:

@@ -134,7 +134,6 @@ def rule_formulas(domain: Domain, rule: Rule) -> tuple[str, ...]:
 
 
 def rule_words(domain: Domain, rule: Rule) -> str:
-    """The rule in words."""
     said = [_said(domain, each) for each in rule.forbidden]
     said += [f"no action touches {thing}" for thing in rule.untouched]
     said += [] if rule.highest is None else [f"nothing is carried higher than {rule.highest:g} m above the table"]

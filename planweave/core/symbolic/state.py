@@ -71,7 +71,6 @@ class State:
 
     @classmethod
     def of_facts(cls, facts: Iterable[AtomKey], members: Members, derivation: Derivation | None = None) -> State:
-        """A state with the given facts."""
         groups: dict[str, set[AtomKey]] = defaultdict(set)
         for fact in facts:
             groups[fact[0]].add(fact)
@@ -79,7 +78,6 @@ class State:
 
     @property
     def facts(self) -> set[AtomKey]:
-        """All facts, as a new set."""
         derived = self._derivation.predicates if self._derivation is not None else ()
         return set().union(*[self.of(predicate) for predicate in (*self._groups, *self._late, *derived)])
 
@@ -87,7 +85,6 @@ class State:
         return fact in self.of(fact[0])
 
     def add(self, fact: AtomKey) -> bool:
-        """Add a fact; whether it was new."""
         if not self.insert(fact):
             return False
         if self._derivation is not None:
@@ -131,7 +128,6 @@ class State:
             self._tables.pop(name, None)
 
     def of(self, predicate: str) -> set[AtomKey]:
-        """All facts of a predicate."""
         group = self._groups.get(predicate)
         if group is None and self._derivation is not None and predicate in self._derivation.predicates:
             self._derivation.derive(self, predicate)

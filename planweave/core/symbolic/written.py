@@ -20,12 +20,12 @@ from planweave.core.symbolic.domain import Domain, is_pddl_text
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import MAX_OBJECTS, Known, Literal, World, WorldObject
 
-_BETWEEN = re.compile(r"\s+and\s+|;|\n")
+_BETWEEN = re.compile(r"\s+and\s+|[;&\n]")
 Written = str | Literal | Iterable["str | Literal"]
 
 
 def read_literals(written: Written) -> tuple[Literal, ...]:
-    """Literals of a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises ParseError."""
+    """Literals of a text ("p(a) and not q(b)"; also ``;``, ``&``, lines), a literal, or several; raises ParseError."""
     if isinstance(written, Literal):
         return (written,)
     if isinstance(written, str):
@@ -62,7 +62,6 @@ def read_formula(domain: Domain, world: World, written: Written | Formula) -> Fo
 
 
 def formula_of(literals: Iterable[Literal]) -> And:
-    """The conjunction of literals."""
     atoms = ((Atom(x.predicate, x.args), x.positive) for x in literals)
     return And(tuple(atom if positive else Not(atom) for atom, positive in atoms))
 

@@ -19,23 +19,81 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import hmac
+import math
 import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import CanceledError, GoalError, PlanRefusedError
+from planweave.core.base.errors import CanceledError, GoalError, PlanRefusedError, PlanweaveError
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.workflow.approval_basis import MOVED, ApprovalBasis
-from planweave.core.workflow.approved_step import ApprovedStep, OnApproved, digest
 from planweave.core.workflow.pause import wait_unpaused
+
+
+@dataclass(frozen=True)
+class ApprovedStep:
+    """The fields are those of ApprovedStep.msg. digest: of the secret token with which the action is sent (`digest`);
+    who reads it learns no token.
+    """
+
+    task_id: str
+    plan_hash: str
+    action: Action
+    approver: str
+    digest: str
+
+
+OnApproved = Callable[[ApprovedStep | None], None]
+"""Called with the step that may be carried out now, before it is sent; with None once it is over."""
+
+
+def digest(token: str) -> str:
+    """SHA-256 of a token, hexadecimal."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class StepCheck:
+    """A body's check: an action is carried out that is the approved step now and has its token, once.
+
+    Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._step: ApprovedStep | None = None
+        self._spent = ""  # digest of the token that was redeemed last
+
+    def publish(self, step: ApprovedStep | None) -> None:
+        """Set the approved step, None for none; the one before is revoked."""
+        self._step = step
+
+    def knows(self, token: str) -> bool:
+        return self._step is not None and hmac.compare_digest(self._step.digest.encode(), digest(token).encode())
+
+    def redeem(self, token: str, task_id: str, action: Action) -> ApprovedStep:
+        """The approved step of a token, which this spends, also where it is that of another action; any other leaves
+        the step as it is. Raises GoalError.
+        """
+        step = self._step
+        known = step is not None and self.knows(token) and step.digest != self._spent
+        if step is not None and known:
+            self._spent = step.digest
+        if step is None or not known or (step.task_id, step.action) != (task_id, action):
+            raise GoalError(f"{action} is not the next step of an approved plan")
+        return step
+
 
 NEAR_PEOPLE = ("hand_over", "push_aside")
 """Actions in the vicinity of people or of what stands close: by default off on an arm, and approved individually."""
 _SINCE = "since it was shown: "
+MOVED = 0.03
+"""Distance by which a thing must have moved for an approval not to hold any more, m."""
+_GRID = 0.01  # to which positions are rounded in the text, m
+Position = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -284,3 +342,50 @@ def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ..
         return ()
     lines = difflib.ndiff([str(a) for a in before], [str(a) for a in after])
     return tuple(line for line in lines if line[0] in "-+")
+
+
+@dataclass(frozen=True)
+class ApprovalBasis:
+    """What an approval rests on. places: of the things that a plan names, m, None where the place is not known; things
+    that are not there are left out. unmet: preconditions of its steps that do not hold before the first one.
+    """
+
+    places: dict[str, Position | None]
+    unmet: frozenset[Literal]
+
+    @classmethod
+    def of(cls, domain: Domain, world: World, plan: Sequence[Action]) -> ApprovalBasis:
+        """The basis on which a plan is approved in a world."""
+        named = dict.fromkeys(arg for action in plan for arg in action.args)
+        places = {name: world.by_name[name].position for name in named if name in world.by_name}
+        transition, unmet = Transition(domain, world), set[Literal]()
+        state = transition.state()
+        for action in plan:
+            try:
+                unmet.update(transition.unmet(state, action))
+            except PlanweaveError:  # no action over these objects; the check of the plan says so
+                continue
+        return cls(places, frozenset(unmet))
+
+    def changes(self, now: ApprovalBasis, domain: Domain, moved: float = MOVED) -> tuple[str, ...]:
+        """Differences from `now`, a sentence each; empty where the approval still holds. moved: see MOVED."""
+        found = [f"{name} is gone" for name in self.places if name not in now.places]
+        found += [f"{name} is new" for name in now.places if name not in self.places]
+        for name, place in self.places.items():
+            there = now.places.get(name)
+            if name in now.places and (place is None) != (there is None):
+                found.append(f"the place of {name} is {'known now' if there else 'not known any more'}")
+            elif place is not None and there is not None and (way := math.dist(place, there)) > moved:
+                found.append(f"{name} has moved by {way * 100:.0f} cm")
+        found += [domain.phrase(x.negated()) for x in sorted(now.unmet - self.unmet)]
+        found += [domain.phrase(x) for x in sorted(self.unmet - now.unmet)]
+        return tuple(found)
+
+    def lines(self) -> list[str]:
+        """The same as text, positions rounded; for the plan's hash."""
+        places = [f"{name} at {_rounded(place)}" for name, place in sorted(self.places.items())]
+        return [*places, *map(str, sorted(self.unmet))]
+
+
+def _rounded(place: Position | None) -> str:
+    return " ".join(f"{round(x / _GRID) * _GRID:.2f}" for x in place) if place is not None else "?"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import CanceledError, GoalError
@@ -66,7 +67,6 @@ class UserQuestion:
 
     @property
     def offer(self) -> str:
-        """The choices with their numbers, in one line."""
         return "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(self.choices, 1))
 
 
@@ -176,3 +176,36 @@ def _question_id(task_id: str, number: int, question: UserQuestion) -> str:
     """The first 12 hexadecimal digits of a SHA-256: the same for the same question asked again after a restart."""
     lines = [task_id, str(number), question.text, *(choice.label for choice in question.choices)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+ANSWER, NAME, REFUSAL = "answer", "name", "refusal"
+"""Kinds of entries."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One entry (RememberedAnswer.msg). kind: ANSWER to a question; NAME: the choice is called `phrase` from then on;
+    REFUSAL: question is the plan in words, choice the reason, and choices the goal. at: system time, s; looks: of the
+    things of each choice.
+    """
+
+    id: int
+    sentence: str
+    question: str
+    choice: str
+    choices: tuple[str, ...]
+    looks: tuple[Any, ...]
+    person: str
+    at: float
+    kind: str = ANSWER
+    phrase: str = ""
+
+    @property
+    def text(self) -> str:
+        """The entry in words, in one line."""
+        said = {
+            NAME: f'"{self.phrase}" is {self.choice}',
+            REFUSAL: f"{self.sentence!r}: refused ({self.question}) since {self.choice}",
+        }.get(self.kind, f"{self.sentence!r}: {self.question} → {self.choice}")
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.at))
+        return f"{said} ({self.person or 'unnamed'}, {when})"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
+from planweave.core.trees.action_tree import Status
 from planweave.core.workflow.question import UserQuestion
 
 
@@ -107,3 +108,63 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Literal, Action)):
         return str(value)
     return asdict(value) if isinstance(value, Usage) else value
+
+
+@dataclass(frozen=True)
+class TaskGoal:
+    """A sentence, or literals in its place; the fields are those of TaskGoal.msg.
+
+    method: a name, or a behaviour tree in XML, which is followed. before, keep: as in `Reading`, of a goal in literals.
+    world_revision: of the oldest world that the task may start from, so that it has what its sender has seen.
+    """
+
+    sentence: str
+    method: str = ""
+    goal: tuple[Literal, ...] = ()
+    before: tuple[tuple[Literal, ...], ...] = ()
+    keep: tuple[Literal, ...] = ()
+    world_revision: int = field(default=0, compare=False)  # means nothing to a later process
+    dry_run: bool = False
+
+
+STEP_MARKS = {
+    Status.UNTRIED: "·",
+    Status.CURRENT: "▶",
+    Status.DONE: "✓",
+    Status.FAILED: "✗",
+    Status.INVALID: "✗",
+    Status.UNDONE: "↶",
+}
+STATE_WORDS = {
+    TaskState.SUCCEEDED: "done",
+    TaskState.FAILED: "failed",
+    TaskState.CANCELED: "cancelled",
+    TaskState.ANSWERED: "answer",
+    TaskState.PLANNED: "planned",
+    TaskState.AWAITING_APPROVAL: "awaiting approval",
+    TaskState.AWAITING_ANSWER: "waits for an answer",
+    TaskState.PAUSED: "paused",
+    TaskState.NOT_CONFIRMED: "not confirmed",
+    TaskState.RUNNING: "running",
+    TaskState.QUEUED: "queued",
+}
+
+
+def usage_text(usage: Usage) -> str:
+    """Language model use in one line."""
+    if not usage.requests:
+        if not usage.endpoint:
+            return "no model asked"
+        name = f"{usage.model or 'a model'} ({usage.endpoint})"
+        return f"{name} did not answer within {usage.model_seconds:.0f} s"
+    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return (
+        f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
+        f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}"
+    )
+
+
+def states_text(before: Sequence[Sequence[Literal]]) -> str:
+    """States to be reached in order, as literals."""
+    return "; then ".join(" and ".join(map(str, step)) for step in before)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.transition import completed
+from planweave.core.symbolic.transition import completed, rule_problem
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Look, LookingBody, Outcome, StoppableBody
 
@@ -23,15 +23,12 @@ class WrappedBody:
         self._body = body
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
         return self._body.observe(revision)
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
         return self._body.look(seconds)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         return self._body.execute(action, **options)
 
     @property
@@ -66,17 +63,14 @@ class CompletedBody(WrappedBody):
         self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.core.workflow.ports.Body."""
         return self._completed(self._body.observe(revision))
 
     def look(self, seconds: float) -> Look:
-        """See planweave.core.workflow.ports.LookingBody."""
         look = self._body.look(seconds)
         world = self._completed(look.world)
         return look if world is look.world else replace(look, world=world)
 
     def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.workflow.ports.Body."""
         outcome = self._body.execute(action, **options)
         world = self._completed(outcome.world)
         return outcome if world is outcome.world else replace(outcome, world=world)
@@ -89,3 +83,22 @@ class CompletedBody(WrappedBody):
         except PlanweaveError:  # raised again where the domain is needed
             return world
         return completed(domain, world)
+
+
+class RuledBody(WrappedBody):
+    """domain: with rules. An action that cannot be checked against them is refused, too."""
+
+    def __init__(self, body: LookingBody, domain: Domain) -> None:
+        super().__init__(body)
+        self._domain = domain
+
+    def execute(self, action: Action, **options: Any) -> Outcome:
+        world = self._body.observe()
+        try:
+            why = rule_problem(self._domain, world, action)
+        except PlanweaveError as error:
+            unknown = isinstance(error, UnknownNameError) and error.kind == "object"
+            return Outcome(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, f"{action}: {error}", world)
+        if why:
+            return Outcome(Code.INVALID_ACTION, f"nothing was moved, {why}", world)
+        return self._body.execute(action, **options)

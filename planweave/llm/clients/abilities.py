@@ -14,7 +14,7 @@ from typing import Any
 from planweave.core.base.errors import ModelContextError, ModelError, ModelRequestError
 from planweave.llm.clients.base import ChatReply, ChatRequest
 from planweave.llm.clients.faults import EndpointFault
-from planweave.llm.replies import answer_of
+from planweave.llm.reasoning import answer_of
 
 ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
 _SCHEMA = r"response_?format|schema|grammar|structured.?output"

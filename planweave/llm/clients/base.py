@@ -153,8 +153,6 @@ class Capabilities:
 
 
 class ChatClient(Protocol):
-    """A client that completes chats."""
-
     @property
     def endpoint(self) -> str:
         """Destination of the requests, without credentials: a base URL, "embedded" or "replay"."""
@@ -182,17 +180,14 @@ class WrappedClient:
 
     @property
     def endpoint(self) -> str:
-        """Endpoint of the inner client."""
         return self.inner.endpoint
 
     @property
     def model(self) -> str:
-        """Model of the inner client."""
         return self.inner.model
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of the inner client."""
         return self.inner.capabilities
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ from planweave.llm.clients.completion import read_completion
 from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
 from planweave.llm.clients.faults import CERTIFICATE, EndpointFault, error_of, read_fault
 from planweave.llm.clients.transport import Connections, HttpAnswer, read_bounded, within_deadline
-from planweave.llm.replies import answer_of
+from planweave.llm.reasoning import answer_of
 
 ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
@@ -92,12 +92,10 @@ class OpenAIClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities known so far."""
         known = self.abilities.options
         return Capabilities(known.get("n"), known.get("json_schema"), known.get("logprobs"))
 
     def close(self) -> None:
-        """Close the connections."""
         with contextlib.suppress(Exception):
             self._sdk.close()
 

@@ -37,7 +37,6 @@ class RecordingClient(WrappedClient):
         return replies
 
     def close(self) -> None:
-        """Close the wrapped client."""
         self.inner.close()
 
 

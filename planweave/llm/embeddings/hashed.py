@@ -32,7 +32,6 @@ class HashedEmbedder:
     name = "hashed"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See Embedder."""
         rows = [_vector(text[:MAX_CHARACTERS]) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, DIMENSION), dtype=np.float32)
 

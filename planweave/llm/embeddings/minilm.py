@@ -40,7 +40,6 @@ class MiniLMEmbedder:
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See Embedder."""
         if not texts:
             return np.zeros((0, 384), dtype=np.float32)
         with self._lock:

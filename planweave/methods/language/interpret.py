@@ -8,13 +8,19 @@ wrong thing.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import GoalError, ModelError, NoModelError
+from planweave.core.base.paths import state_dir
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.world import Literal, World
@@ -41,7 +47,7 @@ from planweave.goals import (
 )
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import parse_comparison, parse_reading
-from planweave.llm.replies import ask_until_read, whole
+from planweave.llm.reasoning import ask_until_read, whole
 from planweave.llm.schema import comparison_schema, reading_schema
 from planweave.methods.language.prompting import Messages, comparison_messages, goal_messages
 
@@ -360,3 +366,41 @@ def _agreed(
         problem = f"nothing known here says {', '.join(map(repr, said.left))}"
     message = f"the model found no goal that can hold in the sentence ({problem[:300]}){instead()}"
     raise AmbiguityError(message, unclear.question, said.left) if unclear else GoalError(message, said.left)
+
+
+PROMPT = Path(__file__).resolve().parents[1] / "prompts" / "goal" / "system.txt"
+
+
+def known_readers() -> Path:
+    """The file, $XDG_STATE_HOME/planweave/readers.json."""
+    return state_dir() / "readers.json"
+
+
+def reads_rightly(endpoint: str, model: str) -> bool | None:
+    """Whether a model answered all reading questions, with the prompt of this version, rightly; None where it was not
+    asked them.
+    """
+    return _content().get(_key(endpoint, model))
+
+
+def record_reader(endpoint: str, model: str, right: bool) -> None:
+    """Keep what was found of a model; where the file cannot be written, nothing is kept."""
+    path = known_readers()
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.with_suffix(f".{os.getpid()}")
+        written.write_text(json.dumps({**_content(), _key(endpoint, model): right}, indent=1), encoding="utf-8")
+        written.replace(path)
+
+
+def _content() -> dict[str, bool]:
+    try:
+        content = json.loads(known_readers().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@lru_cache(maxsize=16)
+def _key(endpoint: str, model: str) -> str:
+    return f"{endpoint} {model} {hashlib.sha256(PROMPT.read_bytes()).hexdigest()[:12]}"

@@ -24,16 +24,21 @@ from planweave.llm.clients.base import ChatClient, ChatReplies, ChatReply, ChatR
 from planweave.llm.clients.none import SET_ONE
 from planweave.llm.embeddings import Embedder, HashedEmbedder
 from planweave.llm.parsing import letter, parse_choice, parse_plan
-from planweave.llm.replies import whole
+from planweave.llm.reasoning import whole
 from planweave.llm.schema import choice_schema, plan_schema
 from planweave.methods import questions
 from planweave.methods.language import paper_notation
-from planweave.methods.language.action_filter import offered
-from planweave.methods.language.condition import check
-from planweave.methods.language.interpret import Readings, checked_sentence, compared, interpret, readings
-from planweave.methods.language.known_readers import reads_rightly
+from planweave.methods.language.conditions import check
+from planweave.methods.language.interpret import (
+    Readings,
+    checked_sentence,
+    compared,
+    interpret,
+    readings,
+    reads_rightly,
+)
 from planweave.methods.language.prompt_world import PromptWorlds
-from planweave.methods.language.prompting import Messages, decide_messages, sample_messages
+from planweave.methods.language.prompting import Messages, decide_messages, offered, sample_messages
 from planweave.methods.language.question import Question
 from planweave.methods.language.settings import PlannerSettings
 from planweave.methods.language.stepwise import StepwisePlans, is_measured

@@ -20,7 +20,9 @@ from planweave.core.base.errors import ConfigError
 from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
 from planweave.core.symbolic.descriptions import UNSAID
 from planweave.core.symbolic.domain import Domain, spoken
+from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.schemas import ActionSchema, Predicate, filled
+from planweave.core.symbolic.transition import Change, Transition
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
@@ -106,7 +108,6 @@ def decide_messages(
 
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
-    """The prompt for the goal of a sentence."""
     system = turn(
         "system",
         "goal/system.txt",
@@ -323,7 +324,6 @@ def signature(thing: ActionSchema | Predicate) -> str:
 
 
 def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
-    """A phrase with the names of its parameters inserted."""
     return filled(phrase, thing.parameters, (parameter.name[1:] for parameter in thing.parameters))
 
 
@@ -399,7 +399,6 @@ def plan_examples(domain: Domain, sentence: str = "") -> list[tuple[str, tuple[A
 
 
 def message(role: str, content: str) -> dict[str, str]:
-    """One message of a conversation."""
     return {"role": role, "content": content}
 
 
@@ -409,7 +408,6 @@ def turn(role: str, name: str | Path, **values: str) -> dict[str, str]:
 
 
 def lettered(options: Iterable[str]) -> str:
-    """Options by their letters, one a line."""
     return "\n".join(f"{letter(i)}. {option}" for i, option in enumerate(options))
 
 
@@ -451,3 +449,47 @@ def _examples_of(domain_name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigError(f"prompts/examples/{path.name}: expected a mapping with plans, decision and goals")
     return data
+
+
+def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:
+    """The domain without actions that are refused or no word refers to, and without goals that only they achieve.
+
+    Actions with `words` in the domain's file are offered where the text contains one of them. This keeps prompts
+    short, and the list of all ground actions small enough for constrained output; the controlled English, the
+    validation of plans and the classical planner use the whole domain.
+    """
+    said = " ".join(re.findall(r"[a-z]+", text.lower()))
+    return without(
+        domain,
+        refused
+        | {
+            schema.name
+            for schema in domain.actions.values()
+            if schema.words and not any(re.search(rf"\b{word}\b", said) for word in schema.words)
+        },
+    )
+
+
+def distinct(domain: Domain, world: World, options: Sequence[Action | None]) -> list[Action | None]:
+    """The options without actions that are applicable and change the world just as an earlier one does, such as to walk
+    and to run somewhere. None: the task is done.
+    """
+    transition = Transition(domain, world)
+    kept: list[Action | None] = []
+    changes: list[Change] = []
+    for option in options:
+        change = _change(transition, option)
+        if change is not None and change in changes:
+            continue
+        changes += [change] if change is not None else []
+        kept.append(option)
+    return kept
+
+
+def _change(transition: Transition, option: Action | None) -> Change | None:
+    """What an action changes; None where it is not applicable, or the domain says that it changes nothing."""
+    state = transition.state()
+    if option is None or not transition.applicable(state, option):
+        return None
+    change = transition.apply(state, option)
+    return change if change.added or change.deleted else None

@@ -16,7 +16,7 @@ from planweave.core.workflow.ports import Choice, Grounding, Proposals, Written
 from planweave.llm.clients.base import About, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender
-from planweave.llm.replies import ask_until_read
+from planweave.llm.reasoning import ask_until_read
 from planweave.methods.language.prompting import Messages
 from planweave.methods.language.settings import PlannerSettings
 
@@ -62,7 +62,7 @@ class Question:
     def ask_until_read(
         self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any
     ) -> tuple[list[tuple[ChatReply, T]], ChatReplies, str]:
-        """As `ask`, and once more where no reply can be read (`planweave.llm.replies.ask_until_read`)."""
+        """As `ask`, and once more where no reply can be read (`planweave.llm.reasoning.ask_until_read`)."""
         return ask_until_read(lambda r: self.ask(kind, r.messages, **options), ChatRequest(messages), read)
 
     def ask_one(self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any) -> tuple[T, Usage]:

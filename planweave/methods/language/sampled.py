@@ -13,7 +13,7 @@ from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import agreed, bounded
-from planweave.llm.replies import read_each
+from planweave.llm.reasoning import read_each
 from planweave.methods.language.prompting import one_line, plan_examples, turn
 from planweave.methods.language.question import Question
 from planweave.methods.language.translate import Translation, Translator

@@ -72,7 +72,6 @@ class Episode:
         self.changed()
 
     def observe(self) -> World:
-        """The newest world."""
         self.canceled.check()
         return self.body.observe().with_derived(self.goal)
 

@@ -66,7 +66,6 @@ class Journal:
             self.add("begun", action=action)
 
     def events(self, kind: str = "") -> list[dict[str, Any]]:
-        """All events, or those of one kind."""
         with self._lock:
             lines = self._all()
         events: list[dict[str, Any]] = [json.loads(line) for line in lines]

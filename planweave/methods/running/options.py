@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from planweave.core.base.errors import UnknownNameError
-from planweave.core.base.parameter import Parameter, option_parameters
+from planweave.core.base.parameter import Parameter, option, option_parameters
 from planweave.methods import METHODS
 
 
@@ -26,3 +28,25 @@ def option_of(method: str, name: str) -> Parameter:
 def checked_options(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values for options of a method; raises UnknownNameError, ConfigError or PluginError."""
     return {name: option_of(method, name).checked(value, method) for name, value in values.items()}
+
+
+@dataclass
+class PaperMode:
+    """Base of a method's dataclass. PAPER: what `paper` sets; docs/methods.md has them in a table.
+
+    An option with another value than its default keeps it, so that a condition of the paper can be changed alone. No
+    other method takes over where one with `paper` fails (`planweave.methods.running.method_run`).
+    """
+
+    PAPER: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+    paper: bool = option(
+        False, "as in the paper, without fallback; options that differ from their default stay", kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        """Set the options of PAPER that have their defaults."""
+        defaults = {each.name: each.default for each in fields(self)}
+        for name, value in self.PAPER.items() if self.paper else ():
+            if getattr(self, name) == defaults[name]:
+                setattr(self, name, value)

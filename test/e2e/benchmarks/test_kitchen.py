@@ -8,8 +8,7 @@ import yaml
 from rich.console import Console
 
 from benchmarks.honesty import Judged
-from benchmarks.kitchen import running_kitchen
-from benchmarks.kitchen_cases import HONESTY, TASKS
+from benchmarks.kitchen import HONESTY, TASKS, running_kitchen
 from planweave.bench.kitchen_tasks import BOTTOM, SHUT, TOP, KitchenTask, kitchen_task
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.paths import find_config
