@@ -50,6 +50,9 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
+    lost = cv2.morphologyEx((free & ~ground & (grown == 1)).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    rims = _large(lost, view.areas, LEAST_AREA, int(grown.max()) + 1)
+    grown = np.where(rims > 0, rims, grown)
     labels = np.maximum(_closed(np.where(free, grown, 1), view) - 1, 0)
     pieces = _joined(np.where(free, labels, 0), view)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
