@@ -80,9 +80,7 @@ def _with_parts(
     return labels
 
 
-def _surfaces(
-    colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numbers: np.ndarray
-) -> list[np.ndarray]:
+def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
     """Masks of the surfaces that patches are of: one for all those of one colour, however it is lit."""
     masks = [patches == number for number in numbers]
     looks = [np.median(colours[mask], axis=0) for mask in masks]

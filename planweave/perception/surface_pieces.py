@@ -18,7 +18,9 @@ _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
-_LINE = 2  # pixels of the lines between pieces
+_HIGH = 2.0  # strength of a step of 3 cm or more: as wide as it is strong, so that flooding does not find where it is
+_LIMITS = (STEP, STEP, STEP, np.inf, np.inf)  # m, for each pixel of a line's width: depth there is of one of its sides
+_AROUND = np.ones((3, 3), np.uint8)
 _SHADOW = 16  # pixels without depth that a border crosses
 _ASIDE = 2  # pixels from a border to the points that tell how its two sides lie to each other
 _TOUCHING, _TOUCHING_PIXELS = 0.018, 10  # m, or sizes of a pixel, between these where the sides touch
@@ -43,17 +45,18 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     """Numbers of the pieces from 1 (h, w) int32, 0 for none; free, ground: (h, w) bool, pixels of things and of the
     ground, between which the sharpest cut decides.
     """
+    if not free.any():
+        return np.zeros(free.shape, np.int32)
     calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
     seeds = _seeds(calm, view.areas)
-    if not seeds.any():
-        return np.zeros(free.shape, np.int32)
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
-    lost = cv2.morphologyEx((free & ~ground & (grown == 1)).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    rims = _large(lost, view.areas, LEAST_AREA, int(grown.max()) + 1)
-    grown = np.where(rims > 0, rims, grown)
-    labels = np.maximum(_closed(np.where(free, grown, 1), view) - 1, 0)
+    high = (free & ~ground & (grown == 1)).astype(np.uint8)  # the strip between two cuts, where no piece starts
+    strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, int(grown.max()) + 1)
+    grown = np.where(free, np.where(strips > 0, strips, grown), 1)
+    grown[(view.step_strength > _HIGH) & (grown > 1)] = 0
+    labels = np.maximum(_closed(grown, view) - 1, 0)
     pieces = _joined(np.where(free, labels, 0), view)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
     return part_by_colours(view, pieces)
@@ -89,14 +92,14 @@ def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.
 
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
-    """Labels with the lines between pieces given to the piece beside them that is nearest in depth."""
-    for _ in range(_LINE):
+    """Labels with the lines between pieces, 0, given to the piece beside them that is nearest in depth."""
+    for limit in _LIMITS:
         v, u = np.nonzero((labels < 1) & view.valid)
         best, chosen = np.full(len(v), np.inf, np.float32), np.zeros(len(v), labels.dtype)
         for dv, du in ((0, 1), (0, -1), (1, 0), (-1, 0)):
             beside = np.clip(v + dv, 0, labels.shape[0] - 1), np.clip(u + du, 0, labels.shape[1] - 1)
             away = np.where(labels[beside] > 1, np.abs(view.range[beside] - view.range[v, u]), np.inf)
-            better = away < best
+            better = (away < best) & (away < limit)
             best[better], chosen[better] = away[better], labels[beside][better]
         labels[v, u] = chosen
     return labels
