@@ -52,12 +52,13 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
-    high = (free & ~ground & (grown == 1)).astype(np.uint8)  # the strip between two cuts, where no piece starts
-    strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, int(grown.max()) + 1)
+    high = (free & ~ground & (grown == 1)).astype(np.uint8)  # strips between two cuts: a foot, a rim
+    first = int(grown.max()) + 1
+    strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, first)
     grown = np.where(free, np.where(strips > 0, strips, grown), 1)
     grown[(view.step_strength > _HIGH) & (grown > 1)] = 0
     labels = np.maximum(_closed(grown, view) - 1, 0)
-    pieces = _joined(np.where(free, labels, 0), view)
+    pieces = _joined(np.where(free, labels, 0), view, strips=labels >= first - 1)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
     return part_by_colours(view, pieces)
 
@@ -120,10 +121,13 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
     return np.concatenate(one), np.concatenate(two), np.concatenate(ahead)
 
 
-def _joined(labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None) -> np.ndarray:
+def _joined(
+    labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None, strips: np.ndarray | None = None
+) -> np.ndarray:
     """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first.
 
     wholes: labels (h, w) of what colours have cut them from; those of one must be parted for most of their border.
+    strips: (h, w) bool, pixels that lie in a crease, so that only steps part them.
     """
     one, two, ahead = _neighbours(labels)
     flat, z = labels.ravel(), view.range.ravel()
@@ -142,7 +146,10 @@ def _joined(labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = Non
         creases = np.maximum(view.crease_strengths[k], np.maximum(*view.crease_strengths[2:]) / 2)
         kernel = np.ones(shape, np.uint8)
         step, crease = (cv2.dilate(s, kernel).ravel() for s in (steps, creases))
-        cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | (np.maximum(crease[a], crease[b]) > 1)
+        creased = np.maximum(crease[a], crease[b]) > 1
+        if strips is not None:
+            creased &= ~(strips.ravel()[a] | strips.ravel()[b])
+        cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | creased
     weight = np.where(straight, 1.0, _RAGGED)
     count = int(labels.max()) + 1
     pairs = np.sort(np.stack((labels.ravel()[one], labels.ravel()[two])), axis=0).astype(np.int64)
