@@ -19,7 +19,7 @@ _COVERED = 0.8  # share of a piece that is of such patches
 _PLAIN = 14.0  # standard deviation of brightness, 0 to 255, of a plain patch
 _TOP = 0.3  # share of a patch that is level, from which on that tells whether it is plain
 _CORE = 5  # pixels; the line between two surfaces is thinner
-_ALIKE = 0.4  # difference of the upward parts of two normals up to which two surfaces get the same light
+_SIDE, _LEVEL = 0.5, 0.94  # upward parts of the normals of a side, at most, and of a top, which gets more light
 _OPEN = 0.3  # share of a patch's border that is the edge of the piece
 
 
@@ -88,7 +88,8 @@ def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numb
     whole = list(range(len(masks)))
     for i in range(len(masks)):
         for j in range(i):
-            if not other_surface(looks[i], looks[j], abs(facing[i] - facing[j]) < _ALIKE):
+            low, high = sorted((facing[i], facing[j]))
+            if not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL):
                 whole = [whole[j] if k == whole[i] else k for k in whole]
     return [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
 

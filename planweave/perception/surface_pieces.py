@@ -18,9 +18,8 @@ _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
-_HIGH = 2.0  # strength of a step of 3 cm or more: as wide as it is strong, so that flooding does not find where it is
-_LIMITS = (STEP, STEP, STEP, np.inf, np.inf)  # m, for each pixel of a line's width: depth there is of one of its sides
-_AROUND = np.ones((3, 3), np.uint8)
+_LINE = 2  # pixels of the lines between pieces
+_AROUND, _BESIDE = np.ones((3, 3), np.uint8), np.ones((11, 11), np.uint8)
 _SHADOW = 16  # pixels without depth that a border crosses
 _ASIDE = 2  # pixels from a border to the points that tell how its two sides lie to each other
 _TOUCHING, _TOUCHING_PIXELS = 0.018, 10  # m, or sizes of a pixel, between these where the sides touch
@@ -53,10 +52,11 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
     high = (free & ~ground & (grown == 1)).astype(np.uint8)  # strips between two cuts: a foot, a rim
+    if view.hidden is not None:
+        high[cv2.dilate(view.hidden.astype(np.uint8), _BESIDE) > 0] = 0  # where no cut is measured
     first = int(grown.max()) + 1
     strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, first)
     grown = np.where(free, np.where(strips > 0, strips, grown), 1)
-    grown[(view.step_strength > _HIGH) & (grown > 1)] = 0
     labels = np.maximum(_closed(grown, view) - 1, 0)
     pieces = _joined(np.where(free, labels, 0), view, strips=labels >= first - 1)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
@@ -93,14 +93,14 @@ def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.
 
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
-    """Labels with the lines between pieces, 0, given to the piece beside them that is nearest in depth."""
-    for limit in _LIMITS:
+    """Labels with the lines between pieces given to the piece beside them that is nearest in depth."""
+    for _ in range(_LINE):
         v, u = np.nonzero((labels < 1) & view.valid)
         best, chosen = np.full(len(v), np.inf, np.float32), np.zeros(len(v), labels.dtype)
         for dv, du in ((0, 1), (0, -1), (1, 0), (-1, 0)):
             beside = np.clip(v + dv, 0, labels.shape[0] - 1), np.clip(u + du, 0, labels.shape[1] - 1)
             away = np.where(labels[beside] > 1, np.abs(view.range[beside] - view.range[v, u]), np.inf)
-            better = (away < best) & (away < limit)
+            better = away < best
             best[better], chosen[better] = away[better], labels[beside][better]
         labels[v, u] = chosen
     return labels
