@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from planweave.bench.methods import make_method, parse_method
+from planweave.bench.methods import parse_method
 from planweave.bench.suites import SUITES
 from planweave.core.base.errors import ParseError, UnknownNameError
 from planweave.core.base.usage import Usage
@@ -37,7 +37,8 @@ def play(replies, method="react", said=()):
     stage, client = SUITES["home"].stage(case), Scripted(replies)
     episode = Episode("", case.sentence, case.goal, stage.domain, LanguagePlanner(client), stage.body, Journal())
     episode.said.extend(said)
-    make_method(method).run(episode)
+    name, options, _ = parse_method(method)
+    METHODS[name](**options).run(episode)
     return episode, client, stage.conditions(())
 
 

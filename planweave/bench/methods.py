@@ -38,12 +38,6 @@ def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str,
     return name, options, all_values(values, PLANNER)
 
 
-def make_method(text: str, settings: Mapping[str, Any] = NOTHING) -> Any:
-    """A configured method."""
-    name, options, _ = parse_method(text, settings)
-    return METHODS[name](**options)
-
-
 def names_of(texts: Sequence[str]) -> list[str]:
     """Requested methods, separated by spaces or commas, "all" for all; checked, without duplicates."""
     found: list[str] = []

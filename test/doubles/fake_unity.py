@@ -8,6 +8,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from doubles.home_graphs import execute_line, graph_dict, graph_now
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.simulator import HomeSimulator
 
@@ -86,7 +87,7 @@ class FakeUnity:
         elif action == "add_character":
             self.characters += 1
         elif action == "environment_graph":
-            data = self.simulator.graph_now().to_dict()
+            data = graph_dict(graph_now(self.simulator))
             for node in data["nodes"]:
                 node["states"] = [s for s in node["states"] if s in _STATES_OF_UNITY]
             return True, json.dumps(data)
@@ -94,7 +95,7 @@ class FakeUnity:
             json.loads(strings[0])
             if not self.characters:
                 return False, "No character added yet!"
-            step = self.simulator.execute_line(strings[1])
+            step = execute_line(self.simulator, strings[1])
             if step.ok:
                 return True, json.dumps({"0": {"message": "Success"}})
             word = strings[1].split("]")[0].split("[")[1].upper()

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import pytest
 from codes import raises_code
+from doubles.home_graphs import graph_now
 from doubles.scripted import ScriptedPlanner, literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     names = {n.class_name: n.name for n in reversed([*simulator.graph.nodes.values()])}
     hide = hide.replace("microwave", names["microwave"]).replace("sofa", names["sofa"])
     assert all(simulator.execute(a).ok for a in actions(hide))
-    body.home.simulator = HomeSimulator(simulator.graph_now())
+    body.home.simulator = HomeSimulator(graph_now(simulator))
     body.reset()
     goal = literals(f"on(salmon_49, {names['coffee_table']})")
     episode = Episode("t", "", goal, DOMAIN, ScriptedPlanner(), body, Journal())

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 from codes import raises_code
+from doubles.home_graphs import graph_dict
 from doubles.home_script import a_script
 
 from planweave.bodies.home.graph import load_graph
@@ -242,7 +243,7 @@ UNDO = HomeVocabulary.load().domain.extra["undo"]
 def test_an_inverse_restores_all_but_what_the_domain_says(scene, seed):
     """On a way at random through a home."""
     simulator, tried = home(scene), Counter()
-    for line in a_script(simulator.graph.to_dict(), 400, seed):
+    for line in a_script(graph_dict(simulator.graph), 400, seed):
         action = read_line(line, simulator.graph, simulator.vocabulary)
         left = undone(simulator, action)
         tried[left is not None] += 1

@@ -6,10 +6,10 @@ import re
 
 import pytest
 from codes import raises_code
+from doubles.home_graphs import facts_of_graph, graph_dict, graph_of_facts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
 from planweave.bodies.home.graph import graph_from, load_graph, read_graph
 from planweave.bodies.home.script import read_line, write_line
 from planweave.bodies.home.vocabulary import HomeVocabulary
@@ -114,9 +114,9 @@ def test_parsed_and_unparsed_in_any_case_of_letters():
     quick, parsed, careful = read_graph(json.dumps(data)), graph_from(data), graph_from(small())
     others = [n for n in small()["nodes"] if n["id"] != 3]
     odd = small(nodes=[{**small()["nodes"][2], "states": ["closed"], "note": 7}, *others])
-    assert quick.to_dict()["nodes"] == parsed.to_dict()["nodes"] == careful.to_dict()["nodes"]
+    assert graph_dict(quick)["nodes"] == graph_dict(parsed)["nodes"] == graph_dict(careful)["nodes"]
     assert quick.edges == parsed.edges == careful.edges == graph_from({"init_graph": odd}).edges
-    row = read_graph(json.dumps(odd)).to_dict()["nodes"][0]
+    row = graph_dict(read_graph(json.dumps(odd)))["nodes"][0]
     assert row["note"] == 7 and row["states"] == ["CLOSED"] and row["bounding_box"]["center"] == [1, 0.9, 2]
 
 
@@ -201,8 +201,8 @@ def test_facts_of_a_small_home():
     }
     back = graph_of_facts(graph, vocabulary, facts)
     assert back.edges == graph.edges | {(4, "INSIDE", 1)}  # the room of everything is told
-    assert back.to_dict()["nodes"][2] == {**small()["nodes"][2], "states": ["CLOSED"]}
-    assert back.to_dict()["nodes"][3]["prefab_name"] == "Salmon_2"
+    assert graph_dict(back)["nodes"][2] == {**small()["nodes"][2], "states": ["CLOSED"]}
+    assert graph_dict(back)["nodes"][3]["prefab_name"] == "Salmon_2"
 
 
 def test_a_person_that_sits():
@@ -222,7 +222,7 @@ def test_own_scenes_come_back_as_they_were(scene):
     back = graph_of_facts(graph, vocabulary, facts)
     assert back.edges == graph.edges
     assert {i: set(n.states) for i, n in back.nodes.items()} == {i: set(n.states) for i, n in graph.nodes.items()}
-    assert graph_from(json.loads(json.dumps(back.to_dict()))).edges == graph.edges
+    assert graph_from(json.loads(json.dumps(graph_dict(back)))).edges == graph.edges
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -7,6 +7,7 @@ import threading
 import pytest
 from codes import raises_code
 from doubles.fake_unity import FakeUnity
+from doubles.home_graphs import execute_line
 
 from planweave.bodies.home.home import UnityHome
 from planweave.bodies.home.unity import UnityClient, UnityReply, failure_of
@@ -47,7 +48,7 @@ def test_it_starts_unity_does_actions_and_fetches_the_graph_after_each(unity, ho
 
 def test_the_world_is_unitys_not_what_was_foreseen(unity, home):
     do(home, "walk(fridge)")
-    unity.simulator.execute_line("[OPEN] <fridge> (10)")  # somebody else opens it
+    execute_line(unity.simulator, "[OPEN] <fridge> (10)")  # somebody else opens it
     do(home, "lookat(tv)")
     do(home, "turnto(fridge)")
     assert ("opened", "fridge_10") in home.simulator.state

@@ -1,4 +1,4 @@
-"""Conversion between a VirtualHome graph and facts of the household domain.
+"""Facts of the household domain from a VirtualHome graph.
 
 The agent's edges become predicates without the agent: CLOSE is close_to, INSIDE a room agent_in, ON agent_on, HOLDS_RH
 holds_rh; objects ON the agent are worn. Every object is assigned to a room, through its supports and containers.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial
 
-import msgspec
-
-from planweave.bodies.home.graph import ROOMS, Edge, Graph, Link
+from planweave.bodies.home.graph import ROOMS, Graph
 from planweave.bodies.home.vocabulary import HomeVocabulary
 from planweave.core.base.errors import SceneError
 from planweave.core.symbolic.state import AtomKey
@@ -21,8 +19,8 @@ from planweave.core.symbolic.world import Literal, WorldObject
 
 OF_PERSON = {"CLOSE": "close_to", "FACING": "facing", "HOLDS_RH": "holds_rh", "HOLDS_LH": "holds_lh", "ON": "agent_on"}
 _OF_THINGS = {"CLOSE": "next_to", "FACING": "faces", "ON": "on", "INSIDE": "inside", "BETWEEN": "between"}
-_TO_THINGS = {p: r for r, p in _OF_THINGS.items()}
-_TO_PERSON = {p: r for r, p in OF_PERSON.items()}
+TO_THINGS = {p: r for r, p in _OF_THINGS.items()}
+TO_PERSON = {p: r for r, p in OF_PERSON.items()}
 
 
 Groups = dict[str, set[AtomKey]]
@@ -44,12 +42,6 @@ def objects_of(graph: Graph, vocabulary: HomeVocabulary) -> tuple[WorldObject, .
         for number, node in graph.nodes.items()
         if node is not graph.character
     )
-
-
-def facts_of_graph(graph: Graph, vocabulary: HomeVocabulary) -> Groups:
-    """Facts of a graph, by predicate; raises SceneError where the agent is in no room."""
-    home = HomeFacts(graph, vocabulary)
-    return {**home.groups, **{predicate: make() for predicate, make in home.late.items()}}
 
 
 class HomeFacts:
@@ -106,7 +98,7 @@ class HomeFacts:
     def _of_things(self, predicate: str) -> set[AtomKey]:
         """Relations of objects; next_to is symmetric, between joins a door and a room."""
         names, no = self._names, self._not_things
-        pairs = self._graph.pairs(_TO_THINGS[predicate])
+        pairs = self._graph.pairs(TO_THINGS[predicate])
         if predicate == "between":
             return {(predicate, names[a], names[b]) for a, b in pairs if b in self._rooms and a != self._person}
         facts: set[AtomKey] = {(predicate, names[a], names[b]) for a, b in pairs if a not in no and b not in no}
@@ -116,7 +108,7 @@ class HomeFacts:
 
     def _of_person(self, predicate: str) -> set[AtomKey]:
         """Relations of the agent to objects and rooms."""
-        relations = [_TO_PERSON[predicate], *(["SITTING"] if predicate == "agent_on" else [])]
+        relations = [TO_PERSON[predicate], *(["SITTING"] if predicate == "agent_on" else [])]
         return {(predicate, self._names[b]) for r in relations for a, b in self._graph.pairs(r) if a == self._person}
 
     def _close_to(self) -> set[AtomKey]:
@@ -198,39 +190,3 @@ def state_literal(graph: Graph, vocabulary: HomeVocabulary, number: int, state: 
     if state not in vocabulary.states:
         raise SceneError(f"state {state!r} of {graph.nodes[number].tag}: known are {', '.join(vocabulary.states)}")
     return Literal(vocabulary.states[state], (graph.names[number],))
-
-
-def graph_of_facts(graph: Graph, vocabulary: HomeVocabulary, facts: Iterable[AtomKey]) -> Graph:
-    """The graph with the current states and edges; everything else is unchanged."""
-    person, number = graph.character.id, {name: node.id for name, node in graph.by_name.items()}
-    state_of = {p: s for s, p in vocabulary.states.items()}
-    states = {
-        i: [s for s in n.states if n.category == ROOMS or s not in vocabulary.states] for i, n in graph.nodes.items()
-    }
-    states[person] = [s for s in states[person] if s not in ("SITTING", "LYING")]
-    edges: set[Edge] = set()
-    for predicate, *args in facts:
-        ids = [number[a] for a in args]
-        if predicate in state_of:
-            states[ids[0]].append(state_of[predicate])
-        elif predicate in ("sitting", "lying"):
-            states[person].append(predicate.upper())
-        elif predicate in _TO_PERSON:
-            edges.add((person, _TO_PERSON[predicate], ids[0]))
-            if predicate == "close_to":
-                edges.add((ids[0], "CLOSE", person))
-        elif predicate in _TO_THINGS:
-            edges.add((ids[0], _TO_THINGS[predicate], ids[1]))
-        elif predicate == "worn":
-            edges.add((ids[0], "ON", person))
-        elif predicate == "in_room":
-            edges.add((ids[0], "INSIDE", ids[1]))
-        elif predicate == "agent_in":
-            edges.add((person, "INSIDE", ids[0]))
-    order = list(vocabulary.states) + ["SITTING", "LYING"]
-    known = {s: i for i, s in enumerate(order)}
-    nodes = {
-        i: msgspec.structs.replace(node, states=tuple(sorted(states[i], key=lambda s: known.get(s, 99))))
-        for i, node in graph.nodes.items()
-    }
-    return Graph(nodes, [msgspec.convert(dict(zip(Link.__struct_fields__, edge)), Link) for edge in edges])

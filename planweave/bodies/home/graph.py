@@ -126,27 +126,6 @@ class Graph:
         """The acting agent: the character with the lowest id."""
         return min((n for n in self.nodes.values() if n.class_name == CHARACTER), key=lambda n: n.id)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The graph in VirtualHome's JSON form, in a fixed order."""
-        nodes = []
-        for node in self.nodes.values():
-            row = {
-                "id": node.id,
-                "class_name": node.class_name,
-                "category": node.category,
-                "properties": sorted(node.properties),
-                "states": list(node.states),
-                **node.extra,
-            }
-            for key in ("prefab_name", "obj_transform"):
-                if getattr(node, key) is not msgspec.UNSET:
-                    row[key] = getattr(node, key)
-            if node.bounding_box is not None:
-                row["bounding_box"] = {k: list(v) for k, v in msgspec.structs.asdict(node.bounding_box).items()}
-            nodes.append(row)
-        edges = [{"from_id": a, "relation_type": r, "to_id": b} for a, r, b in sorted(self.edges)]
-        return {"nodes": nodes, "edges": edges}
-
 
 def load_graph(scene: str) -> Graph:
     """The scene ``config/scenes/<scene>.json`` or the JSON file at a path; raises SceneError or UnknownNameError."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
+from planweave.bodies.home.facts import HomeFacts, objects_of
 from planweave.bodies.home.graph import Graph
-from planweave.bodies.home.script import read_line, write_line
+from planweave.bodies.home.script import write_line
 from planweave.bodies.home.vocabulary import DOMAIN, HomeVocabulary
 from planweave.core.base.errors import InvalidActionError, PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
@@ -84,15 +84,6 @@ class HomeSimulator:
             self.revision += 1
         return _DONE
 
-    def execute_line(self, line: str) -> StepResult:
-        try:
-            action = read_line(line, self.graph, self.vocabulary)
-        except PlanweaveError as error:
-            self.steps += 1
-            unknown = isinstance(error, UnknownNameError) and error.kind != "action"
-            return StepResult(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, str(error))
-        return self.execute(action)
-
     def explain(self, action: Action) -> str:
         """Why an action is not applicable, in VirtualHome's words; empty where it is."""
         try:
@@ -108,9 +99,6 @@ class HomeSimulator:
         """The whole home as a world, or with the given facts only."""
         literals = _literals(frozenset(self.state.facts if facts is None else facts))
         return World(DOMAIN, self.objects, literals, frame="home", revision=self.revision)
-
-    def graph_now(self) -> Graph:
-        return graph_of_facts(self.graph, self.vocabulary, self.state.facts)
 
     def _when(self, cause: str, action: Action) -> str:
         return f'{cause} when executing "{write_line(action, self.graph, index=self.steps)}"'
