@@ -1,5 +1,6 @@
 ; A robot arm at a counter with things that open, close and switch.
-; What PDDL cannot say (phrases, inverses, words) stands in kitchen.yaml.
+; What PDDL cannot say (phrases, inverses, words) stands in kitchen.yaml, which extends tabletop: predicates and actions with
+; nothing but their name are those of tabletop.pddl. `planweave export kitchen` prints the whole, for other planners.
 (define (domain kitchen)
   (:requirements :strips :typing :negative-preconditions :equality :conditional-effects :universal-preconditions
     :disjunctive-preconditions)
@@ -9,32 +10,18 @@
     item fixture part - thing)   ; items are moved; fixtures (cabinet, stove) stand; parts (drawer, compartment) belong to one
 
   (:predicates
-    (holding ?i - item)                 ; the gripper holds it
-    (hand_empty)                        ; the gripper holds nothing
+    holding hand_empty
     (on ?i - item ?t - thing)           ; it rests on it
     (in ?i - item ?c - thing)           ; it lies inside it
-    (at ?i - item ?l - location)        ; it stands on the counter within this place
+    at                                  ; it stands on the counter within this place
     (opened ?x - thing)
     (closed ?x - thing)
     (turned_on ?x - thing)
     (turned_off ?x - thing)
     (clear ?x - thing)                  ; nothing is on top of it
-    (reachable ?x)                      ; the gripper can get there
-    (at_base)                           ; the arm is in its home position
-    (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
-    (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
-    (front_of ?i - item ?t - thing)     ; beside it, on the side of who gives the orders
-    (behind ?i - item ?t - thing)       ; beside it, on the other side
-    (near ?i - item ?t - thing)         ; with little room between them
-    (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
-    (moved_left ?i - item)              ; farther to the left than it was before the task
-    (moved_right ?i - item)
-    (moved_to_front ?i - item)          ; nearer to who gives the orders than it was
-    (moved_to_back ?i - item)
-    (handed_over ?i - item)             ; a person has taken it out of the gripper
-    (nearer ?i - item ?t - thing)       ; nearer to it than it was
-    (farther ?i - item ?t - thing)      ; farther from it than it was
-    (upright ?i - item)                 ; it stands as it is high: no action here stands it up
+    reachable at_base
+    left_of right_of front_of behind near between moved_left moved_right moved_to_front moved_to_back ; for who gives the orders
+    handed_over nearer farther upright
     (under ?i - item ?t - thing)        ; in the room beneath it, as below a shelf's board
     (room_under ?x - thing)             ; things can stand there
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
@@ -104,10 +91,7 @@
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
     :effect (and (behind ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
-  (:action place_between
-    :parameters (?i - item ?a - thing ?b - thing)
-    :precondition (and (holding ?i) (reachable ?a) (reachable ?b) (not (= ?i ?a)) (not (= ?i ?b)) (not (= ?a ?b)))
-    :effect (and (between ?i ?a ?b) (between ?i ?b ?a) (hand_empty) (not (holding ?i)) (not (at_base))))
+  (:action place_between)
 
   ; Along the counter, or lifted over what is in the way.
   (:action push_to_front_of
@@ -142,42 +126,11 @@
     :precondition (and (hand_empty) (can_turn ?x) (turned_on ?x) (reachable ?x))
     :effect (and (turned_off ?x) (not (turned_on ?x)) (not (at_base))))
 
-  (:action hand_over
-    :parameters (?i - item)
-    :precondition (holding ?i)
-    :effect (and (handed_over ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action return_to_base
-    :parameters ()
-    :precondition (and)
-    :effect (at_base))
-
-  (:action place_farther_left
-    :parameters (?i - item)
-    :precondition (and (holding ?i))
-    :effect (and (moved_left ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action place_farther_right
-    :parameters (?i - item)
-    :precondition (and (holding ?i))
-    :effect (and (moved_right ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action place_farther_to_front
-    :parameters (?i - item)
-    :precondition (and (holding ?i))
-    :effect (and (moved_to_front ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action place_farther_to_back
-    :parameters (?i - item)
-    :precondition (and (holding ?i))
-    :effect (and (moved_to_back ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action place_nearer_to
-    :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (nearer ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
-
-  (:action place_farther_from
-    :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (farther ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base)))))
+  (:action hand_over)
+  (:action return_to_base)
+  (:action place_farther_left)
+  (:action place_farther_right)
+  (:action place_farther_to_front)
+  (:action place_farther_to_back)
+  (:action place_nearer_to)
+  (:action place_farther_from))

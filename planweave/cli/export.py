@@ -2,13 +2,15 @@
 
 The tree is the one that was given with the task, or that of its sampled plans; else its plan as a sequence. The plan is
 what was carried out, else what was planned. The formats: bt, XML of BehaviorTree.CPP 4, which Groot2 opens and
-`planweave run --tree` follows; py_trees, a Python module; pddl, the plan; dot, for Graphviz.
+`planweave run --tree` follows; py_trees, a Python module; pddl, the plan; dot, for Graphviz. Of a domain, its whole
+PDDL, with what it takes from a domain that it extends.
 
 examples:
   planweave export                                    # the newest task's tree, as XML
   planweave export task-3 --format py_trees -o tree.py
   planweave run --dry --json "put the red cube in the left tray" > dry.json
   planweave export dry.json --plan --format dot
+  planweave export kitchen > kitchen.pddl
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import ConfigError, GoalError
+from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.domain_files import domain_names
 
 NEEDS_ROS = False  # but for a task of the running system
 MAX_BYTES = 50_000_000
@@ -32,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source",
         nargs="?",
         default="",
-        help="a task's id, or a file: output of planweave run --json or status --json, or a record (.jsonl); default: "
-        "the newest task",
+        help="a task's id, or a file: output of planweave run --json or status --json, or a record (.jsonl); or a "
+        "domain: its name, or its .pddl file; default: the newest task",
     )
     parser.add_argument("--format", choices=FORMATS, default="bt", help="default: bt, XML of BehaviorTree.CPP 4")
     parser.add_argument("--plan", action="store_true", help="the plan alone, as a sequence, in place of the tree")
@@ -43,8 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    events = _recorded(Path(options.source)) if _is_file(options.source) else _of_task(options)
-    text = exported(events, options.format, options.plan, options.domain)
+    if options.source.endswith(".pddl") or options.source in domain_names():
+        text = Domain.load(options.source).pddl
+    else:
+        events = _recorded(Path(options.source)) if _is_file(options.source) else _of_task(options)
+        text = exported(events, options.format, options.plan, options.domain)
     if not options.output:
         print(text, end="")
         return 0
@@ -58,7 +65,6 @@ def main(options: argparse.Namespace) -> int:
 
 def exported(events: Sequence[Mapping[str, Any]], form: str, plan_only: bool = False, domain_name: str = "") -> str:
     """A task's tree or plan in one of FORMATS; raises PlanweaveError where the record has neither."""
-    from planweave.core.symbolic.domain import Domain
     from planweave.core.trees.behaviour_tree import sequence_of
     from planweave.core.trees.behaviour_tree_xml import write_tree
     from planweave.core.trees.exports import dot_graph, pddl_plan, py_trees_module

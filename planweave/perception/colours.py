@@ -99,8 +99,11 @@ def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
     return bool(np.abs(ca - cb).max() < tolerance)
 
 
-def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether two colours (red, green, blue; 0 to 255) belong to different surfaces under any illumination."""
+def other_surface(a: Sequence[float], b: Sequence[float], lit_alike: bool = True) -> bool:
+    """Whether two colours (red, green, blue; 0 to 255) belong to different surfaces under any illumination.
+
+    lit_alike: False for a top and a side, of which brightness does not tell whether they are of one grey.
+    """
     one, two = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     dark, bright = sorted((float(one.max()), float(two.max())))
     if bright > _DARKEST * max(dark, 1.0):
@@ -110,7 +113,7 @@ def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
     if not same_surface(one, two, _OTHER):
         return True
     grey = all(np.ptp(c) < _GREY * c.max() for c in (one, two))
-    return grey and bright > _SHADE * dark
+    return lit_alike and grey and bright > _SHADE * dark
 
 
 def smooth(rgb: np.ndarray) -> np.ndarray:

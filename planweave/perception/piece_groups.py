@@ -33,6 +33,7 @@ _LEAST_PROFILE = 16  # cells of the profile that tell a thing
 _ALIKE = 0.75  # share of points that agree
 _GAP = 0.02  # m above its support up to which the lowest visible point of a thing may be
 _CAP, _CAP_DEPTH, _STEM = 14e-4, 0.05, 0.1  # m^2 of a cap, m that it reaches down, m of width of what bears it
+_SMALLER = 0.9  # length of a cap, of that of what bears it
 _LEAST_FOOT = 20e-4  # m^2 of the outline of what stands on another thing's side
 _FOOT = 0.012  # m above its lowest point that a thing touches its support with
 _FACES_UP, _BESIDE = 0.5, 0.03  # upward part of the normal of what bears a thing, and m around it that are looked at
@@ -386,7 +387,8 @@ class PieceGroups:
             small, large = outline(cap[:, :2]), outline(below[:, :2])
             tall = percentile(self.height[groups[two]], 98) > large.short
             within = float(inward(np.array([small.circle_centre]), large.hull)[0])
-            if small.area < _CAP and small.area < large.area and tall and within > -_RIM and large.short < _STEM:
+            smaller = small.area < min(_CAP, large.area) and small.long < _SMALLER * large.long
+            if smaller and tall and within > -_RIM and large.short < _STEM:
                 self.join_two(one, two)
 
     def _join_parts(self) -> None:

@@ -19,6 +19,7 @@ _COVERED = 0.8  # share of a piece that is of such patches
 _PLAIN = 14.0  # standard deviation of brightness, 0 to 255, of a plain patch
 _TOP = 0.3  # share of a patch that is level, from which on that tells whether it is plain
 _CORE = 5  # pixels; the line between two surfaces is thinner
+_SIDE, _LEVEL = 0.5, 0.94  # upward parts of the normals of a side, at most, and of a top, which gets more light
 _OPEN = 0.3  # share of a patch's border that is the edge of the piece
 
 
@@ -68,7 +69,9 @@ def _with_parts(
         piece = labels == number
         x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
         window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
-        groups = _surfaces(colours[window], patches[window], np.nonzero(large & (owner == number))[0])
+        groups = _surfaces(
+            colours[window], view.upward[window], patches[window], np.nonzero(large & (owner == number))[0]
+        )
         if len(groups) < 2:
             continue
         for mask in parted(colours[window], view.level[window], piece[window], groups)[1:]:
@@ -77,14 +80,16 @@ def _with_parts(
     return labels
 
 
-def _surfaces(colours: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
+def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
     """Masks of the surfaces that patches are of: one for all those of one colour, however it is lit."""
     masks = [patches == number for number in numbers]
     looks = [np.median(colours[mask], axis=0) for mask in masks]
+    facing = [float(np.median(upward[mask])) for mask in masks]
     whole = list(range(len(masks)))
     for i in range(len(masks)):
         for j in range(i):
-            if not other_surface(looks[i], looks[j]):
+            low, high = sorted((facing[i], facing[j]))
+            if not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL):
                 whole = [whole[j] if k == whole[i] else k for k in whole]
     return [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
 

@@ -19,6 +19,7 @@ _PARTED = 0.5  # share of a border that is cut, from which on it parts two piece
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
 _LINE = 2  # pixels of the lines between pieces
+_AROUND, _BESIDE = np.ones((3, 3), np.uint8), np.ones((11, 11), np.uint8)
 _SHADOW = 16  # pixels without depth that a border crosses
 _ASIDE = 2  # pixels from a border to the points that tell how its two sides lie to each other
 _TOUCHING, _TOUCHING_PIXELS = 0.018, 10  # m, or sizes of a pixel, between these where the sides touch
@@ -43,15 +44,21 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     """Numbers of the pieces from 1 (h, w) int32, 0 for none; free, ground: (h, w) bool, pixels of things and of the
     ground, between which the sharpest cut decides.
     """
+    if not free.any():
+        return np.zeros(free.shape, np.int32)
     calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
     seeds = _seeds(calm, view.areas)
-    if not seeds.any():
-        return np.zeros(free.shape, np.int32)
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
-    labels = np.maximum(_closed(np.where(free, grown, 1), view) - 1, 0)
-    pieces = _joined(np.where(free, labels, 0), view)
+    high = (free & ~ground & (grown == 1)).astype(np.uint8)  # strips between two cuts: a foot, a rim
+    if view.hidden is not None:
+        high[cv2.dilate(view.hidden.astype(np.uint8), _BESIDE) > 0] = 0  # where no cut is measured
+    first = int(grown.max()) + 1
+    strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, first)
+    grown = np.where(free, np.where(strips > 0, strips, grown), 1)
+    labels = np.maximum(_closed(grown, view) - 1, 0)
+    pieces = _joined(np.where(free, labels, 0), view, strips=labels >= first - 1)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
     return part_by_colours(view, pieces)
 
@@ -114,10 +121,13 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
     return np.concatenate(one), np.concatenate(two), np.concatenate(ahead)
 
 
-def _joined(labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None) -> np.ndarray:
+def _joined(
+    labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None, strips: np.ndarray | None = None
+) -> np.ndarray:
     """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first.
 
     wholes: labels (h, w) of what colours have cut them from; those of one must be parted for most of their border.
+    strips: (h, w) bool, pixels that lie in a crease, so that only steps part them.
     """
     one, two, ahead = _neighbours(labels)
     flat, z = labels.ravel(), view.range.ravel()
@@ -136,7 +146,10 @@ def _joined(labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = Non
         creases = np.maximum(view.crease_strengths[k], np.maximum(*view.crease_strengths[2:]) / 2)
         kernel = np.ones(shape, np.uint8)
         step, crease = (cv2.dilate(s, kernel).ravel() for s in (steps, creases))
-        cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | (np.maximum(crease[a], crease[b]) > 1)
+        creased = np.maximum(crease[a], crease[b]) > 1
+        if strips is not None:
+            creased &= ~(strips.ravel()[a] | strips.ravel()[b])
+        cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | creased
     weight = np.where(straight, 1.0, _RAGGED)
     count = int(labels.max()) + 1
     pairs = np.sort(np.stack((labels.ravel()[one], labels.ravel()[two])), axis=0).astype(np.int64)

@@ -328,7 +328,7 @@ def test_imports_keep_the_rules():
                 "bodies.arm.relations",
                 "bodies.arm.furniture",
                 "bodies.arm.contents",
-                "bodies.arm.compartments",
+                "bodies.arm.shape_places",
                 "bodies.arm.world_builder",
                 "bodies.arm.world_model",
                 "bodies.arm.solids",

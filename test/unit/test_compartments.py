@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from doubles.seen_worlds import seen_object, world_of
 
-from planweave.bodies.arm.compartments import compartments_of
 from planweave.bodies.arm.scene_object import thing_of_solid
-from planweave.bodies.arm.shape_places import level_top
+from planweave.bodies.arm.shape_places import compartments_of, level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.libero.views import TURNED
 

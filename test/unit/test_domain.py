@@ -237,6 +237,9 @@ def test_literal_that_cannot_be_read(text):
 SMALL = "(define (domain x) (:predicates (holding ?i)) (:action a :parameters () :precondition (and) :effect (and)))"
 
 
+TAKEN = "(define (domain x) (:types item) (:predicates holding hand_empty)"  # from the domain that it extends
+
+
 @pytest.mark.parametrize(
     ("pddl", "notes", "code", "data"),
     [
@@ -266,14 +269,26 @@ SMALL = "(define (domain x) (:predicates (holding ?i)) (:action a :parameters ()
             ("x.yaml:2", "'z'"),
         ),
         (SMALL, "extends: no_such_domain\n", "domain", ("x.yaml:1", "'no_such_domain'")),
-        (SMALL, "extends: kitchen\n", "domain", ("x.yaml", "kitchen")),
+        (SMALL, "extends: kitchen\n", "domain", ("x.yaml:1", "kitchen")),  # which extends one itself
+        (SMALL, "extends: no_such.pddl\n", "domain", ("x.yaml:1", "no_such.pddl")),
         (SMALL, "extends: tabletop\n", "domain", ("x.yaml:1", "'container'")),
+        (f"{TAKEN}\n(:action grab))", "extends: tabletop", "unknown_name", ("x.pddl:2:10", "'grab'", "tabletop.pddl")),
+        (f"{TAKEN[:-1]}\n hold))", "extends: tabletop", "unknown_name", ("x.pddl:2:2", "'hold'", "'holding'")),
+        (f"{TAKEN}\n(:action grasp))", "extends: tabletop", "unknown_name", ("x.pddl:2:", "'clear'")),
+        (f"{TAKEN}\n(:action grasp))", "", "syntax", "x.pddl:1:"),
     ],
 )
 def test_domain_file_with_an_error(tmp_path, pddl, notes, code, data):
     (tmp_path / "x.pddl").write_text(pddl)
     (tmp_path / "x.yaml").write_text(notes)
     with raises_code(code, data):
+        Domain.load(tmp_path / "x.pddl")
+
+
+def test_a_domain_cannot_extend_itself(tmp_path):
+    (tmp_path / "x.pddl").write_text(SMALL)
+    (tmp_path / "x.yaml").write_text(f"extends: {tmp_path / 'x.pddl'}\n")
+    with raises_code("domain", "x.yaml:1"):
         Domain.load(tmp_path / "x.pddl")
 
 
@@ -339,6 +354,20 @@ def test_notes_that_extend_others_have_what_they_neither_give_nor_take_away():
         said: goal for said, goal in goals["verbs"].items() if goal == "holding({x})"
     }  # the only predicate
     assert (x.extra["goals"], x.extra["names"]) == (goals, tabletop.extra["names"]) and not x.classes
+    verbs = "extends: tabletop\nclasses: {}\ngoals: {verbs: {seize: holding}}\n"
+    more = Domain.load(SMALL, verbs, replace=True).extra["goals"]["verbs"]
+    assert more == {**goals["verbs"], "seize": "holding"}
+
+
+def test_a_name_alone_is_what_the_extended_domain_defines_in_the_place_where_it_stands():
+    pddl = """(define (domain taker) (:types item other)
+        (:predicates holding (shown ?o - other) HAND_EMPTY handed_over at_base)
+        (:action hand_over) (:action show :parameters (?o - other) :effect (shown ?o)) (:action return_to_base))"""
+    taker, tabletop = Domain.load(pddl, "extends: tabletop\nclasses: {}\ngoals: null\n", replace=True), Domain.load()
+    assert list(taker.predicates) == ["holding", "shown", "hand_empty", "handed_over", "at_base"]
+    assert list(taker.actions) == ["hand_over", "show", "return_to_base"]
+    for name in ("hand_over", "return_to_base"):
+        assert taker.actions[name] == tabletop.actions[name]
 
 
 def test_the_kitchen_says_of_picking_and_placing_what_the_tabletop_says():

@@ -50,6 +50,19 @@ def test_the_tree_is_that_of_the_valid_samples_or_the_one_that_was_given():
     ]
 
 
+def test_the_pddl_of_a_domain_is_complete(capsys):
+    assert cli.main(["export", "kitchen"]) == 0
+    text = capsys.readouterr().out.replace("(domain kitchen)", "(domain whole)")
+    whole = Domain.load(text)  # without notes, so that nothing is taken from elsewhere
+    kitchen = Domain.load("kitchen")
+    assert {n: (a.precondition, a.effects) for n, a in whole.actions.items()} == {
+        n: (a.precondition, a.effects) for n, a in kitchen.actions.items()
+    }
+    assert {n: p.parameters for n, p in whole.predicates.items()} == {
+        n: p.parameters for n, p in kitchen.predicates.items()
+    }
+
+
 def test_a_file_is_exported_in_every_form(tmp_path, capsys):
     record = {"success": False, "record": {"events": [GOAL, {"event": "planned", "plan": STEPS}]}}
     source, out = tmp_path / "dry.json", tmp_path / "out"

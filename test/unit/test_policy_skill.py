@@ -16,7 +16,7 @@ from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.policy.contract import load_contract
 from planweave.bodies.arm.policy.openpi import KEY, PolicyError, pack, unpack
-from planweave.bodies.arm.policy.steps import steps_of
+from planweave.bodies.arm.policy.skill import steps_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.door import make_skill
 from planweave.core.base.failure import Code

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from planweave.bodies.arm.solids import Part, Solid, convex_outline, solid_of_cloud, solid_of_geoms, support_height
-from planweave.geometry.columns import no_strays
+from planweave.bodies.arm.solids import Part, Solid, convex_outline, solid_of_geoms, support_height
+from planweave.geometry.columns import columns, no_strays
 
 
 def at(x: float, y: float, z: float, yaw: float = 0.0) -> np.ndarray:
@@ -120,7 +120,7 @@ def test_a_cloud_of_a_bowl_is_as_hollow_as_the_bowl() -> None:
     seen = bowl().heights
     cells = np.isfinite(seen.top)
     cloud = np.column_stack([seen.points(cells), seen.top[cells]])
-    solid = solid_of_cloud(cloud, support=0.0)
+    solid = Solid(tuple(Part.spanning(low, high) for low, high in columns(cloud, support=0.0)))
     (opening,) = solid.openings
     assert opening.centre == pytest.approx((0.5, 0.1), abs=0.006)
     assert opening.size == pytest.approx((0.108, 0.108), abs=0.02)
@@ -134,7 +134,7 @@ def test_a_corner_of_a_rim_that_no_camera_sees_does_not_open_a_tray(gap: float, 
     walls = (np.minimum(x, 0.3 - x) < 0.012) | (np.minimum(y, 0.16 - y) < 0.012)
     cloud = np.column_stack([x.ravel(), y.ravel(), np.where(walls, 0.08, 0.01).ravel()])
     unseen = (cloud[:, 0] > 0.3 - gap) & (cloud[:, 1] > 0.16 - gap)
-    openings = solid_of_cloud(cloud[~unseen], support=0.0).openings
+    openings = Solid(tuple(Part.spanning(*corners) for corners in columns(cloud[~unseen], support=0.0))).openings
     assert len(openings) == hollow
     assert not hollow or openings[0].size == pytest.approx((0.27, 0.13), abs=0.012)
 

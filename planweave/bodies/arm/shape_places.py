@@ -1,19 +1,22 @@
 """Places of a thing by its shape, seen from above: pockets, which its walls enclose, also where one is not seen to its
-ends; and its level top, as a burner or the upper side of a shelf.
+ends, as compartments with the names that people give them; and its level top, as a burner or a shelf's upper side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import cv2
 import numpy as np
 
-from planweave.bodies.arm.scene_object import Region, Thing
+from planweave.bodies.arm.scene_object import Region, Thing, room
 from planweave.bodies.arm.solids import Solid
+from planweave.core.symbolic.world import Known, Literal, WorldObject
+from planweave.geometry.arrays import Array
 
+_ASIDE = 0.25  # share of a thing's width from its middle on which a compartment is at its left or right
 _BELOW = 0.01  # m that a pocket is deeper than the lowest wall
 _LEAST = 0.03  # m of a pocket's shorter side
 _LEVEL = 0.002  # m between heights of one level top
@@ -74,3 +77,41 @@ def level_top(thing: Thing) -> Region | None:
     most = max((area for area, _, _ in found), default=0)
     large = [(top, region) for area, top, region in found if area >= _LARGE * most]
     return max(large, key=lambda pair: pair[0])[1] if large else None
+
+
+@dataclass(frozen=True)
+class Compartment:
+    """room: as an object around the arm; of: the thing; side: left, right, front or back, as who gives the orders calls
+    it.
+    """
+
+    room: Thing
+    of: str
+    side: str
+
+    def part(self) -> WorldObject:
+        """As an object of the world."""
+        of = self.room.name, "part", "compartment", {"side": self.side}
+        return WorldObject(*of, self.room.position, None, self.room.size, Known.SEEN)
+
+    def facts(self) -> set[Literal]:
+        """What is always so of it."""
+        return {Literal("part_of", (self.room.name, self.of)), Literal("holds_things", (self.room.name,))}
+
+
+def compartments_of(thing: Thing, turn: Array) -> Iterator[Compartment]:
+    """The compartments of what stands and has several of them; a side that two of them have is told of none.
+
+    turn: rotation (3, 3) to the frame of who gives the orders: x away from them, y to their left.
+    """
+    found: dict[str, list[Region]] = {}
+    wide = float((np.abs(turn) @ np.array(thing.size))[1])
+    for region in pockets_of(thing) if thing.type == "fixture" else ():
+        x, y, _ = (turn @ np.subtract(region.centre, thing.position)).tolist()
+        aside = abs(y) > _ASIDE * wide
+        side = ("left" if y > 0 else "right") if aside else ("front" if x < 0 else "back")
+        found.setdefault(side, []).append(region)
+    for side, regions in found.items():
+        if len(regions) == 1 and len(found) > 1:
+            name = f"{thing.name}_{side}_compartment"
+            yield Compartment(room(name, "part", "compartment", regions[0]), thing.name, side)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.geometry.arrays import Array, Mask
-from planweave.geometry.columns import NOTHING, border_of, columns, components, grown, reachable
+from planweave.geometry.columns import NOTHING, border_of, components, grown, reachable
 from planweave.geometry.joints import frame, turn
 
 STEP = 0.003
@@ -310,15 +310,6 @@ def _part_of_geom(kind: str, size: Sequence[float], pose: Array, vertices: Array
     if kind in ("box", "ellipsoid"):
         return Part.box(pose, size[:3])
     raise ValueError(f"a geom of kind {kind!r} is no part of a thing")
-
-
-def solid_of_cloud(points: Array, support: float) -> Solid:
-    """A solid of what a camera saw of a thing: columns from its points down to what it stands on.
-
-    points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen;
-    where a floor was not, it is taken to be as deep as what was seen around.
-    """
-    return Solid(tuple(Part.spanning(low, high) for low, high in columns(points, support)))
 
 
 def convex_outline(points: Array) -> Array:

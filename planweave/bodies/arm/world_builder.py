@@ -10,11 +10,11 @@ from operator import attrgetter
 import numpy as np
 
 from planweave.bodies.arm import relations
-from planweave.bodies.arm.compartments import Compartment, compartments_of
 from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
+from planweave.bodies.arm.shape_places import Compartment, compartments_of
 from planweave.bodies.arm.swept_space import blocks
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.domain import Domain

@@ -78,11 +78,6 @@ class ParsedDomain:
     notes: tuple[str, ...]
 
 
-def read_domain(name: str, text: str) -> ParsedDomain:
-    """Read a domain; name: what errors call the text. Raises PddlError."""
-    return DomainReader(PddlText(name, text)).read()
-
-
 class DomainReader(PddlReader):
     """Sections of a domain, in any order."""
 

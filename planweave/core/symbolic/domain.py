@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from planweave.core.base.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.base.yaml_files import parse_yaml
 from planweave.core.pddl.conditions import FormulaVocabulary
-from planweave.core.pddl.domain_reader import ParsedDomain, read_domain
+from planweave.core.pddl.domain_reader import DomainReader, ParsedDomain
+from planweave.core.pddl.extension import completed
 from planweave.core.pddl.formula import Atom, Axiom, TypedVariable
+from planweave.core.pddl.text import PddlText
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
 from planweave.core.symbolic.domain_notes import NotesSource, check_notes, sayable
 from planweave.core.symbolic.rules import Rule
@@ -48,7 +50,7 @@ class Domain:
     """A compiled domain. types maps each type to its parent ("" for the top). rules: what no action may do, see
     planweave.core.symbolic.rules. axioms: of derived predicates, whose facts follow from others. remarks: what its PDDL
     has that the standard asks for in another form, each with its place. vocabulary: what problems and formulas are made
-    of.
+    of. pddl: its PDDL as read, with what it takes from a domain that it extends.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Domain:
     axioms: tuple[Axiom, ...] = ()
     constants: tuple[WorldObject, ...] = ()
     remarks: tuple[str, ...] = ()
+    pddl: str = field(default="", repr=False)
     vocabulary: FormulaVocabulary = field(default_factory=FormulaVocabulary, repr=False)
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
@@ -306,11 +309,15 @@ def _read_text(text: str, notes: str) -> Domain:
 
 
 def _read(source: NotesSource, notes_source: NotesSource) -> Domain:
-    parsed = read_domain(source.name, source.text)
     notes = _read_notes(notes_source)
+    base = _base(notes, notes_source)
+    text = PddlText(source.name, source.text)
+    if base is not None:
+        text = completed(text, base[0])
+    parsed = DomainReader(text).read()
     try:
-        notes = _extended(notes, parsed, notes_source)
-        return _compile(parsed, notes, notes_source)
+        notes = _extended(notes, *base[1:], parsed, notes_source) if base is not None else notes
+        return replace(_compile(parsed, notes, notes_source), pddl=text.text)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
         raise DomainError(
             f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
@@ -404,22 +411,30 @@ def _read_notes(source: NotesSource) -> dict[str, Any]:
     return notes
 
 
-def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: NotesSource) -> dict[str, Any]:
-    """Notes with those of the domain that they extend: of actions and predicates that the PDDL text has, and of goals,
-    what they do not give or take away (null); of the rest, the keys that they lack.
-    """
+def _base(notes: dict[str, Any], source: NotesSource) -> tuple[PddlText, dict[str, Any], NotesSource] | None:
+    """The PDDL text and the notes of the domain that these notes extend; None where they extend none."""
     if "extends" not in notes:
-        return notes
-    own, name = dict(notes), notes["extends"]
-    del own["extends"]
+        return None
+    name = str(notes["extends"])
     try:
-        base_path, _ = find_domain(str(name))
-    except UnknownNameError as error:
+        path, _ = find_domain(name)
+    except (DomainError, UnknownNameError) as error:
         raise DomainError(f"{source.at('extends')}: {error}") from None
-    base_source = NotesSource(base_path.with_suffix(".yaml").name, domain_texts(base_path)[1])
+    pddl, text = domain_texts(path)
+    base_source = NotesSource(path.with_suffix(".yaml").name, text)
     base = _read_notes(base_source)
     if "extends" in base:
-        raise DomainError(f"{source.name}: {name} extends another domain; extend that one")
+        raise DomainError(f"{source.at('extends')}: {name} extends another domain; extend that one")
+    return PddlText(path.name, pddl), base, base_source
+
+
+def _extended(
+    notes: dict[str, Any], base: dict[str, Any], base_source: NotesSource, parsed: ParsedDomain, source: NotesSource
+) -> dict[str, Any]:
+    """Notes with those of the domain that they extend: of actions and predicates that the PDDL text has, of goals and
+    verbs, what they do not give or take away (null); of the rest, the keys that they lack.
+    """
+    own = {key: value for key, value in notes.items() if key != "extends"}
     found = {**base, **own}
     for key, names in (("actions", parsed.actions), ("predicates", parsed.vocabulary.predicates), ("goals", None)):
         given = _section(own, key, source)
@@ -427,7 +442,8 @@ def _extended(notes: dict[str, Any], parsed: ParsedDomain, source: NotesSource) 
         if key == "goals" and "verbs" in rows:
             rows["verbs"] = sayable(rows["verbs"], parsed.vocabulary.predicates)
         for n, row in given.items():
-            rows[n] = {**rows[n], **row} if names is not None and row is not None and n in rows else row
+            joined = n in rows and row is not None and (names is not None or n == "verbs")
+            rows[n] = {**rows[n], **row} if joined else row
         found[key] = {n: row for n, row in rows.items() if row is not None}
     if "aside" not in own:
         known = {*parsed.actions, *parsed.vocabulary.predicates}

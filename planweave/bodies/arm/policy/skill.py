@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -18,14 +19,17 @@ from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.effects import expected, unmet
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.held import between_fingers
+from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.policy.contract import CameraInput, Contract, load_contract
 from planweave.bodies.arm.policy.openpi import OpenpiClient, PolicyError
-from planweave.bodies.arm.policy.steps import PolicyStep, steps_of
+from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
+from planweave.geometry.arrays import Array
+from planweave.geometry.joints import turn
 
 _STILL = 0.004  # rad that no joint goes in a chunk in which the policy stands still
 _STANDS = 4  # such chunks after which it has ended
@@ -167,3 +171,49 @@ def _open(context: SkillContext) -> None:
     if held is not None:
         put: Thing = held.seen_from(pose)
         context.world.released(put)
+
+
+class PolicyStep(NamedTuple):
+    """Joint positions (n,) rad, and whether the fingers are closed."""
+
+    joints: Array
+    closed: bool
+
+
+def steps_of(contract: Contract, actions: Array, start: Array, safety: Safety) -> list[PolicyStep]:
+    """The steps that a chunk (chunk, width) commands from joint positions `start` (n,) rad, of those to be executed.
+
+    Raises SkillFailureError (CONTROL_FAILED) at the first that no motion of this robot may have: out of reach, beyond a
+    limit of joints or workspace, or farther than the robot's joints go in one step of the policy.
+    """
+    found: list[PolicyStep] = []
+    kinematics, before = safety.kinematics, start
+    opened, closed = contract.gripper
+    for number, row in enumerate(actions[: contract.execute], 1):
+        try:
+            joints = _joints(contract, row[:-1], before, kinematics)
+            safety.check_step(before, joints, 1.0 / contract.rate)
+        except SkillFailureError as error:
+            raise SkillFailureError(
+                Code.CONTROL_FAILED, f"step {number} of the policy is refused: {error.message}"
+            ) from None
+        found.append(PolicyStep(joints, abs(row[-1] - closed) < abs(row[-1] - opened)))
+        before = joints
+    return found
+
+
+def _joints(contract: Contract, row: Array, before: Array, kinematics: Kinematics) -> Array:
+    if contract.kind == "joint_positions":
+        return row * contract.scale[0]
+    if contract.kind == "joint_deltas":
+        return before + row * contract.scale[0]
+    pose = kinematics.forward(before)
+    about = row[3:] * contract.scale[1]
+    angle = float(np.linalg.norm(about))
+    pose[:3, 3] += row[:3] * contract.scale[0]
+    if angle > 1e-9:
+        pose[:3, :3] = turn(about / angle, angle) @ pose[:3, :3]
+    path = kinematics.along(before, [pose])
+    if path is None:
+        raise SkillFailureError(Code.UNREACHABLE, "the tool does not get there without a jump of the joints")
+    return np.asarray(path[-1])
