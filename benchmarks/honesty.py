@@ -328,7 +328,6 @@ def running_stage(logs: Path) -> Iterator[HonestyTable]:
 PARAMETERS: dict[str, dict[str, object]] = {
     "planner_node": {"client": "none"},
     "executor_node": {"image_timeout": 2.0},
-    "simulation_node": {"joint_state_rate": 20.0},  # of 50, each of which costs all who hear it
 }
 
 

@@ -270,7 +270,7 @@ class KitchenStage:
 @contextlib.contextmanager
 def running_kitchen(console: Console) -> Iterator[KitchenStage]:
     """The system kitchen as processes, without a language model."""
-    values = {"planner_node.client": "none", "simulation_node.joint_state_rate": "20.0"}
+    values = {"planner_node.client": "none"}
     with (
         tempfile.TemporaryDirectory() as folder,
         started("kitchen", values, console) as (client, _),

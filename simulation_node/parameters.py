@@ -18,7 +18,7 @@ PARAMETERS = [
         100.0,
     ),
     Parameter("seed", 0, "seed of the depth noise", 0, 2**31 - 1),
-    Parameter("joint_state_rate", 50.0, "joint states per second of wall time", 20.0, 500.0),
+    Parameter("joint_state_rate", 30.0, "joint states per second of wall time", 20.0, 500.0),
     Parameter("rest_rate", 2.5, "joint states per second of wall time while nothing moves", 2.0, 500.0),
     Parameter("image_rate", 4.0, "image pairs per second of wall time while someone subscribes", 0.5, 30.0),
     Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes twice as long"),
