@@ -144,10 +144,11 @@ class Simulator:
 
     @property
     def at_rest(self) -> bool:
-        """Whether further steps would change nothing: no motion is commanded, nothing moves, and the hand is open, so
-        that nothing can creep out of it and nobody pulls at it.
+        """Whether further steps would change nothing: no motion is commanded, nothing moves, nobody pulls at anything,
+        and the fingers are where they shall be, so that nothing is between them that can creep out.
         """
-        if self.busy or self._data.ctrl[self._gripper] < self._widest / 2:
+        commanded = self._data.ctrl[self._gripper]
+        if self.busy or np.abs(self._data.qpos[self._fingers] - commanded).max() > _REACHED / 2:
             return False
         return bool(np.abs(self._data.qvel).max() < _AT_REST) and not self._data.xfrc_applied.any()
 

@@ -504,4 +504,9 @@ def test_a_thing_is_gripped_in_its_middle_though_the_arm_comes_from_beside(plann
         table.skills.run(Action("grasp", (name,)))
         hand = table.skills.reaching.kinematics.forward(table.arm.state().positions)
         assert math.dist(hand[:2, 3], (x, y)) < 0.005
+        assert not table.simulator.at_rest  # it might creep out of the fingers
         table.skills.run(Action("place_on", (name, "plate")))
+    table.skills.run(Action("return_to_base", ()))
+    for _ in range(20):
+        table.simulator.step(500)
+    assert table.simulator.at_rest
