@@ -118,6 +118,10 @@ def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_know
         spin_until(lambda one=commander: table.speed > 0.2 or one.poll() is not None, 60, "the arm to move")
         if commander.poll() is None:
             break
+        os.kill(table.executor.pid, signal.SIGTERM)  # or whose action it shows to nobody that came later
+        assert table.executor.wait(10.0) == 0, table.executor.output()
+        spin_until(lambda: not table.client.count_publishers("/world_state"), 10, "the graph to forget it")
+        table.start(speed=0.1)
     assert commander.poll() is None, "no commander has the arm move"
     commander.kill()
     commander.wait(10)
