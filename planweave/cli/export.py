@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave.core.base.errors import ConfigError, GoalError
+from planweave.core.base.errors import ConfigError, GoalError, SystemDownError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_names
 
@@ -97,8 +97,14 @@ def _of_task(options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
     prepare_ros()
     from planweave_ros.client import Client
 
-    with Client() as client:
-        return _events(client.task(options.source)[1], options.source or "the newest task")
+    try:
+        with Client() as client:
+            return _events(client.task(options.source)[1], options.source or "the newest task")
+    except SystemDownError as error:
+        if not options.source:
+            raise
+        domains = ", ".join(domain_names())
+        raise SystemDownError(f"{error}; no file, and no domain ({domains}), is called {options.source!r}") from None
 
 
 def _recorded(path: Path) -> Sequence[Mapping[str, Any]]:
