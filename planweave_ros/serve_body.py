@@ -374,8 +374,5 @@ class ServingNode(ManagedNode):
             self._served.end(f"{self.get_name()} was shut down")
 
 
-def serve_body(node: Node, body: LookingBody, **options: Any) -> BodyServer:
-    """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made. options:
-    those of BodyServer.
-    """
-    return BodyServer(node, body, **options)
+serve_body = BodyServer
+"""Serve a body; to be called when all else of the node is made."""

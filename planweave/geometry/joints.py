@@ -115,9 +115,10 @@ class SeenFixture:
 
     @property
     def rooms(self) -> tuple[OrientedBox, ...]:
-        """What is free between its boards, from the top down."""
+        """What is free between its boards, from the top down, and behind its doors that were seen open."""
         boards = self.boards
-        return tuple(room for board in boards if (room := room_above(board, boards)) is not None)
+        found = (*(room_above(board, boards) for board in boards), *(joint.room for joint in self.joints))
+        return tuple(room for room in found if room is not None)
 
     @property
     def top(self) -> float:

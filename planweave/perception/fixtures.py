@@ -277,7 +277,7 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
                 mine |= _within(part, points, _MARGIN)
             if joint.handle is not None:
                 mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
-        for room in (*fixture.rooms, *(joint.room for joint in fixture.joints if joint.room is not None)):
+        for room in fixture.rooms:
             free = (room.beyond(points) < -_ABOVE).all(axis=1)
             mine[free], ground[free] = False, room.centre[2] - room.half[2]
     return mine, ground

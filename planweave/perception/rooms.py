@@ -29,8 +29,7 @@ _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a han
 
 def rooms_of(fixtures: Iterable[SeenFixture]) -> list[OrientedBox]:
     """What is between boards, and behind doors that were seen open; nothing is seen there while one is shut."""
-    found = [room for fixture in fixtures for room in (*fixture.rooms, *(joint.room for joint in fixture.joints))]
-    return [room for room in found if room is not None]
+    return [room for fixture in fixtures for room in fixture.rooms]
 
 
 def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Detection] = ()) -> list[Detection]:

@@ -476,8 +476,9 @@ class Tracker:
             if fits and 0.004 < hand.width < min(0.076, track.let_go - _OPENING):
                 track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
             return
-        if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
-            track.slipped = track.held and hand.width < 0.003
+        shut = hand.width < 0.003
+        if shut or hand.width > track.grip_width + _OPENING:
+            track.slipped = track.held and shut
             track.grip, track.held, track.let_go = None, False, hand.width
             return
         track.grip_width = min(track.grip_width, hand.width)

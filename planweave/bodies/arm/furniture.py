@@ -116,8 +116,8 @@ class Furniture:
                 turned, level = quaternion(joint.panel.axes), joint.name.removesuffix("drawer").strip("_")
                 of = {"level": level} if level else {}
                 yield WorldObject(name, "part", "drawer", of, (x, y, z), turned, size, known)
-        for board, shelf in zip(self.boards, self._shelves):
-            of = {"level": shelf.name.split("_")[-2]}
+        for level, board, shelf in zip(self._levels, self.boards, self._shelves):
+            of = {"level": level}
             (x, y, z), size = board.centre.tolist(), tuple(2 * v for v in board.half.tolist())
             known = Known.SEEN if self.visible else Known.REMEMBERED
             yield WorldObject(shelf.name, "part", "board", of, (x, y, z), quaternion(board.axes), size, known)
@@ -130,15 +130,19 @@ class Furniture:
                     (x, y, z), (a, b, c) = box.centre.tolist(), (2 * box.half).tolist()
                     yield Leaf((x, y, z), quaternion(box.axes), (a, b, c))
 
+    @property
+    def _levels(self) -> tuple[str, ...]:
+        """What its boards are called."""
+        return _LEVELS.get(len(self.boards)) or tuple(str(k + 1) for k in range(len(self.boards)))
+
     @cached_property
     def _shelves(self) -> list[Thing]:
         """Its boards, each with the room above it, which over the top is as high as the furniture, and the one below,
         if any.
         """
-        levels = _LEVELS.get(len(self.boards)) or tuple(str(k + 1) for k in range(len(self.boards)))
         free = [room_above(board, self.boards) for board in self.boards]
         found = []
-        for level, board, above, below in zip(levels, self.boards, free, [*free[1:], None]):
+        for level, board, above, below in zip(self._levels, self.boards, free, [*free[1:], None]):
             if above is None:
                 half = np.array((*board.half[:2], self.around.half[2]))
                 above = OrientedBox(board.centre + (0.0, 0.0, half[2] + board.half[2]), board.axes, half)

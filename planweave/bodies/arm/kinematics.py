@@ -77,6 +77,7 @@ class Kinematics:
         self._middle = (self.lower + self.upper) / 2
         self._pace = np.asarray(robot.velocity) / robot.velocity[0]
         self._sweep = np.linspace(self._low[6], self._high[6], SWEEP) if self._redundant else np.zeros(1)
+        self._middle_first = sorted(self._sweep[::2], key=lambda value: abs(value - self._middle[-1]))
 
     def forward(self, q: Sequence[float] | Array) -> Array:
         """Pose of the tool centre point for joint positions (n,)."""
@@ -108,8 +109,7 @@ class Kinematics:
         return _into(rows, self._low, self._high, near)
 
     def reaches(self, pose: Array) -> bool:
-        middle_first = sorted(self._sweep[::2], key=lambda value: abs(value - self._middle[-1]))
-        return any(len(self.solutions(pose, (value,))) for value in middle_first)
+        return any(len(self.solutions(pose, (value,))) for value in self._middle_first)
 
     def reach(self, height: float) -> tuple[float, float]:
         """How near to and how far from the base, in front of it, the tool points straight down at a height (all m);
