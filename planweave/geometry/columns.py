@@ -15,6 +15,7 @@ NOTHING = -math.inf
 """Height of a cell without anything."""
 COLUMN = 0.006
 """Edge of a column, m."""
+_EDGE = 0.001  # m by which a thing goes on beyond the outermost points seen of it
 _GROUP, _STRAY = 0.008, 0.01  # m: edge of cells whose points are together; share of a thing's points that is no thing
 _BY_SIDE = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
@@ -27,13 +28,14 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
     where a floor was not, it is taken to be as deep as what was seen around.
     """
     points = np.asarray(points, float)
-    low = points[:, :2].min(axis=0)
+    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
     cells = np.rint((points[:, :2] - low) / COLUMN).astype(int)
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
     for rows, span, height in _rectangles(_floored(_filled(top))):
         first = low + (np.array([rows.start, span.start]) - 0.5) * COLUMN
         last = low + (np.array([rows.stop, span.stop]) - 0.5) * COLUMN
+        first, last = np.maximum(first, low - _EDGE), np.minimum(last, high + _EDGE)
         yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
 
 

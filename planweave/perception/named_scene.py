@@ -65,7 +65,7 @@ class NamedScene:
         segmentation = find_segments(views, low, high)
         shown = list(shown_segments(segmentation.segments))
         answers = self._names([marked_segment(segment, views) for segment, _ in shown])
-        things = resting(named_things(segmentation, shown, answers), segmentation.ground)
+        things = resting(named_things(segmentation, shown, answers), lambda thing: segmentation.ground)
         self.ground = segmentation.ground
         self._low, self._high = np.array((*low[:2], self.ground - _LOW)), np.array(high)
         self._known = KnownThings(things, self.ground, self._is_item, self._of_furniture, domain)
@@ -85,7 +85,7 @@ class NamedScene:
 
     def perceived(self, stamp: float, held: str = "") -> Perceived:
         """All that is known after the newest pictures; held: the thing in the robot's hand, on nothing."""
-        self._known.put(*resting(self.things, self.ground, held))
+        self._known.put(*resting(self.things, self._ground_below, held))
         objects = tuple(self._object(thing) for thing in self.things if thing.name not in self._fixtures)
         fixtures = tuple(
             replace(self._fixtures[thing.name], visible=thing.visible, state=thing.named.state)
@@ -183,7 +183,16 @@ class NamedScene:
 
     def _of_furniture(self, points: np.ndarray) -> np.ndarray:
         """Which points (n, 3) show furniture, and not what stands on it or in it."""
-        return cut_out(self._memory.fixtures, points.astype(float) - (0.0, 0.0, self.ground))[0]
+        return self._cut_out(points)[0]
+
+    def _ground_below(self, thing: SeenThing) -> float:
+        """Height of what is below a thing: a floor of furniture, as an open drawer's, or the ground."""
+        if thing.name in self._fixtures:
+            return self.ground
+        return self.ground + float(np.median(self._cut_out(thing.points)[1]))
+
+    def _cut_out(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return cut_out(self._memory.fixtures, points.astype(float) - (0.0, 0.0, self.ground))
 
     def _thing_at(self, fixture: SeenFixture) -> SeenThing | None:
         """The named thing most of whose points are of a piece of furniture. Where joints show that it is some, it may

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,11 +96,16 @@ class SeenThing:
 # ---- what stands on what ------------------------------------------------------------------------------------------
 
 
-def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tuple[SeenThing, ...]:
-    """The things with what each of them stands on; lifted: one that stands on nothing, and bears nothing."""
+def resting(
+    things: Sequence[SeenThing], ground_below: Callable[[SeenThing], float], lifted: str = ""
+) -> tuple[SeenThing, ...]:
+    """The things with what each of them stands on; ground_below: height of the ground, or of furniture's floor, below
+    one; lifted: one that stands on nothing, and bears nothing.
+    """
     standing = [t for t in things if t.name != lifted and not t.lost]
     found = {}
     for thing in things:
+        ground = ground_below(thing)
         below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
         found[thing.name] = (
             replace(thing, bottom=ground, below="")
@@ -112,7 +117,7 @@ def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tup
         if other is None or other.below != thing.name:
             continue
         if outline(thing.points[:, :2]).area > outline(other.points[:, :2]).area:
-            found[thing.name] = replace(thing, bottom=ground, below="")  # what is in it does not bear it
+            found[thing.name] = replace(thing, bottom=ground_below(thing), below="")  # what is in it does not bear it
     return tuple(found.values())
 
 

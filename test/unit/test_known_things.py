@@ -44,12 +44,23 @@ def made(things, of_furniture=lambda points: np.zeros(len(points), bool)):
     return KnownThings(things, 0.0, lambda thing: True, of_furniture)
 
 
+def on_the_table(thing):
+    return 0.0
+
+
 def thing(kept, name):
     return next(each for each in kept.things if each.name == name)
 
 
 def by(x, y, z=0.0):
     return Pose(np.eye(3), np.array((x, y, z)))
+
+
+def test_what_lies_in_a_drawer_goes_down_to_its_floor():
+    """And not through it, to the table: its middle would be below the drawer."""
+    cup, box = (seen(name, shifted(at, 0.0, 0.0, 0.1), views(CUP, BOX)) for name, at in (("cup", CUP), ("box", BOX)))
+    in_drawer = resting([cup, box], lambda thing: 0.1 if thing is cup else 0.0)
+    assert [each.bottom for each in in_drawer] == [0.1, 0.0]
 
 
 def let_go(kept, motion, shots):
@@ -146,7 +157,7 @@ def test_what_stood_with_its_lower_part_hidden_stands_as_high_on_another():
     kept.put(replace(cup, points=cup.points[high], colours=cup.colours[high]))
     there = shifted(CUP, -0.08, -0.28, 0.06)  # on the box
     let_go(kept, by(-0.08, -0.28, 0.06), views(BOX, there))
-    below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
+    below = {thing.name: thing.below for thing in resting(kept.things, on_the_table)}
     assert thing(kept, "cup").low == pytest.approx(0.06, abs=0.01) and below["cup"] == "box"
 
 
@@ -154,7 +165,7 @@ def test_what_stands_on_something_thin_is_not_on_the_ground():
     """And what stands in a vessel does not bear it, though it begins below the vessel's rim."""
     plate, cup = ((-0.1, 0.0, 0.0), (0.1, 0.2, 0.005), GREEN), shifted(CUP, -0.03, -0.03, 0.005)
     kept = memory(("plate", plate), ("cup", cup), ("box", BOX))
-    below = {thing.name: thing.below for thing in resting(kept.things, 0.0)}
+    below = {thing.name: thing.below for thing in resting(kept.things, on_the_table)}
     assert below == {"plate": "", "cup": "plate", "box": ""}
 
 
@@ -259,7 +270,7 @@ def test_what_stands_on_the_ground_between_walls_stands_in_what_has_them(walls, 
         SeenThing(name, points, np.zeros_like(points), Named(name), 0.0)
         for name, points in (("basket", basket), ("cheese", item))
     ]
-    assert {thing.name: thing.below for thing in resting(things, 0.0)}["cheese"] == below
+    assert {thing.name: thing.below for thing in resting(things, on_the_table)}["cheese"] == below
 
 
 @pytest.mark.parametrize("aside", [0.0, 0.03, 0.05])
@@ -285,4 +296,4 @@ def test_what_stands_on_a_plate_and_covers_its_middle_stands_on_it():
         SeenThing(name, points, np.zeros_like(points), Named(name), 0.0)
         for name, points in (("mug", wall), ("plate", plate))
     ]
-    assert {thing.name: thing.below for thing in resting(things, 0.0)} == {"mug": "plate", "plate": ""}
+    assert {thing.name: thing.below for thing in resting(things, on_the_table)} == {"mug": "plate", "plate": ""}

@@ -330,6 +330,22 @@ def test_the_hand_leaves_what_was_measured_into_it_before_it_goes_on(bench, deep
     assert np.allclose(bench.arm.q, start) is not leaves
 
 
+def test_what_is_held_is_not_driven_up_into_what_hangs_over_it(bench):
+    """As a bowl under an open drawer: the fingers may touch things on the way out, what is between them may not."""
+    bench.world.show(Thing("bar", "item", "box", (0.45, 0.0, 0.02), (0.04, 0.2, 0.04)))
+    run(bench, "grasp(bar)")
+    scene, start = bench.skills.context.scene, bench.arm.q.copy()
+    held = bench.world.held
+    top = (bench.skills.reaching.kinematics.forward(start) @ held.thing_to_tcp)[2, 3] + 0.02
+    over = Part.box(upright(0.45, 0.08, top + 0.028, 0.0), (0.1, 0.02, 0.03))
+    bench.world.show(thing_of_solid("drawer", "fixture", "drawer", Solid((over,))))
+    bench.skills.mover.update_scene()
+    before = scene.contact(start, 0.0)
+    bench.skills.mover.rise_if_close()
+    ways = [start, *(q for trajectory in bench.arm.sent[-1:] for q in trajectory.dense(0.01)), bench.arm.q]
+    assert min(c.distance for q in ways for c in scene.contacts(q, 0.0)) > before.distance - 0.001
+
+
 def test_a_grip_that_settles_while_a_thing_is_lifted_has_not_let_go(planning_scene, monkeypatch):
     """As with a bowl's sloping wall, which lies down between the pads."""
     bench = Bench(planning_scene, slip=0.02)
