@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Point, Vector3
+from geometry_msgs.msg import Point, Quaternion, Vector3
 from planweave_interfaces.msg import DetectedObject, ObjectJoint, ObjectPart
 
-from planweave.bodies.arm.poses import quaternion
 from planweave.core.base.names import one_line
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.seen_object import SeenObject
 from planweave_ros import conversions as convert
 
@@ -22,7 +22,7 @@ _KINDS, _STATES = ("slide", "hinge"), ("on", "off")
 
 def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
     """A piece of furniture as a detected object with that id."""
-    around = part_to_msg(fixture.bodies[0])
+    parts = parts_to_msg((*fixture.bodies, *fixture.shape))
     return DetectedObject(
         id=number,
         name=fixture.name,
@@ -30,9 +30,9 @@ def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
         shape="box",
         confidence=0.9,
         visible=fixture.visible,
-        pose=around.pose,
-        size=around.size,
-        parts=[part_to_msg(box) for box in (*fixture.bodies, *fixture.shape)],
+        pose=parts[0].pose,
+        size=parts[0].size,
+        parts=parts,
         joints=[_joint_to_msg(joint) for joint in fixture.joints],
     )
 
@@ -62,7 +62,7 @@ def seen_to_msg(
         pose=convert.pose_to_msg(seen.position, seen.orientation),
         size=convert.size_to_msg(seen.size),
         box=box,
-        parts=[part_to_msg(part) for part in seen.parts],
+        parts=parts_to_msg(seen.parts),
     )
 
 
@@ -74,10 +74,19 @@ def seen_from_msg(msg: DetectedObject, name: str) -> SeenObject:
     return SeenObject(*of, *pose, convert.size_from_msg(msg.size), msg.visible, msg.inferred, parts)
 
 
-def part_to_msg(box: OrientedBox) -> ObjectPart:
-    x, y, z = (float(v) for v in box.centre)
-    a, b, c = (float(v) for v in 2 * box.half)
-    return ObjectPart(pose=convert.pose_to_msg((x, y, z), quaternion(box.axes)), size=convert.size_to_msg((a, b, c)))
+def parts_to_msg(boxes: Sequence[OrientedBox]) -> list[ObjectPart]:
+    """Boxes as parts; those of the same axes have one orientation, as things of hundreds of boxes are told often."""
+    turned, parts = dict[int, Quaternion](), list[ObjectPart]()
+    for box in boxes:
+        if id(box.axes) not in turned:
+            turned[id(box.axes)] = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(box.axes))))
+        part = ObjectPart()  # makes all of its fields, whatever it is given
+        place, size = part.pose.position, part.size
+        place.x, place.y, place.z = box.centre.tolist()
+        size.x, size.y, size.z = (2 * box.half).tolist()
+        part.pose.orientation = turned[id(box.axes)]
+        parts.append(part)
+    return parts
 
 
 def part_from_msg(msg: ObjectPart) -> OrientedBox:
@@ -100,10 +109,10 @@ def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
         most=joint.most,
         visible=joint.visible,
         state=joint.state,
-        panel=part_to_msg(joint.panel),
-        handle=[part_to_msg(joint.handle)] if joint.handle is not None else [],
-        box=[part_to_msg(box) for box in joint.box],
-        room=[part_to_msg(joint.room)] if joint.room is not None else [],
+        panel=parts_to_msg([joint.panel])[0],
+        handle=parts_to_msg([joint.handle] if joint.handle is not None else []),
+        box=parts_to_msg(joint.box),
+        room=parts_to_msg([joint.room] if joint.room is not None else []),
     )
 
 

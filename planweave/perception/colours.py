@@ -75,8 +75,8 @@ def _family_table() -> np.ndarray:
 
 def family_image(rgb: np.ndarray) -> np.ndarray:
     """Colour family (1 to FAMILIES) of every pixel, (height, width) uint8."""
-    index = (rgb >> 3).astype(np.int32)
-    return _family_table()[(index[..., 0] << 10) | (index[..., 1] << 5) | index[..., 2]]
+    red, green, blue = (rgb[..., k].astype(np.uint16) for k in range(3))
+    return _family_table()[((red & 0xF8) << 7) | ((green & 0xF8) << 2) | (blue >> 3)]
 
 
 def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
@@ -85,8 +85,8 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
     """
     brightness = colours.max(axis=1)
     lit = colours[brightness >= np.median(brightness)]
-    red, green, blue = np.median(lit, axis=0)
-    return float(red), float(green), float(blue)
+    red, green, blue = (float(np.median(channel)) for channel in lit.T)
+    return red, green, blue
 
 
 def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:

@@ -57,18 +57,19 @@ class NamedObject:
             thing.size,
             self.visible,
             self.inferred,
-            self.boxes or tuple(_part(corners, thing) for corners in thing.parts),
+            self.boxes or _parts(thing),
             self.below,
             self.state,
             self.lost,
         )
 
 
-def _part(corners: tuple[float, ...], thing: Detection) -> OrientedBox:
-    """A part of a thing, in the base frame."""
-    low, high = np.array(corners[:3]), np.array(corners[3:])
-    (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
-    return OrientedBox(np.array([x, y, z]), turn(np.array([0.0, 0.0, 1.0]), thing.yaw), (high - low) / 2)
+def _parts(thing: Detection) -> tuple[OrientedBox, ...]:
+    """The parts of a thing, in the base frame."""
+    low, high = np.reshape(thing.parts, (-1, 2, 3)).transpose(1, 0, 2)
+    axes = turn(np.array([0.0, 0.0, 1.0]), thing.yaw)
+    centres = (low + high) / 2 @ axes.T + (*thing.position[:2], thing.bottom)
+    return tuple(OrientedBox(centre, axes, half) for centre, half in zip(centres, (high - low) / 2))
 
 
 @dataclass(frozen=True)

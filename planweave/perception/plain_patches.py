@@ -11,7 +11,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 
-from planweave.perception.colours import family_image, other_surface, smooth
+from planweave.perception.colours import other_surface
 from planweave.perception.depth_views import DepthView
 
 LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
@@ -42,15 +42,17 @@ def _with_parts(
     parted: Callable[[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]], list[np.ndarray]],
 ) -> np.ndarray:
     """Numbers of pieces with those parted that have several surfaces; least: share of a piece that patches cover."""
-    colours = smooth(view.rgb)
-    families = np.where(labels > 0, family_image(colours), 0).astype(np.uint8)
+    families = np.where(labels > 0, view.families, np.uint8(0))
     inner = np.ones(labels.shape, np.uint8)  # patches do not go on across the borders of pieces
     inner[:, :-1][labels[:, :-1] != labels[:, 1:]] = 0
     inner[:-1][labels[:-1] != labels[1:]] = 0
     patches, count = np.zeros(labels.shape, np.int32), 0
     for family in np.nonzero(np.bincount(families.ravel(), minlength=2)[1:])[0] + 1:
-        number, found = cv2.connectedComponents((families == family).view(np.uint8) & inner, connectivity=4)
-        patches += np.where(found > 0, found + np.int32(count), 0)
+        mask = (families == family).view(np.uint8)
+        x, y, w, h = cv2.boundingRect(mask)
+        around = np.s_[y : y + h, x : x + w]
+        number, found = cv2.connectedComponents(mask[around] & inner[around], connectivity=4)
+        patches[around] += np.where(found > 0, found + np.int32(count), 0)
         count += number - 1
     mine = labels > 0
     patch, label, pixels = patches[mine], labels[mine], view.areas[mine]
@@ -70,11 +72,11 @@ def _with_parts(
         x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
         window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
         groups = _surfaces(
-            colours[window], view.upward[window], patches[window], np.nonzero(large & (owner == number))[0]
+            view.colours[window], view.upward[window], patches[window], np.nonzero(large & (owner == number))[0]
         )
         if len(groups) < 2:
             continue
-        for mask in parted(colours[window], view.level[window], piece[window], groups)[1:]:
+        for mask in parted(view.colours[window], view.level[window], piece[window], groups)[1:]:
             labels[window][mask] = next_label
             next_label += 1
     return labels
