@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +40,7 @@ def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
     """The furniture of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
     if not msg.parts:
         raise ValueError("furniture has at least one part")
-    around, *shape = map(part_from_msg, msg.parts)
+    around, *shape = parts_from_msg(msg.parts)
     joints = tuple(map(_joint_from_msg, msg.joints))
     return SeenFixture(name, msg.class_name, (around,), joints, msg.visible, tuple(shape))
 
@@ -70,7 +69,7 @@ def seen_from_msg(msg: DetectedObject, name: str) -> SeenObject:
     """The thing of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
     pose = convert.position_from_msg(msg.pose), convert.orientation_from_msg(msg.pose)
     of = name, one_line(msg.class_name), one_line(msg.colour), one_line(msg.shape)
-    parts = tuple(map(part_from_msg, msg.parts))
+    parts = parts_from_msg(msg.parts)
     return SeenObject(*of, *pose, convert.size_from_msg(msg.size), msg.visible, msg.inferred, parts)
 
 
@@ -89,14 +88,17 @@ def parts_to_msg(boxes: Sequence[OrientedBox]) -> list[ObjectPart]:
     return parts
 
 
-def part_from_msg(msg: ObjectPart) -> OrientedBox:
-    """A part as a box; raises ValueError for numbers that cannot be."""
-    centre, half = np.array(convert.position_from_msg(msg.pose)), np.array(convert.size_from_msg(msg.size)) / 2
-    turned = np.array(convert.orientation_from_msg(msg.pose))
-    _check([*centre, *half, *turned])
-    if abs(np.linalg.norm(turned) - 1.0) > 1e-2 or half.min() < 0.0:
+def parts_from_msg(msgs: Sequence[ObjectPart]) -> tuple[OrientedBox, ...]:
+    """Parts as boxes, with the same axes where they are turned alike; raises ValueError for numbers that cannot be."""
+    poses = [(msg.pose.position, msg.pose.orientation, msg.size) for msg in msgs]
+    numbers = np.array([(p.x, p.y, p.z, s.x, s.y, s.z, q.x, q.y, q.z, q.w) for p, q, s in poses]).reshape(-1, 10)
+    centres, halves, turned = numbers[:, :3], numbers[:, 3:6] / 2, numbers[:, 6:]
+    _check(numbers)
+    if (np.abs(np.linalg.norm(turned, axis=1) - 1.0) > 1e-2).any() or (halves < 0.0).any():
         raise ValueError("a part has no valid orientation or size")
-    return OrientedBox(centre, rotation_from_quaternion(*turned.tolist()), half)
+    keys = list(map(tuple, turned.tolist()))
+    axes = {key: rotation_from_quaternion(*key) for key in set(keys)}
+    return tuple(OrientedBox(centre, axes[key], half) for centre, key, half in zip(centres, keys, halves))
 
 
 def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
@@ -121,7 +123,8 @@ def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
     _check([*axis, *anchor, msg.value, msg.most])
     if msg.kind not in _KINDS or abs(np.linalg.norm(axis) - 1.0) > 1e-2 or not msg.name.isidentifier():
         raise ValueError(f"a joint needs a name, a kind ({', '.join(_KINDS)}) and an axis of length 1")
-    handle, room = (part_from_msg(some[0]) if some else None for some in (msg.handle, msg.room))
+    panel, *others = parts_from_msg([msg.panel, *msg.handle[:1], *msg.room[:1]])
+    handle = others.pop(0) if msg.handle else None
     return SeenJoint(
         msg.name,
         msg.kind,
@@ -129,15 +132,15 @@ def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
         anchor,
         msg.value,
         msg.most,
-        part_from_msg(msg.panel),
+        panel,
         handle,
         msg.visible,
-        tuple(map(part_from_msg, msg.box)),
-        room,
+        parts_from_msg(msg.box),
+        others[0] if others else None,
         msg.state if msg.state in _STATES else "",
     )
 
 
-def _check(numbers: list[Any]) -> None:
-    if not all(math.isfinite(v) and abs(v) < _LARGEST for v in numbers):
+def _check(numbers: Any) -> None:
+    if not (np.abs(numbers) < _LARGEST).all():  # neither is what is no number
         raise ValueError("a number is infinite, or far too large")

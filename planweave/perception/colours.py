@@ -74,7 +74,7 @@ def _family_table() -> np.ndarray:
 
 
 def family_image(rgb: np.ndarray) -> np.ndarray:
-    """Colour family (1 to FAMILIES) of every pixel, (height, width) uint8."""
+    """Colour family (1 to FAMILIES) of every pixel, (...,) uint8; rgb: (..., 3) uint8."""
     red, green, blue = (rgb[..., k].astype(np.uint16) for k in range(3))
     return _family_table()[((red & 0xF8) << 7) | ((green & 0xF8) << 2) | (blue >> 3)]
 
@@ -83,9 +83,9 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
     """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half, which excludes shaded
     sides.
     """
-    brightness = colours.max(axis=1)
-    lit = colours[brightness >= np.median(brightness)]
-    red, green, blue = (float(np.median(channel)) for channel in lit.T)
+    channels = np.ascontiguousarray(colours.T)
+    brightness = channels.max(axis=0)
+    red, green, blue = (float(np.median(lit)) for lit in channels[:, brightness >= np.median(brightness)])
     return red, green, blue
 
 

@@ -16,9 +16,9 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from planweave.perception.colours import family_image, smooth
+from planweave.perception.colours import smooth
 from planweave.perception.depth_smoothing import smoothed
-from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector
+from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector, percentile
 
 DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
 NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with distance^2
@@ -136,7 +136,7 @@ class DepthView:
     @cached_property
     def inverse(self) -> np.ndarray:
         """Inverse depth (h, w) float32, 1/m, smoothed within surfaces; 0 where unknown."""
-        known = np.where(self.valid, 1.0 / np.maximum(self.smooth, 0.05), 0.0).astype(np.float32)
+        known = np.where(self.valid, 1 / np.maximum(self.smooth, 0.05), np.float32(0))
         return cv2.bilateralFilter(known, 5, _SMOOTH, 2.0)
 
     @cached_property
@@ -207,11 +207,6 @@ class DepthView:
         return smooth(self.rgb)
 
     @cached_property
-    def families(self) -> np.ndarray:
-        """(h, w) uint8: families of the colours."""
-        return family_image(self.colours)
-
-    @cached_property
     def step_strengths(self) -> list[np.ndarray]:
         """(h, w) float32 in each direction, above 1 on the far side of a jump of depth."""
         z = self.range
@@ -246,7 +241,7 @@ class DepthView:
         z, found = self.range, []
         if not self.valid.any():
             return [np.zeros_like(z)] * len(_DIRECTIONS)
-        arm = max(2.0, _ARM * self.intrinsics.fx / float(np.median(z[self.valid])))
+        arm = max(2.0, _ARM * self.intrinsics.fx / percentile(z[self.valid], 50))
         jump = self.steps.astype(np.uint8)
         for dv, du in _DIRECTIONS:
             r = max(1, round(arm / math.hypot(dv, du)))

@@ -19,7 +19,7 @@ from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.fixtures import FixtureMemory
 from planweave.perception.geometry import Intrinsics, Plane, Projector
-from planweave.perception.pipeline import Pipeline, PipelineLimits
+from planweave.perception.pipeline import Pipeline, PipelineLimits, SeenScene
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.tracking import Rules, Tracker
 from planweave.perception.vocabulary import Vocabulary
@@ -154,6 +154,7 @@ class Perceiver:
         self._equal = 0  # frames in a row that equal the last one
         self._rests = False  # whether frames are not looked at
         self._last: tuple[_Input, Perceived] | None = None
+        self._scene: SeenScene | None = None  # of the last frame that was processed, until frames rest
 
     @property
     def naming(self) -> bool:
@@ -197,7 +198,7 @@ class Perceiver:
         self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
         if self._last is not None and self._equal >= _SETTLED and not self.deciding:
             if not self._rests:
-                self._rests = True
+                self._rests, self._scene = True, None
                 give_back_memory()
             return replace(self._last[1], stamp=stamp)
         self._rests = False
@@ -207,9 +208,12 @@ class Perceiver:
         self._looked_for, self._answered = names, answered
         for state in way:
             self.tracker.follow(hand_pose(state))
-        scene = self.pipeline.run(
-            rgb, depth, intrinsics, robot, self.tracker.remembered(), names, sides, self._furniture
-        )
+        remembered = self.tracker.remembered()
+        if self._scene is not None and self._equal and not (self._open or self._furniture or sides):
+            self._scene = self.pipeline.run_again(self._scene, remembered)
+        else:
+            self._scene = self.pipeline.run(rgb, depth, intrinsics, robot, remembered, names, sides, self._furniture)
+        scene = self._scene
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         moving = (_moving(t.name) for t in tracks if t.matched and t.moves >= _SURELY)

@@ -91,7 +91,7 @@ class PieceGroups:
         self._pairs, self._ends, self._cut, self._touches, self._nearer = (
             np.concatenate([getattr(b, field.name) for b in borders]) for field in fields(Borders)
         )
-        self._pixel = np.sqrt(np.median(self.areas)) if len(self.areas) else 0.0
+        self._pixel = np.sqrt(percentile(self.areas, 50)) if len(self.areas) else 0.0
         self._last: tuple[np.ndarray, dict[int, np.ndarray], dict[tuple[int, int], np.ndarray]] | None = None
 
     def root(self, piece: int) -> int:
@@ -242,7 +242,7 @@ class PieceGroups:
     ) -> list[int]:
         """The groups beside one that are its walls: that rise around it, to one height."""
         points = self._sure(groups[one])
-        middle = (points[:, :2].min(axis=0) + points[:, :2].max(axis=0)) / 2
+        middle = np.array([(along.min() + along.max()) / 2 for along in points[:, :2].T])
         bins, away = _polar(points[:, :2] - middle)
         radius = np.zeros(_DIRECTIONS)
         np.maximum.at(radius, bins, away)
@@ -303,7 +303,8 @@ class PieceGroups:
     @staticmethod
     def _away(points: np.ndarray, eye: np.ndarray) -> np.ndarray:
         """Horizontal distances of points from a place (2,), metres."""
-        return np.asarray(np.linalg.norm(points[:, :2] - eye, axis=1))
+        x, y = points[:, 0] - eye[0], points[:, 1] - eye[1]
+        return np.asarray(np.sqrt(x * x + y * y))
 
     def _join_flush(self) -> None:
         """Join what does not stand out of what surrounds it: the floor between walls, a burner, noise in a bowl."""
@@ -484,5 +485,6 @@ class PieceGroups:
 
 def _polar(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Directions 0 to _DIRECTIONS - 1 of vectors of the plane, and their lengths."""
-    angle = np.arctan2(xy[:, 1], xy[:, 0]) / (2 * np.pi) + 0.5
-    return np.minimum((angle * _DIRECTIONS).astype(int), _DIRECTIONS - 1), np.linalg.norm(xy, axis=1)
+    x, y = np.ascontiguousarray(xy.T)
+    angle = np.arctan2(y, x) / (2 * np.pi) + 0.5
+    return np.minimum((angle * _DIRECTIONS).astype(int), _DIRECTIONS - 1), np.sqrt(x * x + y * y)

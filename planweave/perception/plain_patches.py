@@ -11,7 +11,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 
-from planweave.perception.colours import other_surface
+from planweave.perception.colours import family_image, other_surface
 from planweave.perception.depth_views import DepthView
 
 LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
@@ -42,7 +42,9 @@ def _with_parts(
     parted: Callable[[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]], list[np.ndarray]],
 ) -> np.ndarray:
     """Numbers of pieces with those parted that have several surfaces; least: share of a piece that patches cover."""
-    families = np.where(labels > 0, view.families, np.uint8(0))
+    mine = np.flatnonzero(labels)
+    families = np.zeros(labels.shape, np.uint8)
+    families.ravel()[mine] = family_image(view.colours.reshape(-1, 3)[mine])
     inner = np.ones(labels.shape, np.uint8)  # patches do not go on across the borders of pieces
     inner[:, :-1][labels[:, :-1] != labels[:, 1:]] = 0
     inner[:-1][labels[:-1] != labels[1:]] = 0
@@ -54,8 +56,7 @@ def _with_parts(
         number, found = cv2.connectedComponents(mask[around] & inner[around], connectivity=4)
         patches[around] += np.where(found > 0, found + np.int32(count), 0)
         count += number - 1
-    mine = labels > 0
-    patch, label, pixels = patches[mine], labels[mine], view.areas[mine]
+    patch, label, pixels = (image.ravel()[mine] for image in (patches, labels, view.areas))
     areas = np.bincount(patch, pixels, count + 1)
     areas[0] = 0
     large = areas >= LEAST_PATCH

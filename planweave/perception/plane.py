@@ -30,6 +30,7 @@ def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence
         on = np.abs(points[:, 2] - system @ plane) < near
         if on.sum() < _FEWEST:
             raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
-        plane, *_ = np.linalg.lstsq(system[on], points[on, 2], rcond=None)
+        rows = system[on]  # thousands, for three unknowns
+        plane = np.linalg.solve(rows.T @ rows, rows.T @ points[on, 2])
     a, b, c = plane
     return Plane(float(a), float(b), float(c))

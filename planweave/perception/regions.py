@@ -103,17 +103,17 @@ def find_regions(
     arm = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
     border = np.ones_like(arm)
     border[_BORDER:-_BORDER, _BORDER:-_BORDER] = 0
-    low, high = np.reshape(table, (2, 2)).T + np.array([[_LIMIT], [-_LIMIT]])
+    low, high = np.hsplit(np.reshape(table, (2, 2)) + (_LIMIT, -_LIMIT), 2)
     places, rgb = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3)
     found = []
     for mask in masks:
         seen = np.flatnonzero(mask & view.valid)
         seen = seen[no_strays(places[:, seen].T)]
         rows, columns = np.divmod(seen, mask.shape[1])
-        x, y, z = *places[:, seen], height.ravel()[seen]
-        pixels = rows, columns, np.column_stack((x, y, z)), rgb[seen], steep.ravel()[seen]
+        at = places[:, seen]
+        pixels = rows, columns, np.column_stack((*at, height.ravel()[seen])), rgb[seen], steep.ravel()[seen]
         hidden = arm.ravel()[seen].sum() >= _CUT
-        outer = border.ravel()[seen].astype(bool) | (x < low[0]) | (x > high[0]) | (y < low[1]) | (y > high[1])
+        outer = border.ravel()[seen].astype(bool) | ((at < low) | (at > high)).any(axis=0)
         beyond = outer.sum() >= _CUT
         whole = PixelRegion(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
         for region in [whole] if whole.beyond else split(whole, view.pixel):

@@ -105,7 +105,8 @@ class _Look:
 def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses) -> list[Measured]:
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
     regions = _with_insides(regions, pixel)
-    regions, found = _with_handles(regions, [detect(region, pixel, classes) for region in regions])
+    found = [detect(region, pixel, classes) for region in regions]
+    regions, found = _with_handles(regions, found, classes.in_parts)
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
         if not _is_bit_of_a_wall(region, thing, found, pixel):
@@ -147,9 +148,11 @@ def _is_inside(one: PixelRegion, around: PixelRegion, pixel: float) -> bool:
 
 
 def _with_handles(
-    regions: Sequence[PixelRegion], found: Sequence[Detection]
-) -> tuple[Sequence[PixelRegion], Sequence[Detection]]:
-    """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle."""
+    regions: Sequence[PixelRegion], found: Sequence[Detection], in_parts: bool
+) -> tuple[list[PixelRegion], list[Detection]]:
+    """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle;
+    in_parts: whether parts are asked for.
+    """
     vessels = [k for k, thing in enumerate(found) if thing.shape == "hollow" and not thing.receptacle]
     owner = {
         k: v
@@ -165,11 +168,9 @@ def _with_handles(
     for k, (region, thing) in enumerate(zip(regions, found)):
         if k in owner:
             continue
-        if k in vessels:
+        if thing.shape == "hollow" or thing.beyond:  # a bin beyond the picture is hollow, too
             points = np.concatenate([region.points, *(regions[h].points for h, v in owner.items() if v == k)])
-            thing = replace(thing, parts=parts_of(points, thing))
-        elif thing.shape == "hollow" or thing.beyond:  # a bin beyond the picture is hollow, too
-            thing = replace(thing, parts=parts_of(region.points, thing))
+            thing = replace(thing, hollow=True, parts=parts_of(points, thing) if in_parts else ())
         kept.append(region)
         things.append(thing)
     return kept, things
