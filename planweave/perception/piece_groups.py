@@ -165,7 +165,11 @@ class PieceGroups:
         first = owner[self._pairs[rows, 0]] == group
         mine = np.where(first[:, None], self._ends[rows, 0], self._ends[rows, 1])
         other = np.where(first[:, None], self._ends[rows, 1], self._ends[rows, 0])
-        return mine, other, np.where(first, -self._nearer[rows], self._nearer[rows])
+        return mine, other, self._others_nearer(owner, rows, group)
+
+    def _others_nearer(self, owner: np.ndarray, rows: np.ndarray, group: int) -> np.ndarray:
+        """How much nearer the others are along the rows of the borders of a group, (n,) m."""
+        return np.where(owner[self._pairs[rows, 0]] == group, -self._nearer[rows], self._nearer[rows])
 
     def uneven_ground(self) -> set[int]:
         """Groups that are the ground itself, which depth shows uneven: low, and without an edge around them."""
@@ -330,8 +334,7 @@ class PieceGroups:
         owner, groups, contacts = self._grouped()
         behind: dict[int, set[int]] = {}
         for (a, b), rows in contacts.items():
-            _, _, nearer = self._sides(owner, rows, a)
-            if a and b and (nearer > _RIM).sum() >= _CONTACT:
+            if a and b and (self._others_nearer(owner, rows, a) > _RIM).sum() >= _CONTACT:
                 behind.setdefault(b, set()).add(a)
         for before, hidden in behind.items():
             for a, b in combinations(sorted(hidden), 2):
@@ -348,7 +351,8 @@ class PieceGroups:
         ground nowhere on the way.
         """
         a, b = (self._sure(rows)[::4] for rows in (one, two))
-        k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
+        x, y, z = (along[:, None] - other for along, other in zip(a.T, b.T))
+        k, m = np.unravel_index(np.argmin(x * x + y * y + z * z), (len(a), len(b)))
         view = self._view[one[0]]
         columns, rows, _, _ = self._views[view].projector.shown((a[k] + b[m])[None] / 2)
         for u, v in zip(columns, rows):

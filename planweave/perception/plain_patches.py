@@ -85,16 +85,22 @@ def _with_parts(
 
 def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
     """Masks of the surfaces that patches are of: one for all those of one colour, however it is lit."""
-    masks = [patches == number for number in numbers]
-    looks = [np.median(colours[mask], axis=0) for mask in masks]
-    facing = [float(np.median(upward[mask])) for mask in masks]
-    whole = list(range(len(masks)))
-    for i in range(len(masks)):
+    of, colours, upward = patches.ravel(), colours.reshape(-1, 3), upward.ravel()
+    pixels = np.flatnonzero(np.isin(of, numbers))
+    pixels = pixels[np.argsort(of[pixels], kind="stable")]
+    mine = np.split(pixels, np.searchsorted(of[pixels], numbers[1:]))  # of each patch
+    looks = [np.median(colours[patch], axis=0) for patch in mine]
+    facing = [float(np.median(upward[patch])) for patch in mine]
+    whole = list(range(len(mine)))
+    for i in range(len(mine)):
         for j in range(i):
             low, high = sorted((facing[i], facing[j]))
             if not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL):
                 whole = [whole[j] if k == whole[i] else k for k in whole]
-    return [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
+    surface = np.zeros(int(of.max()) + 1, int)  # of every patch, from 1
+    surface[numbers] = np.add(whole, 1)
+    image = surface[patches]
+    return [image == number + 1 for number in sorted(set(whole))]
 
 
 def _parted(colours: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:
