@@ -130,7 +130,7 @@ class Perceiver:
     """Processes frames in the order of their stamps. A stamp that goes back (a new simulation) resets the tracker.
 
     A frame equal to the previous one, pixel by pixel and joint by joint, which only a simulated camera produces, is no
-    further evidence of another shape, and is not processed again after some more.
+    further evidence of another shape; its picture is not cut again, and after some more it is not processed at all.
     """
 
     def __init__(
@@ -210,16 +210,15 @@ class Perceiver:
             self.tracker.follow(hand_pose(state))
         remembered = self.tracker.remembered()
         if self._scene is not None and self._equal and not (self._open or self._furniture or sides):
-            self._scene = self.pipeline.run_again(self._scene, remembered)
+            scene = self.pipeline.run_again(self._scene, remembered)
         else:
-            self._scene = self.pipeline.run(rgb, depth, intrinsics, robot, remembered, names, sides, self._furniture)
-        scene = self._scene
+            scene = self.pipeline.run(rgb, depth, intrinsics, robot, remembered, names, sides, self._furniture)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         moving = (_moving(t.name) for t in tracks if t.matched and t.moves >= _SURELY)
         of = objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures
         perceived = Perceived(stamp, *of, (*scene.problems, *moving))
-        self._last = frame, perceived
+        self._last, self._scene = (frame, perceived), scene
         return perceived
 
 
