@@ -38,7 +38,7 @@ from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detectors import is_open_vocabulary, make_detector
 from planweave.perception.drawing import annotate, box_in_image
-from planweave.perception.geometry import Pose
+from planweave.perception.geometry import Pose, Projector
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.markers import MarkerShape, as_objects, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
@@ -118,6 +118,8 @@ class PerceptionNode(ManagedNode):
         self._said: dict[str, float] = {}
         self._complained = self._table_told = False
         self._shapes: tuple[MarkerShape, ...] | None = None
+        self._message = DetectedObjects()  # the last one
+        self._message_of: Projector | None = None  # of its image
         self._frame_at = self._joints_at = -math.inf  # time.monotonic() when the last one came
         self._forget_asked = threading.Event()
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
@@ -345,7 +347,7 @@ class PerceptionNode(ManagedNode):
         for problem in result.problems:
             self._say(problem)
         if not self._ended.is_set():
-            self._publisher.publish(result_to_msg(result, frame.nanoseconds, self._base_frame))
+            self._publish_objects(result, frame.nanoseconds)
             self._publish_views(frame, result)
             with self._frames:
                 self._frames_seen += not self._perceiver.naming
@@ -354,6 +356,13 @@ class PerceptionNode(ManagedNode):
                     self._settled = frame.stamp
                 self._frames.notify_all()
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
+
+    def _publish_objects(self, result: Perceived, nanoseconds: int) -> None:
+        """Publish all objects; where the image was as before and not looked at, the message of that one."""
+        if result.projector is not self._message_of:  # each image that was looked at has its own
+            self._message_of, self._message = result.projector, result_to_msg(result, nanoseconds, self._base_frame)
+        self._message.header.stamp = convert.stamp_to_msg(nanoseconds)
+        self._publisher.publish(self._message)
 
     def _side_views(self, frame: Frame, robot: RobotState | None, way: Sequence[RobotState]) -> list[DepthView] | None:
         """What the further cameras show at the moment of a frame; what is wrong with the others is said. None while the

@@ -14,7 +14,7 @@ from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
-from planweave.bodies.arm.unseen_grip import SECONDS as GRIP_SECONDS
+from planweave.bodies.arm.waiting import GRIP_SECONDS
 from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import CanceledError, NotStoppedError, SystemDownError, WorldError
 from planweave.core.base.failure import Code

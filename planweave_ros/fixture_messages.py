@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Point, Vector3
+from geometry_msgs.msg import Point, Quaternion, Vector3
 from planweave_interfaces.msg import DetectedObject, ObjectJoint, ObjectPart
 
-from planweave.bodies.arm.poses import quaternion
 from planweave.core.base.names import one_line
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.seen_object import SeenObject
 from planweave_ros import conversions as convert
 
@@ -22,7 +21,7 @@ _KINDS, _STATES = ("slide", "hinge"), ("on", "off")
 
 def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
     """A piece of furniture as a detected object with that id."""
-    around = part_to_msg(fixture.bodies[0])
+    parts = parts_to_msg((*fixture.bodies, *fixture.shape))
     return DetectedObject(
         id=number,
         name=fixture.name,
@@ -30,9 +29,9 @@ def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
         shape="box",
         confidence=0.9,
         visible=fixture.visible,
-        pose=around.pose,
-        size=around.size,
-        parts=[part_to_msg(box) for box in (*fixture.bodies, *fixture.shape)],
+        pose=parts[0].pose,
+        size=parts[0].size,
+        parts=parts,
         joints=[_joint_to_msg(joint) for joint in fixture.joints],
     )
 
@@ -41,7 +40,7 @@ def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
     """The furniture of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
     if not msg.parts:
         raise ValueError("furniture has at least one part")
-    around, *shape = map(part_from_msg, msg.parts)
+    around, *shape = parts_from_msg(msg.parts)
     joints = tuple(map(_joint_from_msg, msg.joints))
     return SeenFixture(name, msg.class_name, (around,), joints, msg.visible, tuple(shape))
 
@@ -62,7 +61,7 @@ def seen_to_msg(
         pose=convert.pose_to_msg(seen.position, seen.orientation),
         size=convert.size_to_msg(seen.size),
         box=box,
-        parts=[part_to_msg(part) for part in seen.parts],
+        parts=parts_to_msg(seen.parts),
     )
 
 
@@ -70,24 +69,36 @@ def seen_from_msg(msg: DetectedObject, name: str) -> SeenObject:
     """The thing of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
     pose = convert.position_from_msg(msg.pose), convert.orientation_from_msg(msg.pose)
     of = name, one_line(msg.class_name), one_line(msg.colour), one_line(msg.shape)
-    parts = tuple(map(part_from_msg, msg.parts))
+    parts = parts_from_msg(msg.parts)
     return SeenObject(*of, *pose, convert.size_from_msg(msg.size), msg.visible, msg.inferred, parts)
 
 
-def part_to_msg(box: OrientedBox) -> ObjectPart:
-    x, y, z = (float(v) for v in box.centre)
-    a, b, c = (float(v) for v in 2 * box.half)
-    return ObjectPart(pose=convert.pose_to_msg((x, y, z), quaternion(box.axes)), size=convert.size_to_msg((a, b, c)))
+def parts_to_msg(boxes: Sequence[OrientedBox]) -> list[ObjectPart]:
+    """Boxes as parts; those of the same axes have one orientation, as things of hundreds of boxes are told often."""
+    turned, parts = dict[int, Quaternion](), list[ObjectPart]()
+    for box in boxes:
+        if id(box.axes) not in turned:
+            turned[id(box.axes)] = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(box.axes))))
+        part = ObjectPart()  # makes all of its fields, whatever it is given
+        place, size = part.pose.position, part.size
+        place.x, place.y, place.z = box.centre.tolist()
+        size.x, size.y, size.z = (2 * box.half).tolist()
+        part.pose.orientation = turned[id(box.axes)]
+        parts.append(part)
+    return parts
 
 
-def part_from_msg(msg: ObjectPart) -> OrientedBox:
-    """A part as a box; raises ValueError for numbers that cannot be."""
-    centre, half = np.array(convert.position_from_msg(msg.pose)), np.array(convert.size_from_msg(msg.size)) / 2
-    turned = np.array(convert.orientation_from_msg(msg.pose))
-    _check([*centre, *half, *turned])
-    if abs(np.linalg.norm(turned) - 1.0) > 1e-2 or half.min() < 0.0:
+def parts_from_msg(msgs: Sequence[ObjectPart]) -> tuple[OrientedBox, ...]:
+    """Parts as boxes, with the same axes where they are turned alike; raises ValueError for numbers that cannot be."""
+    poses = [(msg.pose.position, msg.pose.orientation, msg.size) for msg in msgs]
+    numbers = np.array([(p.x, p.y, p.z, s.x, s.y, s.z, q.x, q.y, q.z, q.w) for p, q, s in poses]).reshape(-1, 10)
+    centres, halves, turned = numbers[:, :3], numbers[:, 3:6] / 2, numbers[:, 6:]
+    _check(numbers)
+    if (np.abs(np.linalg.norm(turned, axis=1) - 1.0) > 1e-2).any() or (halves < 0.0).any():
         raise ValueError("a part has no valid orientation or size")
-    return OrientedBox(centre, rotation_from_quaternion(*turned.tolist()), half)
+    keys = list(map(tuple, turned.tolist()))
+    axes = {key: rotation_from_quaternion(*key) for key in set(keys)}
+    return tuple(OrientedBox(centre, axes[key], half) for centre, key, half in zip(centres, keys, halves))
 
 
 def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
@@ -100,10 +111,10 @@ def _joint_to_msg(joint: SeenJoint) -> ObjectJoint:
         most=joint.most,
         visible=joint.visible,
         state=joint.state,
-        panel=part_to_msg(joint.panel),
-        handle=[part_to_msg(joint.handle)] if joint.handle is not None else [],
-        box=[part_to_msg(box) for box in joint.box],
-        room=[part_to_msg(joint.room)] if joint.room is not None else [],
+        panel=parts_to_msg([joint.panel])[0],
+        handle=parts_to_msg([joint.handle] if joint.handle is not None else []),
+        box=parts_to_msg(joint.box),
+        room=parts_to_msg([joint.room] if joint.room is not None else []),
     )
 
 
@@ -112,7 +123,8 @@ def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
     _check([*axis, *anchor, msg.value, msg.most])
     if msg.kind not in _KINDS or abs(np.linalg.norm(axis) - 1.0) > 1e-2 or not msg.name.isidentifier():
         raise ValueError(f"a joint needs a name, a kind ({', '.join(_KINDS)}) and an axis of length 1")
-    handle, room = (part_from_msg(some[0]) if some else None for some in (msg.handle, msg.room))
+    panel, *others = parts_from_msg([msg.panel, *msg.handle[:1], *msg.room[:1]])
+    handle = others.pop(0) if msg.handle else None
     return SeenJoint(
         msg.name,
         msg.kind,
@@ -120,15 +132,15 @@ def _joint_from_msg(msg: ObjectJoint) -> SeenJoint:
         anchor,
         msg.value,
         msg.most,
-        part_from_msg(msg.panel),
+        panel,
         handle,
         msg.visible,
-        tuple(map(part_from_msg, msg.box)),
-        room,
+        parts_from_msg(msg.box),
+        others[0] if others else None,
         msg.state if msg.state in _STATES else "",
     )
 
 
-def _check(numbers: list[Any]) -> None:
-    if not all(math.isfinite(v) and abs(v) < _LARGEST for v in numbers):
+def _check(numbers: Any) -> None:
+    if not (np.abs(numbers) < _LARGEST).all():  # neither is what is no number
         raise ValueError("a number is infinite, or far too large")

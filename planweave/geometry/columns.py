@@ -21,8 +21,8 @@ _BY_SIDE = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
 
 
-def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
-    """Low and high corners, (3,) each, of boxes that stand for what a camera saw of a thing.
+def columns(points: Array, support: float) -> Array:
+    """Low and high corners, (n, 2, 3), of boxes that stand for what a camera saw of a thing.
 
     points: (n, 3) with z up, m; support: height of what it stands on. Hollows stay hollow as far as they were seen;
     where a floor was not, it is taken to be as deep as what was seen around.
@@ -32,11 +32,13 @@ def columns(points: Array, support: float) -> Iterator[tuple[Array, Array]]:
     cells = np.rint((points[:, :2] - low) / COLUMN).astype(int)
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
-    for rows, span, height in _rectangles(_floored(_filled(top))):
-        first = low + (np.array([rows.start, span.start]) - 0.5) * COLUMN
-        last = low + (np.array([rows.stop, span.stop]) - 0.5) * COLUMN
-        first, last = np.maximum(first, low - _EDGE), np.minimum(last, high + _EDGE)
-        yield np.array([*first, min(support, height - 0.002)]), np.array([*last, height])
+    found = np.array(list(_rectangles(_floored(_filled(top)))))
+    corners = np.empty((len(found), 2, 3))
+    corners[:, 0, :2] = np.maximum(low + (found[:, 0:2] - 0.5) * COLUMN, low - _EDGE)
+    corners[:, 1, :2] = np.minimum(low + (found[:, 2:4] - 0.5) * COLUMN, high + _EDGE)
+    corners[:, 1, 2] = found[:, 4]
+    corners[:, 0, 2] = np.minimum(support, found[:, 4] - 0.002)
+    return corners
 
 
 def no_strays(points: Array) -> Mask:
@@ -51,11 +53,11 @@ def groups_from_above(points: Array) -> NDArray[np.int32]:
     """Of points (n, 3) which are together, seen from above: the number of the group of each, (n,), from 1 on."""
     if not len(points):
         return np.zeros(0, np.int32)
-    cells = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / _GROUP).astype(int)
-    plan = np.zeros(cells.max(axis=0) + 1, np.uint8)
-    plan[cells[:, 0], cells[:, 1]] = 1
+    x, y = (np.floor((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))
+    plan = np.zeros((x.max() + 1, y.max() + 1), np.uint8)
+    plan[x, y] = 1
     _, numbers = cv2.connectedComponents(plan, connectivity=8)
-    return np.asarray(numbers[cells[:, 0], cells[:, 1]])
+    return np.asarray(numbers[x, y])
 
 
 def reachable(free: Mask, start: Mask) -> Mask:
@@ -106,20 +108,21 @@ def _floored(top: Array) -> Array:
     return np.asarray(found[1:-1, 1:-1])
 
 
-def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:
-    """Rectangles of cells of about the same height that cover all cells with one, greedily; with their heights."""
-    layer = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING)
-    for i, j in np.argwhere(np.isfinite(top)).tolist():
-        height = layer[i, j]
-        if height == NOTHING:  # covered
-            continue
-        width = _run(layer[i, j:] == height)
-        depth = _run((layer[i:, j : j + width] == height).all(axis=1))
-        rows, columns = slice(i, i + depth), slice(j, j + width)
-        layer[rows, columns] = NOTHING
-        yield rows, columns, float(top[rows, columns].max())
-
-
-def _run(flags: Mask) -> int:
-    """How many of the first flags in a row hold."""
-    return len(flags) if flags.all() else int(flags.argmin())
+def _rectangles(top: Array) -> Iterator[tuple[int, int, int, int, float]]:
+    """Rectangles of cells of about the same height that cover all cells with one, greedily: first row and column, those
+    after the last ones, and the height.
+    """
+    layers = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING).tolist()
+    for i, row in enumerate(layers):
+        for j, height in enumerate(row):
+            if row[j] == NOTHING:  # or covered since
+                continue
+            last, depth = j + 1, i + 1
+            while last < len(row) and row[last] == height:
+                last += 1
+            alike = row[j:last]
+            while depth < len(layers) and layers[depth][j:last] == alike:
+                depth += 1
+            for covered in layers[i:depth]:
+                covered[j:last] = [NOTHING] * len(alike)
+            yield i, j, depth, last, float(top[i:depth, j:last].max())

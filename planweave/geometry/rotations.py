@@ -22,3 +22,19 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Array:
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     )
+
+
+def quaternion_from_rotation(rotation: Array) -> tuple[float, float, float, float]:
+    """Unit quaternion (x, y, z, w) of a rotation matrix (3, 3), with w >= 0."""
+    (a, b, c), (d, e, f), (g, h, i) = rotation.tolist()
+    if a + e + i > 0:  # by the largest of the four, as it is divided by
+        found = h - f, c - g, d - b, 1 + a + e + i
+    elif a > e and a > i:
+        found = 1 + a - e - i, b + d, c + g, h - f
+    elif e > i:
+        found = b + d, 1 - a + e - i, f + h, c - g
+    else:
+        found = c + g, f + h, 1 - a - e + i, d - b
+    norm = math.copysign(math.hypot(*found), found[3])
+    x, y, z, w = (part / norm for part in found)
+    return x, y, z, w

@@ -74,19 +74,19 @@ def _family_table() -> np.ndarray:
 
 
 def family_image(rgb: np.ndarray) -> np.ndarray:
-    """Colour family (1 to FAMILIES) of every pixel, (height, width) uint8."""
-    index = (rgb >> 3).astype(np.int32)
-    return _family_table()[(index[..., 0] << 10) | (index[..., 1] << 5) | index[..., 2]]
+    """Colour family (1 to FAMILIES) of every pixel, (...,) uint8; rgb: (..., 3) uint8."""
+    red, green, blue = (rgb[..., k].astype(np.uint16) for k in range(3))
+    return _family_table()[((red & 0xF8) << 7) | ((green & 0xF8) << 2) | (blue >> 3)]
 
 
 def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
     """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half, which excludes shaded
     sides.
     """
-    brightness = colours.max(axis=1)
-    lit = colours[brightness >= np.median(brightness)]
-    red, green, blue = np.median(lit, axis=0)
-    return float(red), float(green), float(blue)
+    channels = np.ascontiguousarray(colours.T)
+    brightness = channels.max(axis=0)
+    red, green, blue = (float(np.median(lit)) for lit in channels[:, brightness >= np.median(brightness)])
+    return red, green, blue
 
 
 def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:

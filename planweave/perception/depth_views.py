@@ -16,8 +16,9 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from planweave.perception.colours import smooth
 from planweave.perception.depth_smoothing import smoothed
-from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector
+from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector, percentile
 
 DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
 NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with distance^2
@@ -135,7 +136,7 @@ class DepthView:
     @cached_property
     def inverse(self) -> np.ndarray:
         """Inverse depth (h, w) float32, 1/m, smoothed within surfaces; 0 where unknown."""
-        known = np.where(self.valid, 1.0 / np.maximum(self.smooth, 0.05), 0.0).astype(np.float32)
+        known = np.where(self.valid, 1 / np.maximum(self.smooth, 0.05), np.float32(0))
         return cv2.bilateralFilter(known, 5, _SMOOTH, 2.0)
 
     @cached_property
@@ -149,10 +150,14 @@ class DepthView:
         x, y = self.rays
         turn, move = self.camera_to_frame.rotation, self.camera_to_frame.translation
         z = self.range
-        planes = [z * np.float32(r[2]) + (z * y) * np.float32(r[1]) + (z * x) * np.float32(r[0]) for r in turn]
-        return np.stack([p + np.float32(t) for p, t in zip(planes, move)]).transpose(
-            1, 2, 0
-        )  # x, y, z are planes of their own
+        along_x, along_y = z * x, z * y
+        found = np.empty((3, *z.shape), np.float32)  # x, y, z are planes of their own
+        for plane, r, by in zip(found, turn.astype(np.float32), move.astype(np.float32)):
+            np.multiply(z, r[2], out=plane)
+            plane += along_y * r[1]
+            plane += along_x * r[0]
+            plane += by
+        return found.transpose(1, 2, 0)
 
     def heights(self, plane: Plane) -> np.ndarray:
         """Heights above a plane, (h, w) float32, metres."""
@@ -197,6 +202,11 @@ class DepthView:
         return (self.range * np.float32(1 / self.intrinsics.fx)) ** 2
 
     @cached_property
+    def colours(self) -> np.ndarray:
+        """(h, w, 3) uint8 without isolated pixels."""
+        return smooth(self.rgb)
+
+    @cached_property
     def step_strengths(self) -> list[np.ndarray]:
         """(h, w) float32 in each direction, above 1 on the far side of a jump of depth."""
         z = self.range
@@ -231,7 +241,7 @@ class DepthView:
         z, found = self.range, []
         if not self.valid.any():
             return [np.zeros_like(z)] * len(_DIRECTIONS)
-        arm = max(2.0, _ARM * self.intrinsics.fx / float(np.median(z[self.valid])))
+        arm = max(2.0, _ARM * self.intrinsics.fx / percentile(z[self.valid], 50))
         jump = self.steps.astype(np.uint8)
         for dv, du in _DIRECTIONS:
             r = max(1, round(arm / math.hypot(dv, du)))
@@ -258,6 +268,17 @@ class DepthView:
     def cuts(self) -> np.ndarray:
         """(h, w) float32: how sharply things are parted here; above 1 at steps and creases."""
         return np.maximum(self.step_strength, self.crease_strength)
+
+    @cached_property
+    def edges(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Strengths (h, w) float32 of steps and of creases that part columns, and rows: the largest of three pixels."""
+        aslant = np.maximum(*self.crease_strengths[2:]) / 2
+        found = []
+        for k, shape in ((0, (1, 3)), (1, (3, 1))):
+            both = self.step_strengths[k], np.maximum(self.crease_strengths[k], aslant)
+            step, crease = (cv2.dilate(strength, np.ones(shape, np.uint8)) for strength in both)
+            found.append((step, crease))
+        return found
 
     def _bend(self, dv: int, du: int) -> np.ndarray:
         """Second difference of inverse depth over so many rows and columns, 1/m; 0 where not known."""

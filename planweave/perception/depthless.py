@@ -31,6 +31,8 @@ def find_depthless(view: DepthView, support: Plane, table: tuple[float, float, f
     small = view.scaled(_DIAGONAL)
     holes = cv2.morphologyEx(_unexplained(small).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     count, numbers, boxes, _ = cv2.connectedComponentsWithStats(holes, connectivity=4)
+    if count == 1:
+        return []
     on_support = small.valid & (np.abs(small.heights(support)) < _ON + (small.range * 0.05) ** 2)
     found = []
     for number in range(1, count):
@@ -57,7 +59,7 @@ def _unexplained(view: DepthView) -> np.ndarray:
     """(h, w) bool: pixels without depth that neither the image's border nor a nearer thing's shadow explains."""
     known = view.smooth > 0
     width = known.shape[1]
-    columns = np.arange(width)
+    columns = np.arange(width, dtype=np.int32)
     left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
     right = np.minimum.accumulate(np.where(known, columns, width)[:, ::-1], axis=1)[:, ::-1]
     inner = ~known & (left >= 0) & (right < width)

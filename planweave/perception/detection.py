@@ -29,8 +29,9 @@ class Detection(Upright):
     image's border or the limits of the searched area, not by what is before it. inferred: not
     observed itself, but required as the support of an observed object. receptacle: whether it is there to put
     others in or on; the pipeline sets it by the domain's classes. parts: low and high corners of boxes that it consists
-    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder. seen: its points, where it
-    is known by them; known: id of the track that was found to be here by its points, 0 where that is still to be told.
+    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder, or nobody asks. seen: its
+    points, where it is known by them; known: id of the track that was found to be here by its points, 0 where that is
+    still to be told. hollow: things may be within its outline.
     """
 
     class_name: str
@@ -50,6 +51,7 @@ class Detection(Upright):
     parts: tuple[tuple[float, ...], ...] = ()
     seen: SeenThing | None = None
     known: int = 0
+    hollow: bool = False
 
     @property
     def look(self) -> tuple[str, str]:

@@ -220,8 +220,7 @@ class NamedScene:
 
 def _boxes(points: np.ndarray, bottom: float) -> tuple[OrientedBox, ...]:
     """Boxes for the points (n, 3) of what stands on something of this height, m."""
-    spans = columns(points, bottom)
-    return tuple(OrientedBox((low + high) / 2, _AXES, (high - low) / 2) for low, high in spans)
+    return tuple(OrientedBox((low + high) / 2, _AXES, (high - low) / 2) for low, high in columns(points, bottom))
 
 
 def _marked(thing: SeenThing, views: Sequence[DepthView]) -> Marked:

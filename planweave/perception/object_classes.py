@@ -38,12 +38,13 @@ _ANY = "other"  # any colour that has no class of its own
 @dataclass(frozen=True)
 class ObjectClasses:
     """Classes by shape and colour. by_colour: named by colour and class even where alone; by_class: by the class even
-    where there are several.
+    where there are several. in_parts: whether the arm takes hollow things by their parts, as where there is furniture.
     """
 
     shapes: Mapping[str, Mapping[str, str]]
     by_colour: frozenset[str]
     by_class: frozenset[str]
+    in_parts: bool = False
 
     @classmethod
     def of(cls, domain: Domain) -> ObjectClasses:
@@ -53,10 +54,9 @@ class ObjectClasses:
             for name in key:
                 if name not in known:
                     raise DomainError(f"{domain.name}.yaml: {UnknownNameError('shape or rule', name, known)}")
-        return cls(
-            MappingProxyType({shape: _classes(domain, shape, value) for shape, value in shapes.items()}),
-            *(_names(domain, rule, names.get(rule, [])) for rule in ("colour", "class")),
-        )
+        by_colour, by_class = (_names(domain, rule, names.get(rule, [])) for rule in ("colour", "class"))
+        named = MappingProxyType({shape: _classes(domain, shape, value) for shape, value in shapes.items()})
+        return cls(named, by_colour, by_class, "fixture" in domain.types)
 
     def find(self, shape: str, colour: str = "") -> str:
         """The class of a shape in a colour; empty where the domain has none."""

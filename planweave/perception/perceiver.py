@@ -19,7 +19,7 @@ from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.fixtures import FixtureMemory
 from planweave.perception.geometry import Intrinsics, Plane, Projector
-from planweave.perception.pipeline import Pipeline, PipelineLimits
+from planweave.perception.pipeline import Pipeline, PipelineLimits, SeenScene
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.tracking import Rules, Tracker
 from planweave.perception.vocabulary import Vocabulary
@@ -57,18 +57,19 @@ class NamedObject:
             thing.size,
             self.visible,
             self.inferred,
-            self.boxes or tuple(_part(corners, thing) for corners in thing.parts),
+            self.boxes or _parts(thing),
             self.below,
             self.state,
             self.lost,
         )
 
 
-def _part(corners: tuple[float, ...], thing: Detection) -> OrientedBox:
-    """A part of a thing, in the base frame."""
-    low, high = np.array(corners[:3]), np.array(corners[3:])
-    (x, y), z = thing.world(*((low + high) / 2)[:2].tolist()), thing.bottom + float(low[2] + high[2]) / 2
-    return OrientedBox(np.array([x, y, z]), turn(np.array([0.0, 0.0, 1.0]), thing.yaw), (high - low) / 2)
+def _parts(thing: Detection) -> tuple[OrientedBox, ...]:
+    """The parts of a thing, in the base frame."""
+    low, high = np.reshape(thing.parts, (-1, 2, 3)).transpose(1, 0, 2)
+    axes = turn(np.array([0.0, 0.0, 1.0]), thing.yaw)
+    centres = (low + high) / 2 @ axes.T + (*thing.position[:2], thing.bottom)
+    return tuple(OrientedBox(centre, axes, half) for centre, half in zip(centres, (high - low) / 2))
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Perceiver:
     """Processes frames in the order of their stamps. A stamp that goes back (a new simulation) resets the tracker.
 
     A frame equal to the previous one, pixel by pixel and joint by joint, which only a simulated camera produces, is no
-    further evidence of another shape, and is not processed again after some more.
+    further evidence of another shape; its picture is not cut again, and after some more it is not processed at all.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class Perceiver:
         self._equal = 0  # frames in a row that equal the last one
         self._rests = False  # whether frames are not looked at
         self._last: tuple[_Input, Perceived] | None = None
+        self._scene: SeenScene | None = None  # of the last frame that was processed, until frames rest
 
     @property
     def naming(self) -> bool:
@@ -196,7 +198,7 @@ class Perceiver:
         self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
         if self._last is not None and self._equal >= _SETTLED and not self.deciding:
             if not self._rests:
-                self._rests = True
+                self._rests, self._scene = True, None
                 give_back_memory()
             return replace(self._last[1], stamp=stamp)
         self._rests = False
@@ -206,15 +208,17 @@ class Perceiver:
         self._looked_for, self._answered = names, answered
         for state in way:
             self.tracker.follow(hand_pose(state))
-        scene = self.pipeline.run(
-            rgb, depth, intrinsics, robot, self.tracker.remembered(), names, sides, self._furniture
-        )
+        remembered = self.tracker.remembered()
+        if self._scene is not None and self._equal and not (self._open or self._furniture or sides):
+            scene = self.pipeline.run_again(self._scene, remembered)
+        else:
+            scene = self.pipeline.run(rgb, depth, intrinsics, robot, remembered, names, sides, self._furniture)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         moving = (_moving(t.name) for t in tracks if t.matched and t.moves >= _SURELY)
         of = objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures
         perceived = Perceived(stamp, *of, (*scene.problems, *moving))
-        self._last = frame, perceived
+        self._last, self._scene = (frame, perceived), scene
         return perceived
 
 

@@ -66,9 +66,19 @@ class PieceGroups:
     ) -> None:
         seen = [label > 0 for label in labels]
         self.piece = np.concatenate([label[s] for label, s in zip(labels, seen)])
-        self.points, self.colours, self.areas, self.upward, self.beside_steps = (
-            np.concatenate([getattr(view, name)[s] for view, s in zip(views, seen)])
-            for name in ("points", "rgb", "areas", "upward", "beside_steps")
+        at = [np.flatnonzero(s) for s in seen]
+        self.points, self.colours = (
+            np.concatenate(
+                [
+                    np.stack([plane.ravel()[k] for plane in getattr(view, name).transpose(2, 0, 1)], axis=1)
+                    for view, k in zip(views, at)
+                ]
+            )
+            for name in ("points", "rgb")
+        )
+        self.areas, self.upward, self.beside_steps = (
+            np.concatenate([getattr(view, name).ravel()[k] for view, k in zip(views, at)])
+            for name in ("areas", "upward", "beside_steps")
         )
         self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
         self._ground, self._apart = ground, apart
@@ -81,7 +91,8 @@ class PieceGroups:
         self._pairs, self._ends, self._cut, self._touches, self._nearer = (
             np.concatenate([getattr(b, field.name) for b in borders]) for field in fields(Borders)
         )
-        self._pixel = np.sqrt(np.median(self.areas)) if len(self.areas) else 0.0
+        self._pixel = np.sqrt(percentile(self.areas, 50)) if len(self.areas) else 0.0
+        self._last: tuple[np.ndarray, dict[int, np.ndarray], dict[tuple[int, int], np.ndarray]] | None = None
 
     def root(self, piece: int) -> int:
         """The number of the group that a piece belongs to."""
@@ -123,6 +134,13 @@ class PieceGroups:
         numbers, starts = np.unique(mine[order], return_index=True)
         return dict(zip(numbers.tolist(), np.split(order, starts[1:])))
 
+    def _grouped(self) -> tuple[np.ndarray, dict[int, np.ndarray], dict[tuple[int, int], np.ndarray]]:
+        """The group of every piece, with `rows_of` and `_contacts` of the groups."""
+        owner = self.owners()
+        if self._last is None or not np.array_equal(owner, self._last[0]):
+            self._last = owner, self.rows_of(owner), self._contacts(owner)
+        return self._last
+
     def _sure(self, rows: np.ndarray) -> np.ndarray:
         """Some points of these that do not show what lies behind them."""
         sure = rows[~self.beside_steps[rows]]
@@ -131,17 +149,14 @@ class PieceGroups:
 
     def _contacts(self, owner: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
         """Rows of the borders between every two groups, for both orders of them."""
-        pairs = owner[self._pairs]
-        rows = np.nonzero(pairs[:, 0] != pairs[:, 1])[0]
+        one, two = owner[self._pairs].T
+        rows = np.nonzero(one != two)[0]
+        keys = (np.minimum(one, two) * len(owner) + np.maximum(one, two))[rows]
+        order = np.argsort(keys, kind="stable")
+        bounds = np.nonzero(np.diff(keys[order], prepend=-1))[0]
         found: dict[tuple[int, int], np.ndarray] = {}
-        if not len(rows):
-            return found
-        pairs = pairs[rows]
-        keys = np.sort(pairs, axis=1)
-        order = np.lexsort((keys[:, 1], keys[:, 0]))
-        bounds = np.nonzero(np.any(np.diff(keys[order], axis=0, prepend=-1), axis=1))[0]
-        for chosen in np.split(rows[order], bounds[1:]):
-            a, b = owner[self._pairs[chosen[0]]].tolist()
+        for chosen in np.split(rows[order], bounds[1:]) if len(rows) else ():
+            a, b = int(one[chosen[0]]), int(two[chosen[0]])
             found[a, b] = found[b, a] = chosen
         return found
 
@@ -150,12 +165,15 @@ class PieceGroups:
         first = owner[self._pairs[rows, 0]] == group
         mine = np.where(first[:, None], self._ends[rows, 0], self._ends[rows, 1])
         other = np.where(first[:, None], self._ends[rows, 1], self._ends[rows, 0])
-        return mine, other, np.where(first, -self._nearer[rows], self._nearer[rows])
+        return mine, other, self._others_nearer(owner, rows, group)
+
+    def _others_nearer(self, owner: np.ndarray, rows: np.ndarray, group: int) -> np.ndarray:
+        """How much nearer the others are along the rows of the borders of a group, (n,) m."""
+        return np.where(owner[self._pairs[rows, 0]] == group, -self._nearer[rows], self._nearer[rows])
 
     def uneven_ground(self) -> set[int]:
         """Groups that are the ground itself, which depth shows uneven: low, and without an edge around them."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         found = set()
         for one, rows in groups.items():
             edge = contacts.get((one, 0))
@@ -187,9 +205,8 @@ class PieceGroups:
 
     def _join_slivers(self) -> None:
         """Join small and thin groups with the one that they touch along most of their border."""
-        owner = self.owners()
+        owner, _, contacts = self._grouped()
         sizes = np.bincount(owner[self.piece], self.areas, len(self.parent))
-        contacts = self._contacts(owner)
         lengths = np.bincount(owner[self._pairs].ravel(), minlength=len(self.parent)) * self._pixel
         for one in sorted(np.nonzero(sizes)[0], key=lambda k: sizes[k]):
             if not (sizes[one] < _SLIVER or 2 * sizes[one] < _THIN * lengths[one]):
@@ -202,13 +219,13 @@ class PieceGroups:
 
     def _join_strips(self) -> None:
         """Join narrow groups with what goes on at their ends, at one height: bits of the rim of a wall."""
-        owner = self.owners()
+        owner, groups, contacts = self._grouped()
         sizes = np.bincount(owner[self.piece], self.areas, len(self.parent))
         widths = (
             2 * sizes / np.maximum(np.bincount(owner[self._pairs].ravel(), minlength=len(sizes)) * self._pixel, 1e-9)
         )
-        tops = {k: percentile(self.height[rows], 98) for k, rows in self.rows_of(owner).items()}
-        for (one, two), rows in self._contacts(owner).items():
+        tops = {k: percentile(self.height[rows], 98) for k, rows in groups.items()}
+        for (one, two), rows in contacts.items():
             if not (0 < widths[one] < _NARROW and two and len(rows) >= 3 and len(rows) * self._pixel < 2 * _NARROW):
                 continue
             if self._touches[rows].mean() > _SURROUNDED and abs(tops[one] - tops[two]) < _FLUSH:
@@ -216,8 +233,7 @@ class PieceGroups:
 
     def _join_hollows(self) -> None:
         """Join floors and inner sides with the walls that enclose them: a bowl, a tray, a box, a drawer."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         for one, rows in groups.items():
             if self.areas[rows].sum() < 2 * _SLIVER:
                 continue
@@ -230,7 +246,7 @@ class PieceGroups:
     ) -> list[int]:
         """The groups beside one that are its walls: that rise around it, to one height."""
         points = self._sure(groups[one])
-        middle = (points[:, :2].min(axis=0) + points[:, :2].max(axis=0)) / 2
+        middle = np.array([(along.min() + along.max()) / 2 for along in points[:, :2].T])
         bins, away = _polar(points[:, :2] - middle)
         radius = np.zeros(_DIRECTIONS)
         np.maximum.at(radius, bins, away)
@@ -291,12 +307,12 @@ class PieceGroups:
     @staticmethod
     def _away(points: np.ndarray, eye: np.ndarray) -> np.ndarray:
         """Horizontal distances of points from a place (2,), metres."""
-        return np.asarray(np.linalg.norm(points[:, :2] - eye, axis=1))
+        x, y = points[:, 0] - eye[0], points[:, 1] - eye[1]
+        return np.asarray(np.sqrt(x * x + y * y))
 
     def _join_flush(self) -> None:
         """Join what does not stand out of what surrounds it: the floor between walls, a burner, noise in a bowl."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         for one in sorted(groups, key=lambda k: float(self.areas[groups[k]].sum())):
             beside = {b: rows for (a, b), rows in contacts.items() if a == one}
             total = sum(len(rows) for rows in beside.values())
@@ -315,12 +331,10 @@ class PieceGroups:
 
     def _join_divided(self) -> None:
         """Join what a nearer thing divides: two groups behind it whose outlines continue each other."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         behind: dict[int, set[int]] = {}
         for (a, b), rows in contacts.items():
-            _, _, nearer = self._sides(owner, rows, a)
-            if a and b and (nearer > _RIM).sum() >= _CONTACT:
+            if a and b and (self._others_nearer(owner, rows, a) > _RIM).sum() >= _CONTACT:
                 behind.setdefault(b, set()).add(a)
         for before, hidden in behind.items():
             for a, b in combinations(sorted(hidden), 2):
@@ -337,7 +351,8 @@ class PieceGroups:
         ground nowhere on the way.
         """
         a, b = (self._sure(rows)[::4] for rows in (one, two))
-        k, m = np.unravel_index(np.argmin(((a[:, None] - b[None]) ** 2).sum(axis=-1)), (len(a), len(b)))
+        x, y, z = (along[:, None] - other for along, other in zip(a.T, b.T))
+        k, m = np.unravel_index(np.argmin(x * x + y * y + z * z), (len(a), len(b)))
         view = self._view[one[0]]
         columns, rows, _, _ = self._views[view].projector.shown((a[k] + b[m])[None] / 2)
         for u, v in zip(columns, rows):
@@ -377,8 +392,7 @@ class PieceGroups:
 
     def _join_caps(self) -> None:
         """Join what sits in the middle of something taller than wide with it: a cap, a knob."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         for one, two in ((a, b) for a, b in contacts if a and b):
             cap, below = self._sure(groups[one]), self._sure(groups[two])
             low, top = float(cap[:, 2].min()), percentile(below[:, 2], 98)
@@ -393,8 +407,7 @@ class PieceGroups:
 
     def _join_parts(self) -> None:
         """Join what hovers with what it touches most: handles, lids, slats; kept as `parts`."""
-        owner = self.owners()
-        groups, contacts = self.rows_of(owner), self._contacts(owner)
+        owner, groups, contacts = self._grouped()
         sizes = {k: float(self.areas[rows].sum()) for k, rows in groups.items()}
         view_of = np.zeros(len(self.parent), np.int64)
         view_of[self.piece] = self._view
@@ -476,5 +489,6 @@ class PieceGroups:
 
 def _polar(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Directions 0 to _DIRECTIONS - 1 of vectors of the plane, and their lengths."""
-    angle = np.arctan2(xy[:, 1], xy[:, 0]) / (2 * np.pi) + 0.5
-    return np.minimum((angle * _DIRECTIONS).astype(int), _DIRECTIONS - 1), np.linalg.norm(xy, axis=1)
+    x, y = np.ascontiguousarray(xy.T)
+    angle = np.arctan2(y, x) / (2 * np.pi) + 0.5
+    return np.minimum((angle * _DIRECTIONS).astype(int), _DIRECTIONS - 1), np.sqrt(x * x + y * y)

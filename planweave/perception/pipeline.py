@@ -56,7 +56,8 @@ class SeenScene:
 
     view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
     of view. measured: objects before naming and support assignment, with their pixels. fixtures: furniture, where it is
-    looked for; sides: pictures of further cameras that agree with it. problems: what cannot be seen, and why.
+    looked for; sides: pictures of further cameras that agree with it. problems: what cannot be seen, and why. named:
+    objects before support assignment.
     """
 
     detections: tuple[Detection, ...]
@@ -67,6 +68,7 @@ class SeenScene:
     fixtures: tuple[SeenFixture, ...] = ()
     sides: tuple[DepthView, ...] = ()
     problems: tuple[str, ...] = ()
+    named: tuple[Detection, ...] = ()
 
     @property
     def views(self) -> tuple[DepthView, ...]:
@@ -185,14 +187,26 @@ class Pipeline:
             doubted += [thing for thing in hidden if place_is_empty(thing, [view])]
             found = [replace(t, confidence=UNSURE) if t in doubted else t for t in (*found, *hidden)]
             problems += map(_disagreed, doubted)
-        problems += enclosed(found)
-        for thing in find_depthless(view, plane, table) if plane is not None else ():
+        of = view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems), tuple(named)
+        return self._with_depthless(SeenScene(tuple(found), *of), solid)
+
+    def run_again(self, scene: SeenScene, remembered: Sequence[Detection]) -> SeenScene:
+        """What `run` makes of the picture of a scene once more, with other objects remembered; without furniture and
+        further cameras.
+        """
+        found = rest_on_supports(scene.named, self._classes, remembered)
+        solid = [thing for thing in found if is_rigid(thing) and not thing.receptacle]
+        return self._with_depthless(replace(scene, detections=tuple(found), problems=()), solid)
+
+    def _with_depthless(self, scene: SeenScene, solid: Sequence[Detection]) -> SeenScene:
+        """A scene with what has no depth where no solid thing is seen, and with what is to be said of its things."""
+        found, problems = list(scene.detections), [*scene.problems, *enclosed(scene.detections)]
+        table = self.settings.table
+        for thing in find_depthless(scene.view, scene.plane, table) if scene.plane is not None else ():
             if not any(other.covers(*thing.position[:2]) for other in solid):
                 found.append(thing)
                 problems.append(_without_depth(thing))
-        return SeenScene(
-            tuple(found), view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems)
-        )
+        return replace(scene, detections=tuple(found), problems=tuple(problems))
 
     def _hidden(
         self,

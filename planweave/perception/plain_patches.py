@@ -11,7 +11,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 
-from planweave.perception.colours import family_image, other_surface, smooth
+from planweave.perception.colours import family_image, other_surface
 from planweave.perception.depth_views import DepthView
 
 LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
@@ -42,18 +42,21 @@ def _with_parts(
     parted: Callable[[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]], list[np.ndarray]],
 ) -> np.ndarray:
     """Numbers of pieces with those parted that have several surfaces; least: share of a piece that patches cover."""
-    colours = smooth(view.rgb)
-    families = np.where(labels > 0, family_image(colours), 0).astype(np.uint8)
+    mine = np.flatnonzero(labels)
+    families = np.zeros(labels.shape, np.uint8)
+    families.ravel()[mine] = family_image(view.colours.reshape(-1, 3)[mine])
     inner = np.ones(labels.shape, np.uint8)  # patches do not go on across the borders of pieces
     inner[:, :-1][labels[:, :-1] != labels[:, 1:]] = 0
     inner[:-1][labels[:-1] != labels[1:]] = 0
     patches, count = np.zeros(labels.shape, np.int32), 0
     for family in np.nonzero(np.bincount(families.ravel(), minlength=2)[1:])[0] + 1:
-        number, found = cv2.connectedComponents((families == family).view(np.uint8) & inner, connectivity=4)
-        patches += np.where(found > 0, found + np.int32(count), 0)
+        mask = (families == family).view(np.uint8)
+        x, y, w, h = cv2.boundingRect(mask)
+        around = np.s_[y : y + h, x : x + w]
+        number, found = cv2.connectedComponents(mask[around] & inner[around], connectivity=4)
+        patches[around] += np.where(found > 0, found + np.int32(count), 0)
         count += number - 1
-    mine = labels > 0
-    patch, label, pixels = patches[mine], labels[mine], view.areas[mine]
+    patch, label, pixels = (image.ravel()[mine] for image in (patches, labels, view.areas))
     areas = np.bincount(patch, pixels, count + 1)
     areas[0] = 0
     large = areas >= LEAST_PATCH
@@ -70,11 +73,11 @@ def _with_parts(
         x, y, w, h = cv2.boundingRect(piece.astype(np.uint8))
         window = slice(max(y - 1, 0), y + h + 1), slice(max(x - 1, 0), x + w + 1)
         groups = _surfaces(
-            colours[window], view.upward[window], patches[window], np.nonzero(large & (owner == number))[0]
+            view.colours[window], view.upward[window], patches[window], np.nonzero(large & (owner == number))[0]
         )
         if len(groups) < 2:
             continue
-        for mask in parted(colours[window], view.level[window], piece[window], groups)[1:]:
+        for mask in parted(view.colours[window], view.level[window], piece[window], groups)[1:]:
             labels[window][mask] = next_label
             next_label += 1
     return labels
@@ -82,16 +85,22 @@ def _with_parts(
 
 def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
     """Masks of the surfaces that patches are of: one for all those of one colour, however it is lit."""
-    masks = [patches == number for number in numbers]
-    looks = [np.median(colours[mask], axis=0) for mask in masks]
-    facing = [float(np.median(upward[mask])) for mask in masks]
-    whole = list(range(len(masks)))
-    for i in range(len(masks)):
+    of, colours, upward = patches.ravel(), colours.reshape(-1, 3), upward.ravel()
+    pixels = np.flatnonzero(np.isin(of, numbers))
+    pixels = pixels[np.argsort(of[pixels], kind="stable")]
+    mine = np.split(pixels, np.searchsorted(of[pixels], numbers[1:]))  # of each patch
+    looks = [np.median(colours[patch], axis=0) for patch in mine]
+    facing = [float(np.median(upward[patch])) for patch in mine]
+    whole = list(range(len(mine)))
+    for i in range(len(mine)):
         for j in range(i):
             low, high = sorted((facing[i], facing[j]))
             if not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL):
                 whole = [whole[j] if k == whole[i] else k for k in whole]
-    return [np.any([m for m, k in zip(masks, whole) if k == g], axis=0) for g in sorted(set(whole))]
+    surface = np.zeros(int(of.max()) + 1, int)  # of every patch, from 1
+    surface[numbers] = np.add(whole, 1)
+    image = surface[patches]
+    return [image == number + 1 for number in sorted(set(whole))]
 
 
 def _parted(colours: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:

@@ -18,18 +18,21 @@ def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence
     """The largest level surface in the views between two corners, metres; raises ValueError where none is seen."""
     small = [view.coarse for view in views]
     level = [view.level & view.inside(low, high) for view in small]
-    points = np.concatenate([view.points[chosen] for view, chosen in zip(small, level)]).astype(float)
-    areas = np.concatenate([view.areas[chosen] for view, chosen in zip(small, level)])
-    if len(points) < _FEWEST:
+    at = [np.flatnonzero(chosen) for chosen in level]
+    points = [view.points.transpose(2, 0, 1).reshape(3, -1)[:, k] for view, k in zip(small, at)]
+    x, y, z = np.concatenate(points, axis=1).astype(float)
+    areas = np.concatenate([view.areas.ravel()[k] for view, k in zip(small, at)])
+    if len(z) < _FEWEST:
         raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
-    lowest = points[:, 2].min()
-    sums = np.bincount(((points[:, 2] - lowest) / _BIN).astype(int), areas)
-    plane = 0.0, 0.0, lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN
-    system = np.column_stack((points[:, :2], np.ones(len(points))))
+    lowest = z.min()
+    sums = np.bincount(((z - lowest) / _BIN).astype(int), areas)
+    plane = np.array((0.0, 0.0, lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN))
+    system = np.stack((x, y, np.ones(len(z))))
     for near in _SEARCH:
-        on = np.abs(points[:, 2] - system @ plane) < near
-        if on.sum() < _FEWEST:
+        on = np.flatnonzero(np.abs(z - plane @ system) < near)
+        if len(on) < _FEWEST:
             raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
-        plane, *_ = np.linalg.lstsq(system[on], points[on, 2], rcond=None)
+        chosen = system[:, on]  # thousands of points, for three unknowns
+        plane = np.linalg.solve(chosen @ chosen.T, chosen @ z[on])
     a, b, c = plane
     return Plane(float(a), float(b), float(c))

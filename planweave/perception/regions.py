@@ -72,9 +72,8 @@ class PixelRegion:
         """Area of some of the pixels on one level surface, m^2, from their extent in the image and in space."""
         if chosen.sum() < 3:
             return 0.0
-        image = np.linalg.det(np.cov(np.stack((self.rows[chosen], self.columns[chosen])).astype(float)))
-        table = np.linalg.det(np.cov(self.points[chosen, :2].T.astype(float)))
-        return float(chosen.sum() * np.sqrt(max(table, 0.0) / max(image, 1e-9)))
+        image = _spread(self.rows[chosen], self.columns[chosen])
+        return float(chosen.sum() * np.sqrt(max(_spread(*self.points[chosen, :2].T), 0.0) / max(image, 1e-9)))
 
     @cached_property
     def top(self) -> float:
@@ -104,16 +103,17 @@ def find_regions(
     arm = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))
     border = np.ones_like(arm)
     border[_BORDER:-_BORDER, _BORDER:-_BORDER] = 0
-    low, high = np.reshape(table, (2, 2)).T + np.array([[_LIMIT], [-_LIMIT]])
+    low, high = np.hsplit(np.reshape(table, (2, 2)) + (_LIMIT, -_LIMIT), 2)
+    places, rgb = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3)
     found = []
     for mask in masks:
-        seen = cv2.findNonZero(mask.view(np.uint8)).reshape(-1, 2)
-        seen = seen[view.valid[seen[:, 1], seen[:, 0]]]
-        columns, rows = seen[no_strays(view.points[seen[:, 1], seen[:, 0]])].T
-        points = np.column_stack((view.points[rows, columns, :2], height[rows, columns]))
-        pixels = rows, columns, points, view.rgb[rows, columns], steep[rows, columns]
-        hidden = arm[rows, columns].sum() >= _CUT
-        outer = border[rows, columns].astype(bool) | ((points[:, :2] < low) | (points[:, :2] > high)).any(axis=1)
+        seen = np.flatnonzero(mask & view.valid)
+        seen = seen[no_strays(places[:, seen].T)]
+        rows, columns = np.divmod(seen, mask.shape[1])
+        at = places[:, seen]
+        pixels = rows, columns, np.column_stack((*at, height.ravel()[seen])), rgb[seen], steep.ravel()[seen]
+        hidden = arm.ravel()[seen].sum() >= _CUT
+        outer = border.ravel()[seen].astype(bool) | ((at < low) | (at > high)).any(axis=0)
         beyond = outer.sum() >= _CUT
         whole = PixelRegion(*pixels, bool(hidden or beyond), bool(beyond and not hidden))
         for region in [whole] if whole.beyond else split(whole, view.pixel):
@@ -125,6 +125,12 @@ def find_regions(
             region.beyond = region.beyond or (not region.cut and not any(_is_side(region, of) for of in topped))
             region.cut = True
     return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)
+
+
+def _spread(x: np.ndarray, y: np.ndarray) -> float:
+    """The determinant of the covariance of two coordinates, (n,) each."""
+    x, y = x - x.mean(dtype=float), y - y.mean(dtype=float)
+    return float((x @ x) * (y @ y) - (x @ y) ** 2) / (len(x) - 1) ** 2
 
 
 def _is_side(region: PixelRegion, of: PixelRegion) -> bool:

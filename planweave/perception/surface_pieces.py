@@ -111,14 +111,13 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
 
     least: the lowest number that counts.
     """
-    index = np.arange(labels.size).reshape(labels.shape)
-    one, two, ahead = [], [], []
+    one, ahead = [], []
     for a, b, step in ((np.s_[:, :-1], np.s_[:, 1:], 1), (np.s_[:-1], np.s_[1:], labels.shape[1])):
-        differ = (labels[a] != labels[b]) & (labels[a] >= least) & (labels[b] >= least)
-        one.append(index[a][differ])
-        two.append(index[b][differ])
-        ahead.append(np.full(len(one[-1]), step))
-    return np.concatenate(one), np.concatenate(two), np.concatenate(ahead)
+        rows, columns = np.nonzero((labels[a] != labels[b]) & (labels[a] >= least) & (labels[b] >= least))
+        one.append(rows * labels.shape[1] + columns)
+        ahead.append(np.full(len(rows), step))
+    first, to = np.concatenate(one), np.concatenate(ahead)
+    return first, first + to, to
 
 
 def _joined(
@@ -140,12 +139,8 @@ def _joined(
             inner[k] = np.where(inside, inner[k], inner[k - 1])
         ends.append(z[inner[-1]])
     jump, cut = np.abs(ends[0] - ends[1]) > STEP, np.zeros(len(one), bool)
-    for k, mine, shape in ((0, ahead == 1, (1, 3)), (1, ahead != 1, (3, 1))):
-        a, b = one[mine], two[mine]
-        steps = view.step_strengths[k]
-        creases = np.maximum(view.crease_strengths[k], np.maximum(*view.crease_strengths[2:]) / 2)
-        kernel = np.ones(shape, np.uint8)
-        step, crease = (cv2.dilate(s, kernel).ravel() for s in (steps, creases))
+    for (step, crease), mine in zip(view.edges, (ahead == 1, ahead != 1)):
+        a, b, step, crease = one[mine], two[mine], step.ravel(), crease.ravel()
         creased = np.maximum(crease[a], crease[b]) > 1
         if strips is not None:
             creased &= ~(strips.ravel()[a] | strips.ravel()[b])

@@ -504,7 +504,7 @@ class Tracker:
         """Whether a known object is at this place that was not recognised in this frame, or of which this is a part."""
 
         def is_at(track: Track) -> bool:
-            if detection.cut and not track.last.parts and track.last.covers(*detection.position[:2]):
+            if detection.cut and not track.last.hollow and track.last.covers(*detection.position[:2]):
                 return True
             return not track.matched and apart(track.last, detection) < 0.025
 

@@ -101,7 +101,7 @@ class OffscreenView:
         self._data = mujoco.MjData(model)
         try:
             self._gl = _gl_context(width, height)
-            self._finish = importlib.import_module("OpenGL.GL").glFinish
+            self._finish = importlib.import_module("OpenGL.platform").PLATFORM.GL.glFinish  # OpenGL.GL takes 8 MB
             self._context = _context(model, width, height, shadows)
         except Exception as error:  # each GL library fails in its own way
             raise ConfigError(

@@ -12,13 +12,14 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import pose_of, quaternion
+from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.symbolic.world import Action, Literal, World
+from planweave.geometry.rotations import quaternion_from_rotation
 from planweave.geometry.upright_shape import is_upright
 
 ROOM = (-0.5, -0.9, -0.1), (1.0, 0.9, 1.3)
@@ -43,7 +44,7 @@ class CarryingArm:
         if self.carried is not None:
             name, to_tcp = self.carried
             pose = self.kinematics.forward(self.q) @ to_tcp
-            turned = quaternion(pose[:3, :3])
+            turned = quaternion_from_rotation(pose[:3, :3])
             self.things[name] = replace(
                 self.things[name],
                 position=tuple(pose[:3, 3].tolist()),

@@ -13,13 +13,13 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import Spot
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
+from planweave.bodies.arm.poses import angle_between, pose_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.upright_shape import is_upright, quaternion_of, yaw_of
 from planweave.robots import load_robot
 
@@ -59,8 +59,8 @@ def taken(thing):
 @pytest.mark.parametrize("angle", [-2.5, 0.4, 1.2])
 def test_quaternions_and_matrices_say_the_same(axis, angle):
     pose = about(axis, angle)
-    assert rotation_from_quaternion(*quaternion(pose[:3, :3])) == pytest.approx(pose[:3, :3], abs=1e-9)
-    assert angle_between(quaternion(pose[:3, :3]), (0.0, 0.0, 0.0, 1.0)) == pytest.approx(abs(angle))
+    assert rotation_from_quaternion(*quaternion_from_rotation(pose[:3, :3])) == pytest.approx(pose[:3, :3], abs=1e-9)
+    assert angle_between(quaternion_from_rotation(pose[:3, :3]), (0.0, 0.0, 0.0, 1.0)) == pytest.approx(abs(angle))
 
 
 def test_it_tilts_with_the_hand_and_back():
@@ -78,7 +78,7 @@ def test_it_tilts_with_the_hand_and_back():
 
 
 def test_what_was_seen_tilted_is_held_so():
-    leaning = quaternion(about((1, 0, 0), 0.5)[:3, :3])
+    leaning = quaternion_from_rotation(about((1, 0, 0), 0.5)[:3, :3])
     held = taken(replace(BOX, yaw=yaw_of(leaning), orientation=leaning))
     grasp = best(BOX)
     there = held.seen_from(grasp.pose)
@@ -95,7 +95,7 @@ def test_the_world_tells_how_it_lies_in_the_hand(kinematics):
     world.grasped(Held(replace(BOX, yaw=0.0), np.diag([1.0, -1.0, -1.0, 1.0]), 0.04))
     seen = world.world().by_name["box"].orientation
     upright = world.held.seen_from(kinematics.forward(HOME))
-    expected = quaternion((kinematics.forward(q) @ np.diag([1.0, -1.0, -1.0, 1.0]))[:3, :3])
+    expected = quaternion_from_rotation((kinematics.forward(q) @ np.diag([1.0, -1.0, -1.0, 1.0]))[:3, :3])
     assert angle_between(seen, expected) < 1e-6 and not is_upright(seen) and upright.orientation is None
     world.on_joints(HOME)
     world.action_ended()

@@ -10,6 +10,7 @@ from codes import raises_code
 from doubles.table_view import AT_HOME, CAMERA, INTRINSICS, table_view
 
 from planweave.core.base.paths import find_config
+from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.object_classes import UNKNOWN, UNSURE
@@ -298,6 +299,14 @@ def test_what_goes_on_beyond_the_searched_area_is_an_unknown_thing():
     assert [o.thing.class_name for o in stage.look(3).values()] == [UNKNOWN]
 
 
+@pytest.mark.parametrize(("domain", "in_parts"), [("tabletop", False), ("kitchen", True)])
+def test_parts_are_measured_where_the_arm_takes_things_by_them(view, domain, in_parts):
+    pipeline = Pipeline(EXTRINSICS, domain=Domain.load(domain))
+    found = pipeline.run(view.rgb, view.depth, INTRINSICS, view.robot).detections
+    hollow = [thing for thing in found if thing.hollow]
+    assert hollow and all(bool(thing.parts) == in_parts for thing in hollow)
+
+
 def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):
     rng = np.random.default_rng(0)
     depth = view.depth.copy()
@@ -474,8 +483,16 @@ def test_a_mistake_of_one_image_that_is_published_again_does_not_end_an_object(v
 
 def test_equal_frames_are_looked_at_until_nothing_more_is_learnt(view, monkeypatch):
     perceiver, runs = Perceiver(EXTRINSICS), []
-    run = perceiver.pipeline.run
-    monkeypatch.setattr(perceiver.pipeline, "run", lambda *args: runs.append(args) or run(*args))
+
+    def counted(name, do):
+        def run(*args):
+            runs.append(name)
+            return do(*args)
+
+        monkeypatch.setattr(perceiver.pipeline, name, run)
+
+    for name in ("run", "run_again"):
+        counted(name, getattr(perceiver.pipeline, name))
 
     def look(stamp, rgb=view.rgb, robot=view.robot):
         return perceiver.process(stamp, rgb.copy(), view.depth.copy(), INTRINSICS, robot)
@@ -483,6 +500,7 @@ def test_equal_frames_are_looked_at_until_nothing_more_is_learnt(view, monkeypat
     seen = [look(0.1 * k) for k in range(12)]
     looked = len(runs)
     assert 3 < looked < 12 and seen[-1].objects and seen[-1].objects == seen[looked - 1].objects
+    assert runs.count("run") == 1, "one picture is cut once"
     assert seen[-1].stamp == 0.1 * 11  # and what is seen is of now
     other = view.rgb.copy()
     other[200, 300] ^= 255

@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from planweave.bodies.arm.articulation import Articulation
-from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.scene_object import KINDS, Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Leaf, Literal, WorldObject
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, frame, room_above
+from planweave.geometry.rotations import quaternion_from_rotation
 
 _SHUT = {"slide": 0.006, "hinge": 0.06}  # m and rad up to which a part counts as closed: what a look is wrong by
 _NOISE = {"slide": 0.004, "hinge": 0.04}  # m and rad by which a look is wrong, at most
@@ -113,14 +113,16 @@ class Furniture:
                 x, y, z = joint.panel.centre.tolist()
                 size = tuple(2 * v for v in joint.panel.half.tolist())
                 known = Known.SEEN if joint.visible else Known.REMEMBERED
-                turned, level = quaternion(joint.panel.axes), joint.name.removesuffix("drawer").strip("_")
+                turned, level = quaternion_from_rotation(joint.panel.axes), joint.name.removesuffix("drawer").strip("_")
                 of = {"level": level} if level else {}
                 yield WorldObject(name, "part", "drawer", of, (x, y, z), turned, size, known)
         for level, board, shelf in zip(self._levels, self.boards, self._shelves):
             of = {"level": level}
             (x, y, z), size = board.centre.tolist(), tuple(2 * v for v in board.half.tolist())
             known = Known.SEEN if self.visible else Known.REMEMBERED
-            yield WorldObject(shelf.name, "part", "board", of, (x, y, z), quaternion(board.axes), size, known)
+            yield WorldObject(
+                shelf.name, "part", "board", of, (x, y, z), quaternion_from_rotation(board.axes), size, known
+            )
 
     def leaves(self) -> Iterator[Leaf]:
         """Its doors and knobs, each where it is, with its handle."""
@@ -128,7 +130,7 @@ class Furniture:
             for box in (joint.panel, joint.handle) if joint.kind != "slide" else ():
                 if box is not None:
                     (x, y, z), (a, b, c) = box.centre.tolist(), (2 * box.half).tolist()
-                    yield Leaf((x, y, z), quaternion(box.axes), (a, b, c))
+                    yield Leaf((x, y, z), quaternion_from_rotation(box.axes), (a, b, c))
 
     @property
     def _levels(self) -> tuple[str, ...]:

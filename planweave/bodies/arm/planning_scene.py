@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from planweave.bodies.arm.poses import pose_of, quaternion
+from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.memory import no_mesh_cache
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import TCP_SITE, finger_joints
@@ -420,7 +420,7 @@ def _tipped(thing_to_tcp: Array) -> Array | None:
 
 
 def _mujoco_quaternion(pose: Array) -> tuple[float, float, float, float]:
-    x, y, z, w = quaternion(pose[:3, :3])
+    x, y, z, w = quaternion_from_rotation(pose[:3, :3])
     return w, x, y, z
 
 

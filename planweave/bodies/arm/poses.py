@@ -9,7 +9,7 @@ import numpy as np
 
 from planweave.bodies.arm.scene_object import Thing
 from planweave.geometry.arrays import Array
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.upright_shape import is_upright
 
 Quaternion = tuple[float, float, float, float]
@@ -44,19 +44,9 @@ def pose_of(thing: Thing) -> Array:
 def placed(thing: Thing, pose: Array) -> Thing:
     """An object as it is at a pose."""
     x, y, z = pose[:3, 3].tolist()
-    turned = quaternion(pose[:3, :3])
+    turned = quaternion_from_rotation(pose[:3, :3])
     orientation = None if is_upright(turned) else turned
     return replace(thing, position=(x, y, z), yaw=math.atan2(pose[1, 0], pose[0, 0]), orientation=orientation)
-
-
-def quaternion(rotation: Array) -> Quaternion:
-    """Unit quaternion of a rotation matrix (3, 3), with w >= 0."""
-    import mujoco
-
-    found = np.zeros(4)
-    mujoco.mju_mat2Quat(found, np.ascontiguousarray(rotation).ravel())
-    w, x, y, z = (float(v) for v in (found if found[0] >= 0 else -found))
-    return x, y, z, w
 
 
 def angle_between(one: Quaternion, other: Quaternion) -> float:

@@ -21,7 +21,6 @@ from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
@@ -35,6 +34,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.step_motion import SEEN_WITHIN, Carried, StepMotion
 from planweave.geometry.arrays import Array
+from planweave.geometry.rotations import quaternion_from_rotation
 
 _KEEP = 3  # every so many points of a trajectory are told, and looked at for clearance
 _TOUCHING = 0.002  # what is so near to fingers or held object at an end of a motion is touched on purpose, m
@@ -233,7 +233,7 @@ class PredictedWorld(WorldModel):
             held, since = self._since
             pose = held.thing_to_tcp
             at = (float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3]))
-            self._carried = Carried(held.thing.name, at, quaternion(pose[:3, :3]), since, self._arm.now)
+            self._carried = Carried(held.thing.name, at, quaternion_from_rotation(pose[:3, :3]), since, self._arm.now)
         self._since = None
 
 

@@ -11,13 +11,11 @@ from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.ros_names import RosNames
-from planweave.bodies.arm.waiting import until
+from planweave.bodies.arm.waiting import GRIP_SECONDS, until
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
 
-SECONDS = 6.0
-"""Wall time that closing or opening the fingers may take."""
 _PAUSE = 0.02  # s between two looks whether an action still waits for that
 _AJAR = 0.004  # m: fingers farther than this from closed and from open may hold something
 _OPEN_BY = 0.02  # m: lets go without reaching far into what stands beside
@@ -70,7 +68,7 @@ class UnseenGrip:
 
     def wait(self, given_up: Callable[[], bool] = lambda: False) -> None:
         """Wait until the grip is known, as far as fingers can tell, or this is given up."""
-        until(lambda: self._known.is_set() or given_up(), SECONDS, _PAUSE)
+        until(lambda: self._known.is_set() or given_up(), GRIP_SECONDS, _PAUSE)
 
     def require_known(self) -> None:
         """Raise PRECONDITION_UNMET where the gripper holds an unidentified object."""
@@ -85,7 +83,7 @@ class UnseenGrip:
     def let_go(self) -> str:
         """Open the gripper, whatever it holds; returns why that failed, else empty. No skill may run."""
         try:
-            self._arm.begin(time.monotonic() + SECONDS)
+            self._arm.begin(time.monotonic() + GRIP_SECONDS)
             self._arm.grip(self._widest, self._force)
         except SkillFailureError as error:
             return error.message
@@ -99,7 +97,7 @@ class UnseenGrip:
         """
         try:
             self._ready()
-            self._arm.begin(time.monotonic() + SECONDS)
+            self._arm.begin(time.monotonic() + GRIP_SECONDS)
             state = self._arm.state()
             if state.still and self._world.tips_height <= LOW:
                 self._open(state.width)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+GRIP_SECONDS = 6.0
+"""Wall time that closing or opening the fingers on what may be between them at the start may take."""
+
 
 def until(
     condition: Callable[[], object],

@@ -11,7 +11,7 @@ import numpy as np
 
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.furniture import Furniture
-from planweave.bodies.arm.poses import angle_between, pose_of, quaternion
+from planweave.bodies.arm.poses import angle_between, pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.shape_places import Compartment, compartments_of
@@ -21,7 +21,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, WorldObject
 from planweave.geometry import joints
 from planweave.geometry.arrays import Array
-from planweave.geometry.rotations import rotation_from_quaternion
+from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.upright_shape import quaternion_of
 
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
@@ -202,7 +202,7 @@ def _in_frame(thing: WorldObject, base_to_frame: Array) -> WorldObject:
     turned = rotation_from_quaternion(*(thing.orientation or _LEVEL))
     pose = base_to_frame @ joints.frame(turned, thing.position or _ORIGIN)
     x, y, z = pose[:3, 3].tolist()
-    return replace(thing, position=(x, y, z), orientation=quaternion(pose[:3, :3]))
+    return replace(thing, position=(x, y, z), orientation=quaternion_from_rotation(pose[:3, :3]))
 
 
 def _orientation(thing: Thing) -> tuple[float, float, float, float]:

@@ -105,7 +105,8 @@ class _Look:
 def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses) -> list[Measured]:
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
     regions = _with_insides(regions, pixel)
-    regions, found = _with_handles(regions, [detect(region, pixel, classes) for region in regions])
+    found = [detect(region, pixel, classes) for region in regions]
+    regions, found = _with_handles(regions, found, classes.in_parts)
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
         if not _is_bit_of_a_wall(region, thing, found, pixel):
@@ -135,9 +136,10 @@ def _with_insides(regions: Sequence[PixelRegion], pixel: float) -> list[PixelReg
 
 def _is_inside(one: PixelRegion, around: PixelRegion, pixel: float) -> bool:
     """Whether a region is the inside of another one; the outlines are made only where it lies among its points."""
+    if one.top >= around.top - _HOLLOW:
+        return False
     inner, outer = one.points[:, :2], around.points[:, :2]
-    middle = np.median(inner, axis=0)
-    if one.top >= around.top - _HOLLOW or (middle < outer.min(axis=0)).any() or (middle > outer.max(axis=0)).any():
+    if not all(along.min() <= np.median(own) <= along.max() for own, along in zip(inner.T, outer.T)):
         return False
     if share_inside(inner, outline(outer, pixel / 2).hull) <= _INSIDE:
         return False
@@ -146,9 +148,11 @@ def _is_inside(one: PixelRegion, around: PixelRegion, pixel: float) -> bool:
 
 
 def _with_handles(
-    regions: Sequence[PixelRegion], found: Sequence[Detection]
-) -> tuple[Sequence[PixelRegion], Sequence[Detection]]:
-    """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle."""
+    regions: Sequence[PixelRegion], found: Sequence[Detection], in_parts: bool
+) -> tuple[list[PixelRegion], list[Detection]]:
+    """Regions and detections where what is narrow, beside a small hollow thing and of its colour is its handle;
+    in_parts: whether parts are asked for.
+    """
     vessels = [k for k, thing in enumerate(found) if thing.shape == "hollow" and not thing.receptacle]
     owner = {
         k: v
@@ -164,11 +168,9 @@ def _with_handles(
     for k, (region, thing) in enumerate(zip(regions, found)):
         if k in owner:
             continue
-        if k in vessels:
+        if thing.shape == "hollow" or thing.beyond:  # a bin beyond the picture is hollow, too
             points = np.concatenate([region.points, *(regions[h].points for h, v in owner.items() if v == k)])
-            thing = replace(thing, parts=parts_of(points, thing))
-        elif thing.shape == "hollow" or thing.beyond:  # a bin beyond the picture is hollow, too
-            thing = replace(thing, parts=parts_of(region.points, thing))
+            thing = replace(thing, hollow=True, parts=parts_of(points, thing) if in_parts else ())
         kept.append(region)
         things.append(thing)
     return kept, things
@@ -184,15 +186,12 @@ def parts_of(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], .
         angles = np.linspace(0.0, 2 * np.pi, math.ceil(8 * most / COLUMN))
         rim = np.column_stack((most * np.cos(angles), most * np.sin(angles), np.full(len(angles), thing.size[2])))
         own = np.concatenate((own[(away < most) | (away > most + _RIM)], rim))
-    boxes = columns(own, 0.0)
-    return tuple(tuple(float(v) for v in (*low, *high)) for low, high in boxes)
+    return tuple(map(tuple, columns(own, 0.0).reshape(-1, 6).tolist()))
 
 
 def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
     """Whether a region is narrow, within a receptacle and no higher, and of its colour or shaded colour."""
-    if outline(region.points[:, :2], pixel / 2).short > _WALL:
-        return False
-    return any(
+    within = any(
         other is not thing
         and other.receptacle
         and thing.top < other.top + 0.008
@@ -200,6 +199,7 @@ def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Det
         and other.covers(*thing.position[:2], 0.012)
         for other in found
     )
+    return within and outline(region.points[:, :2], pixel / 2).short <= _WALL
 
 
 def _hidden_cubes(region: PixelRegion, upper: Detection, classes: ObjectClasses) -> list[Detection]:

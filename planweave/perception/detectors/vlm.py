@@ -164,8 +164,8 @@ def _with_parts(thing: Detection, regions: Sequence[PixelRegion]) -> Detection:
     size = (*thing.size[:2], top - thing.bottom)
     points = np.concatenate([region.points for region in regions])
     floor = top if thing.floor >= thing.top else thing.floor  # of a solid thing, and of a hollow one
-    raised = replace(thing, position=(x, y, (top + thing.bottom) / 2), size=size, floor=floor, parts=())
-    return raised if thing.bottom > _ABOVE else replace(raised, parts=parts_of(points, raised))
+    raised = replace(thing, position=(x, y, (top + thing.bottom) / 2), size=size, floor=floor, parts=(), hollow=False)
+    return raised if thing.bottom > _ABOVE else replace(raised, parts=parts_of(points, raised), hollow=True)
 
 
 def _marked_top(fixture: SeenFixture, view: DepthView) -> Marked | None:

@@ -18,12 +18,12 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.base.failure import Code
 from planweave.geometry.arrays import Array
+from planweave.geometry.rotations import quaternion_from_rotation
 
 PIPELINES = ("ompl_rrtc", "ompl_rrtstar", "pilz_ptp")
 """Plan request parameters in config/moveit/moveit_py.yaml."""
@@ -200,5 +200,5 @@ def solid(part: Part, growth: float) -> dict[str, Any]:
         "kind": "cylinder" if part.kind == "cylinder" else "box",
         "half": [float(h) + growth for h in part.half],
         "centre": [float(c) for c in part.pose[:3, 3]],
-        "orientation": [float(c) for c in quaternion(part.pose[:3, :3])],
+        "orientation": [float(c) for c in quaternion_from_rotation(part.pose[:3, :3])],
     }
