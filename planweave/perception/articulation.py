@@ -26,6 +26,7 @@ _COVERED = 0.6  # share of the width over which a front shows
 _TALL = 0.025  # least height of a front, m
 _OUT = (BEFORE, 0.065)  # a handle stands out of its front by so much, m
 _HANDLE = (0.03, 0.25)  # its longer side, m
+_STANDS = 0.018  # m above what furniture stands on at which what is before a front ends that stands there, too
 _INNER = 0.01  # m from the ends of a front within which no handle ends: else it is cut off there
 _LEVEL = 0.01  # handles side by side begin and end at one height within this, m
 _SAME = 0.04  # a part is found again so near to where its joint has it, m
@@ -207,8 +208,9 @@ def _closed_or_drawn(body: Carcass, seen: np.ndarray, low: float, high: float, o
     band = seen[(seen[:, 2] > low) & (seen[:, 2] < high) & (np.abs(seen[:, 1]) < body.width)]
     middle, slope = _slant(band[np.abs(band[:, 0] - out) < _APART], out)
     ahead = band[:, 0] - middle - slope * band[:, 1]
-    standing = band[(ahead > _OUT[0]) & (ahead < _OUT[1])]
+    standing, farther = band[(ahead > _OUT[0]) & (ahead < _OUT[1])], band[(ahead >= _OUT[1]) & (ahead < 2 * _OUT[1])]
     inner = (h for h in _groups(standing) if np.abs(h[:, 1]).max() < body.width - _INNER)
+    inner = (h for h in inner if np.percentile(h[:, 2], 10) > body.low + _STANDS and not _goes_on(h, farther))
     handles = sorted(inner, key=lambda h: -float(h[:, 2].mean()))
     levels = _levels(handles)
     doors = [h for (h, *more) in levels if not more and _is_upright(h) and abs(_middle(h)[1]) > _ASIDE * body.width]
@@ -335,6 +337,14 @@ def _groups(standing: np.ndarray) -> list[np.ndarray]:
     of = labels[cells[:, 0], cells[:, 1]]
     found = (standing[of == k] for k in np.unique(of))
     return [g for g in found if len(g) >= _FEW and _HANDLE[0] <= np.ptp(g[:, 1:], axis=0).max() <= _HANDLE[1]]
+
+
+def _goes_on(handle: np.ndarray, farther: np.ndarray) -> bool:
+    """Whether what stands before a front is thicker than a handle, by points (n, 3) that are farther before it: then it
+    is a thing of its own.
+    """
+    low, high = handle[:, 1:].min(axis=0), handle[:, 1:].max(axis=0)
+    return bool(((farther[:, 1:] > low) & (farther[:, 1:] < high)).all(axis=1).sum() >= _FEW)
 
 
 def _levels(handles: Sequence[np.ndarray]) -> list[list[np.ndarray]]:

@@ -25,13 +25,13 @@ class Detection(Upright):
 
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
     period of its rotational symmetry (0 for round objects). floor: height above the table on which objects in or on it
-    rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable; beyond: cut by the
-    image's border or the limits of the searched area, not by what is before it. inferred: not
-    observed itself, but required as the support of an observed object. receptacle: whether it is there to put
-    others in or on; the pipeline sets it by the domain's classes. parts: low and high corners of boxes that it consists
-    of, from the middle of its bottom, along its own axes; empty: of one, or of a cylinder, or nobody asks. seen: its
-    points, where it is known by them; known: id of the track that was found to be here by its points, 0 where that is
-    still to be told. hollow: things may be within its outline.
+    rest. rgb: its colour, 0 to 255; side: that of its sides, None where no camera at the side has shown them. cut:
+    partly out of view, so that class and pose are unreliable; beyond: cut by the image's border or the limits of the
+    searched area, not by what is before it. inferred: not observed itself, but required as the support of an observed
+    object. receptacle: whether it is there to put others in or on; the pipeline sets it by the domain's classes. parts:
+    low and high corners of boxes that it consists of, from the middle of its bottom, along its own axes; empty: of one,
+    or of a cylinder, or nobody asks. seen: its points, where it is known by them; known: id of the track that was found
+    to be here by its points, 0 where that is still to be told. hollow: things may be within its outline.
     """
 
     class_name: str
@@ -52,6 +52,7 @@ class Detection(Upright):
     seen: SeenThing | None = None
     known: int = 0
     hollow: bool = False
+    side: tuple[float, float, float] | None = None
 
     @property
     def look(self) -> tuple[str, str]:

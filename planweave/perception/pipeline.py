@@ -24,7 +24,7 @@ from planweave.perception.matching import is_rigid, place_is_empty
 from planweave.perception.object_classes import UNSURE, ObjectClasses
 from planweave.perception.regions import find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
-from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in
+from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
 from planweave.perception.segmentation import LEAST_HEIGHT, LOW, find_segments
 from planweave.perception.side_views import checked, find_table, inside_table, points_above
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
@@ -177,6 +177,8 @@ class Pipeline:
         found = rest_on_supports(named, self._classes, remembered)
         if ground is not None:
             found = lifted(found, ground, view.projector)
+        if rooms:
+            found = [with_side(thing, seen) for thing in found]
         for room, own in rooms if sides is not None else ():
             others = (side.hiding(~seen_in(room, side)) for side in seen)
             found += things_in(room, [view.hiding(~own), *others], remembered)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox, SeenFixture
-from planweave.perception.colours import TOO_DARK, other_surface
+from planweave.perception.colours import TOO_DARK, other_surface, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, unknown_thing
 from planweave.perception.evidence import LEAST
-from planweave.perception.geometry import Plane, outline, percentile, rotate_into
+from planweave.perception.geometry import Plane, outline, percentile, rotate_into, rotated
 from planweave.perception.segmentation import Segment, find_segments
 
 _WALLS = 0.008  # from a room's walls and roof within which what is seen may be of them
@@ -24,6 +25,7 @@ _BESIDE = 0.02  # m around what the first camera sees within which a point is of
 _HANDLE = 0.015  # and so much more where it is hollow
 _SAME = 0.025  # m of depth by which two cameras may differ
 _FEWEST = 60  # pixels of a picture that are looked at
+_TURNS, _LEVELS = 32, (0.3, 0.4, 0.5, 0.6, 0.7)  # at which the sides of a thing are looked at: around it; of its height
 _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a handle stands out of it
 
 
@@ -35,8 +37,9 @@ def rooms_of(fixtures: Iterable[SeenFixture]) -> list[OrientedBox]:
 def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Detection] = ()) -> list[Detection]:
     """What pictures that show nothing but a room (`seen_in`) show there. No shape is seen whole: all of it is `cut`.
 
-    known: things seen before; what is shown at the place of one, about as large and of its colour, is that one, as it
-    is known, and bits beside it are of it. What is nothing known is an unknown thing, `beyond` what is seen.
+    known: things seen before; what is shown at the place of one, about as large and of its colour, is that one, or the
+    nearest such, as it is known, and bits beside it are of it. What is nothing known is an unknown thing, `beyond` what
+    is seen.
     """
     inside = [view for view in views if view.valid.any()]
     if not inside:
@@ -45,7 +48,8 @@ def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Det
     low, high = (room.centre - reach).tolist(), (room.centre + reach).tolist()
     segments = find_segments(inside, low, high, Plane(0.0, 0.0, floor)).segments
     shown = [_unknown(segment, floor) for segment in segments if len(segment.points) >= LEAST]
-    found = [replace(thing, cut=True) for thing in known if any(_shows(one, thing) for one in shown)]
+    nearest = [min((t for t in known if _shows(one, t)), key=partial(_apart, one), default=None) for one in shown]
+    found = [replace(thing, cut=True) for thing in known if any(thing is one for one in nearest)]
     for one in sorted(shown, key=lambda one: -one.size[0] * one.size[1]):
         bit = any(_is_at(one, thing) and _is_bit(one, thing) for thing in known)
         if not bit and not any(_is_at(one, thing) for thing in found):
@@ -80,18 +84,39 @@ def hidden_from(
     return found
 
 
+def with_side(thing: Detection, views: Iterable[DepthView]) -> Detection:
+    """A thing that is seen whole with the colour that pictures from the side show of its sides, where they do."""
+    turns = np.linspace(-math.pi, math.pi, _TURNS, endpoint=False)
+    way, half = np.column_stack((np.cos(turns), np.sin(turns))), np.array(thing.size[:2]) / 2
+    reach = half[0] if thing.is_round else (half / np.maximum(np.abs(way), 1e-9)).min(axis=1)
+    around = rotated(way * np.reshape(reach, (-1, 1)), thing.yaw) + thing.position[:2]
+    levels = thing.bottom + thing.size[2] * np.array(_LEVELS)
+    points = np.column_stack((np.tile(around, (len(levels), 1)), np.repeat(levels, len(around))))
+    colours = [np.zeros((0, 3))]
+    for view in views:
+        u, v, depth, _ = view.projector.shown(points)
+        on_it = view.valid[v, u] & (np.abs(view.smooth[v, u] - depth) < _WALLS)
+        colours.append(view.rgb[v[on_it], u[on_it]].astype(float))
+    shown = np.concatenate(colours)
+    return replace(thing, side=patch_colour(shown)) if len(shown) >= LEAST and not thing.cut else thing
+
+
+def _apart(one: Detection, thing: Detection) -> float:
+    return math.dist(one.position[:2], thing.position[:2])
+
+
 def _is_at(one: Detection, thing: Detection) -> bool:
     """Whether what is shown may be of a thing by its place and length."""
     reach = max(thing.size[:2])
-    near = math.dist(one.position[:2], thing.position[:2]) < reach / 2 + _NEAR
+    near = _apart(one, thing) < reach / 2 + _NEAR
     return near and thing.bottom < one.top and one.size[0] < _LARGER * reach
 
 
 def _shows(one: Detection, thing: Detection) -> bool:
-    """Whether what is shown is a thing: at its place, not just a bit, and surely of its colour."""
+    """Whether what is shown is a thing: at its place, not just a bit, and surely of the colour of its top or sides."""
     if not _is_at(one, thing) or _is_bit(one, thing) or max(one.rgb) < TOO_DARK:
         return False
-    return not other_surface(thing.rgb, one.rgb)
+    return any(not other_surface(colour, one.rgb) for colour in (thing.rgb, thing.side) if colour is not None)
 
 
 def _is_bit(one: Detection, thing: Detection) -> bool:

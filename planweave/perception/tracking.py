@@ -329,6 +329,8 @@ class Tracker:
         if (detection.cut and not track.last.cut) or (detection.inferred and track.name and not moved):
             return
         detection = self._moving(track, detection)
+        if detection.side is None:
+            detection = replace(detection, side=track.last.side)
         track.seen += 1
         track.whole = not detection.inferred and not detection.cut
         if track.last.cut and not detection.cut:  # now it is seen what it is

@@ -47,9 +47,10 @@ class SeenKitchen:
         """Open or turn a part of a fixture, m or rad."""
         self.data.joint(fixture_body(index, part)).qpos[0] = value
 
-    def put(self, index, position):
-        """Put an object somewhere, m."""
-        self.data.joint(object_body(index)).qpos[:3] = position
+    def put(self, index, position, turned=()):
+        """Put an object somewhere, m. turned: quaternion w, x, y, z, by default as it is."""
+        place = (*position, *turned)
+        self.data.joint(object_body(index)).qpos[: len(place)] = place
 
     def look(self, times=1, off=(0.0, 0.0, 0.0), cameras=NAMES):
         """What perception makes of the next images. off: by which the pose of the camera `left` is wrong, m."""
@@ -65,14 +66,15 @@ class SeenKitchen:
         joints = JointHistory(robot=robot)
         positions, _ = self.simulator.joint_state()
         joints.add(0.0, dict(zip([*robot.joint_names, *robot.gripper.joints], positions.tolist())))
-        views = []
-        for name in cameras:
-            camera, intrinsics, pose = self._eyes[name]
-            camera._rng = np.random.default_rng(self._looks)  # so that the noise is that of the look
-            frame = camera.render(float(self._looks), state.qpos)
-            if name == "left":
-                pose = type(pose)(pose.rotation, pose.translation + off)
-            views.append(DepthView(name, frame.rgb, frame.depth, intrinsics, pose))
-        above, *sides = views
+        above, *sides = (self._view(name, float(self._looks), state.qpos, off) for name in cameras)
         now = joints.at(0.0, 0.0)
         return self.perceiver.process(float(self._looks), above.rgb, above.depth, above.intrinsics, now, (), sides)
+
+    def _view(self, name, stamp, qpos, off=0.0):
+        """What a camera shows."""
+        camera, intrinsics, pose = self._eyes[name]
+        camera._rng = np.random.default_rng(self._looks)  # so that the noise is that of the look
+        frame = camera.render(stamp, qpos)
+        if name == "left":
+            pose = type(pose)(pose.rotation, pose.translation + off)
+        return DepthView(name, frame.rgb, frame.depth, intrinsics, pose)

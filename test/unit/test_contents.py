@@ -81,11 +81,44 @@ def cupboard(value):
 def test_what_is_behind_a_door_stays_there_and_is_not_gone_for_being_hidden():
     made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05))
     assert made.update({"mug": inside}, cupboard(1.8)) == {"mug": inside} and made.hider("mug") == "cupboard"
-    for value in (0.0, *[1.8] * 10):
+    for value in (*[0.0] * 10, 1.8):
         assert made.update({}, cupboard(value))["mug"].position == inside.position
     aside = replace(MUG, position=(0.4, 0.2, 0.04))
     made.update({"mug": aside}, cupboard(1.8))
     assert made.hider("mug") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "remembered", "kept"),
+    [(1.8, True, False), (1.8, False, False), (0.4, False, False), (0.4, True, True), (0.0, False, True)],
+)
+def test_what_is_not_seen_behind_an_open_door_is_not_there_once_it_is_shut(value, remembered, kept):
+    made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05))
+    made.update({"mug": inside}, cupboard(1.8))
+    things = {"mug": replace(inside, visible=False)} if remembered else {}
+    for _ in range(5):
+        made.update(things, cupboard(value))
+    made.update(things, cupboard(0.0))
+    assert (made.hider("mug") == "cupboard") == kept
+
+
+@pytest.mark.parametrize(
+    ("other", "doubted"),
+    [
+        (replace(MUG, name="mug_2", colour="blue"), True),
+        (replace(MUG, name="thing", class_name="unknown_thing", colour="red"), True),
+        (replace(MUG, name="thing", class_name="unknown_thing", colour="red", visible=False), False),
+        (replace(MUG, name="can", class_name="can", colour="green"), False),
+        (replace(MUG, name="bowl", class_name="bowl", colour="red"), False),
+    ],
+)
+def test_what_appears_elsewhere_may_be_what_was_hidden(other, doubted):
+    """A mug that the door has pushed out again, seen as another one, or as nobody knows what."""
+    made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05), colour="red")
+    bowl = replace(MUG, name="bowl", class_name="bowl", colour="red", position=(0.3, 0.2, 0.04))
+    made.update({"mug": inside, "bowl": bowl}, cupboard(1.8))
+    found = made.update({other.name: other}, cupboard(0.0))
+    assert ("mug" not in found) == doubted and (made.hider("mug") == "") == doubted
 
 
 def test_where_the_hand_has_been_behind_a_door_things_are_to_be_seen_again():
@@ -99,6 +132,14 @@ def test_where_the_hand_has_been_behind_a_door_things_are_to_be_seen_again():
     assert made.hider("mug") == "" and made.update({}, cupboard(0.0)) == {}
     made.update({"mug": inside}, cupboard(1.8))
     assert made.update({}, cupboard(0.0))["mug"].position == inside.position, "it was seen again before"
+
+
+@pytest.mark.parametrize(("value", "visible", "seen"), [(0.0, True, True), (0.0, False, False), (1.8, False, True)])
+def test_a_cupboard_is_seen_where_the_door_is_that_is_thought_to_be_shut(value, visible, seen):
+    """What is seen of the rest does not show that it is shut, nor that what was put behind it is there."""
+    (each,) = cupboard(value)
+    hidden = replace(each, joints={n: replace(j, visible=visible) for n, j in each.joints.items()})
+    assert hidden.is_seen == seen and not replace(hidden, visible=False).is_seen
 
 
 def test_a_room_behind_a_door_has_walls_and_a_roof_and_only_while_it_is_open():

@@ -118,3 +118,11 @@ def test_it_is_put_down_upright_however_it_lies_in_the_hand(scene, kinematics, t
     assert end.position == pytest.approx((0.5, -0.2, 0.04), abs=0.004)
     hand = kinematics.forward(approach.line[-1])
     assert math.acos(-hand[2, 2]) == pytest.approx(tilt, abs=1e-4), "the hand tilts instead"
+
+
+def test_a_can_is_held_in_its_middle_by_a_level_hand_too():
+    """Held above it, it turns between the fingers on the way, and meets the board under which it shall go."""
+    can = Thing("can", "item", "can", (0.45, 0.1, 0.0425), (0.065, 0.065, 0.085), shape="cylinder", round_class=True)
+    *_, level = tiers(can, (), load_robot().gripper)
+    best = min(level, key=lambda grasp: grasp.cost)
+    assert abs(best.pose[2, 2]) < 0.1 and best.point[2] == pytest.approx(can.position[2], abs=0.006)

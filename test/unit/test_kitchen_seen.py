@@ -188,6 +188,30 @@ def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(ope
         assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
 
 
+@pytest.mark.parametrize(("index", "seen"), [(2, True), (0, False)], ids=["can", "mug_in_its_place"])
+def test_a_can_between_boards_is_known_by_the_colour_of_its_sides(kitchen, index, seen):
+    """Its top is white, its sides are green; another thing there is not it."""
+    board = kitchen.data.body("fixture_3")
+    at = board.xpos + board.xmat.reshape(3, 3) @ (-0.01, 0.0, 0.0131)
+    can = next(t for t in kitchen.perceiver.tracker.tracks if t.name == "can")
+    can.last = replace(can.last, position=(*at[:2], at[2] + can.last.size[2] / 2))
+    kitchen.put(2, (2.0, 0.0, 0.0))
+    kitchen.put(index, at)
+    assert next((o.visible for o in kitchen.look(3).objects if o.name == "can"), False) == seen
+
+
+def test_one_thing_behind_a_door_is_not_seen_as_two(open_cupboard):
+    kitchen, behind = open_cupboard
+    at = behind(0.0, 0.0)
+    tracker = kitchen.perceiver.tracker
+    mug = next(t for t in tracker.tracks if t.name == "mug")
+    high = at[2] + mug.last.size[2] / 2
+    mug.last = replace(mug.last, position=(*at[:2], high))
+    tracker.know(replace(mug.last, position=(*behind(0.03, 0.05)[:2], high)), "mug_2")
+    kitchen.put(0, at)
+    assert {o.name for o in kitchen.look(2).objects if o.visible and o.thing.class_name == "mug"} == {"mug"}
+
+
 def test_nothing_is_seen_in_an_empty_cupboard_and_what_nobody_knows_there_is_an_unknown_thing(open_cupboard):
     kitchen, behind = open_cupboard
     for thing, place in ((0, (0.46, -0.03, 0.001)), (2, (0.42, 0.16, 0.001))):  # where the open door hides none
@@ -200,3 +224,16 @@ def test_nothing_is_seen_in_an_empty_cupboard_and_what_nobody_knows_there_is_an_
     found = [o for o in kitchen.look(16).objects if o.thing.position[0] > 0.6 and o.id not in {o.id for o in empty}]
     assert [o.thing.class_name for o in found] == ["unknown_thing"]
     assert found[0].thing.position[:2] == pytest.approx(behind(0.0, 0.0)[:2], abs=0.03)
+
+
+@pytest.mark.parametrize("place", [(0.56, -0.31), (0.54, -0.28)])
+@pytest.mark.parametrize("turned", [(0.7071, 0.7071, 0.0, 0.0), (0.5, 0.5, 0.5, 0.5), (1.0, 0.0, 0.0, 0.0)])
+def test_what_lies_or_stands_before_a_shut_door_is_a_thing_and_no_handle(unseen_kitchen, place, turned):
+    kitchen = unseen_kitchen
+    kitchen.put(3, (0.3, -0.1, 0.0))
+    high = 0.001 if turned[0] == 1.0 else 0.042
+    kitchen.put(0, (*place, high), turned)
+    result = kitchen.look(4)
+    assert {f.class_name for f in result.fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
+    red = [o for o in result.objects if o.visible and o.thing.colour == "red"]
+    assert len(red) == 1 and red[0].thing.position[:2] == pytest.approx(place, abs=0.05)

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from planweave.bodies.arm.furniture import Furniture
+from planweave.bodies.arm.furniture import Furniture, is_open, is_shut
 from planweave.bodies.arm.scene_object import Thing
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import SeenJoint
 
-_LOOKS = 5  # at an open drawer without a thing that should be in view there, after which it is gone
+_LOOKS = 5  # at what is open without a thing that should be in view there, after which it is gone
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
 
 
 @dataclass
 class _Inside:
-    """A thing as it was seen in a drawer that was so far out, or behind a door; looks: at its place, without it."""
+    """A thing as it was seen in a drawer that was so far out, or behind a door; others: names of those known then;
+    looks: at its place, without it.
+    """
 
     part: str
     value: float
     thing: Thing
+    others: frozenset[str] = frozenset()
     looks: int = 0
 
 
@@ -65,15 +68,17 @@ class Contents:
     def update(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, Thing]:
         """The things of a look, with those that lie hidden in drawers at the places to which these have taken them.
 
-        What should be in view in an open drawer, and is not, is gone after some looks.
+        What should be in view where it is open, and is not, is gone after some looks: nobody knows any more that it is
+        there once it is shut. So it is where something appears elsewhere that may be it.
         """
         joints = self.find(things, furniture)
         found = {**things, **self.carried(things, joints)}
         for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
-            inside.looks = inside.looks + 1 if _in_view(found[name], joints[inside.part]) else 0
-            if inside.looks >= _LOOKS:
+            inside.looks = inside.looks + 1 if _in_view(found[name], joints[inside.part], name in things) else 0
+            if inside.looks >= _LOOKS or any(_may_be(inside, other) for other in things.values()):
                 self.drop(name)
                 found.pop(name)
+                found.update({name: things[name]} if name in things and joints[inside.part].kind != "slide" else {})
         return found
 
     def find(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
@@ -88,7 +93,7 @@ class Contents:
             self.drop(name)
             around = next((r for r in rooms if r.covers(*thing.position[:2]) and r.bottom - _SUNK < thing.bottom), None)
             if around is not None and thing.bottom < around.top:
-                self._inside[name] = _Inside(around.name, joints[around.name].value, thing)
+                self._inside[name] = _Inside(around.name, joints[around.name].value, thing, frozenset(things))
         return joints
 
     def carried(self, things: Mapping[str, Thing], joints: Mapping[str, SeenJoint]) -> dict[str, Thing]:
@@ -114,9 +119,19 @@ def _is_seen(name: str, things: Mapping[str, Thing]) -> bool:
     return name in things and things[name].visible
 
 
-def _in_view(thing: Thing, joint: SeenJoint) -> bool:
-    """Whether a thing lies where its drawer is out and seen; behind a door nobody sees all that is there."""
+def _may_be(inside: _Inside, other: Thing) -> bool:
+    """Whether a thing that nobody knew when another was hidden may be that one: by its colour, or for being of its
+    class.
+    """
+    alike = other.class_name == inside.thing.class_name or (bool(other.colour) and other.colour == inside.thing.colour)
+    return alike and other.visible and other.name not in inside.others
+
+
+def _in_view(thing: Thing, joint: SeenJoint, remembered: bool) -> bool:
+    """Whether a thing lies where its drawer is out and seen, or behind a door that is wide open; or not quite shut,
+    where perception does not remember it, since its place was seen without it.
+    """
     if joint.kind != "slide":
-        return False
+        return joint.visible and (is_open(joint) if remembered else not is_shut(joint))
     behind = float((joint.panel.centre - thing.position) @ joint.axis) - float(joint.panel.half[0])
     return joint.visible and _MARGIN < behind < joint.value - _MARGIN

@@ -68,6 +68,12 @@ class Furniture:
         )
         return (self.name, self.visible, self.seen_state, len(self.boards), *parts)
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it is in view, with the doors that are thought to be shut: what is seen of its rest does not tell."""
+        doors = (joint for joint in self.joints.values() if joint.kind == "hinge" and not joint.name.endswith("knob"))
+        return self.visible and all(door.visible or not is_shut(door) for door in doors)
+
     def with_travels(self, travels: Mapping[str, float]) -> Furniture:
         """The same where these of its drawers, by name, go so far (m); what is seen farther out goes farther."""
         mine = {name: max(travels[name], joint.value) for name, joint in self.joints.items() if name in travels}
@@ -175,7 +181,7 @@ class Furniture:
         """The insides of its open drawers, and, under its own name, what is behind its open door."""
         found = []
         for name, joint in self.owned_joints():
-            if not _is_open(joint):
+            if not is_open(joint):
                 continue
             if joint.kind == "slide":
                 found.append(replace(room(name, "part", "drawer", _inside(joint)), visible=joint.visible))
@@ -247,9 +253,9 @@ class Furniture:
                 found |= {Literal(f"turned_{state}", of)} if state in ("on", "off") else set()
                 continue
             found |= {Literal("can_open", of), Literal("holds_things", of)}
-            if joint.value <= _SHUT[joint.kind]:
+            if is_shut(joint):
                 found.add(Literal("closed", of))
-            elif _is_open(joint):
+            elif is_open(joint):
                 found.add(Literal("opened", of))
         return found
 
@@ -259,9 +265,14 @@ def articulation_of(furniture: Iterable[Furniture], name: str) -> Articulation |
     return next((found for each in furniture if (found := each.articulation(name)) is not None), None)
 
 
-def _is_open(joint: SeenJoint) -> bool:
+def is_open(joint: SeenJoint) -> bool:
     """Whether a drawer or a door is open, and not just ajar."""
     return joint.value >= _OPEN[joint.kind] * joint.most
+
+
+def is_shut(joint: SeenJoint) -> bool:
+    """Whether a drawer or a door counts as closed."""
+    return joint.value <= _SHUT[joint.kind]
 
 
 def _walls(around: OrientedBox, free: OrientedBox) -> Iterator[OrientedBox]:

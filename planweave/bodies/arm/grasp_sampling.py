@@ -37,7 +37,8 @@ _PAD = 0.020  # height of a pad
 _WEDGE = 0.35  # tangent of the angle up to which both sides may slope
 _SLANTED = 0.012  # sides that recede by more over the breadth of a finger are no sides to close on
 _PALM = 0.10, 0.035  # half extents of the palm along and across the closing direction
-_BESIDE, _BESIDE_ONE = 4.0, 30.0  # cost of 1 m beside the middle; of one part, which is narrower there than it is seen
+_BESIDE, _BESIDE_ONE = 4.0, 30.0  # cost of 1 m beside the middle, across the approach: what is held there turns between
+# level fingers; of one part, which is narrower there than it is seen
 _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12
@@ -145,7 +146,7 @@ def _at_level(
                 hand = np.column_stack([turned[:, 1], turned[:, 0], -turned[:, 2]])
                 pose = frame(hand, turned @ np.array([u, v, level + gripper.tip]))
                 cost = (
-                    beside * math.dist(pose[:2, 3], middle[:2])
+                    beside * math.dist(pose[:3, 3], middle + turned[:, 2] * (turned[:, 2] @ (pose[:3, 3] - middle)))
                     + 15.0 * slant
                     + 20.0 * max(0.0, _ENOUGH - height)
                     + 20.0 * (_WIDE - room)

@@ -135,7 +135,7 @@ class WorldBuilder:
             found.append(_object(thing, known, around, () if thing.name in sensed or thing.visible else lying))
         for each in around.furniture:
             thing = each.thing(self._domain)
-            whole = _object(thing, Known.SEEN if thing.visible else Known.REMEMBERED, around)
+            whole = _object(thing, Known.SEEN if each.is_seen else Known.REMEMBERED, around)
             found.append(replace(whole, leaves=tuple(each.leaves())))
         found += [
             part if part.known is Known.SEEN else replace(part, last_seen=around.seen.get(part.name))

@@ -165,7 +165,7 @@ class WorldModel:
             self._seen_stamp = stamp
             self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
             for each in self._furniture:
-                self._last_seen.update({each.name: stamp} if each.visible else {})
+                self._last_seen.update({each.name: stamp} if each.is_seen else {})
                 self._last_seen.update((n, stamp) for n, joint in each.joints.items() if joint.visible)
             self._looks += 1
             self._refresh(tell=was_silent)

@@ -1,0 +1,56 @@
+"""What is claimed of a mug behind a shut door: nothing, where it came out again before it was shut."""
+
+import pytest
+from doubles.seeing_kitchen import SeeingKitchen
+
+from planweave.bench.kitchen_tasks import kitchen_task
+
+pytestmark = pytest.mark.gl
+TASK = kitchen_task("mug_in_cupboard")
+LYING = (0.7071, 0.7071, 0.0, 0.0)
+MUG, PLATE, CUPBOARD = 0, 3, 1
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return SeeingKitchen(TASK.scene())
+
+
+@pytest.fixture
+def kitchen(compiled):
+    """The mug was let go behind the open door, and seen there."""
+    compiled.start_over()
+    compiled.put(MUG, (0.42, 0.02, 0.001))  # where the open door is far
+    compiled.put(PLATE, (0.3, -0.1, 0.001))
+    compiled.move(CUPBOARD, "door", 1.8)
+    compiled.see(5)
+    place = behind(compiled, 0.0)
+    compiled.put(MUG, place)
+    compiled.hand_over("mug", place)
+    compiled.see(3)
+    assert next(t for t in compiled.world.things() if t.name == "mug").visible
+    return compiled
+
+
+def behind(kitchen, x, z=0.0125):
+    """A place behind the door, or before it, by its distance inward from the cupboard's middle, m."""
+    body = kitchen.data.body("fixture_1")
+    return tuple(body.xpos + body.xmat.reshape(3, 3) @ (x, 0.0, z))
+
+
+def test_what_stays_behind_the_door_is_there(kitchen):
+    kitchen.move(CUPBOARD, "door", 0.0)
+    assert kitchen.check("in mug cupboard", "closed cupboard", times=4).confirmed and not kitchen.missing(TASK)
+
+
+@pytest.mark.parametrize(
+    ("place", "turned", "looks"),
+    [((2.0, 0.0, 0.0), (), 5), ((-0.2, 0.001), (), 0), ((-0.2, 0.045), LYING, 0)],
+    ids=["taken_away", "stands_before_it", "lies_before_it"],
+)
+def test_what_came_out_is_not_there(kitchen, place, turned, looks):
+    """looks: at the open cupboard without it."""
+    kitchen.put(MUG, place if len(place) == 3 else behind(kitchen, *place), turned)
+    kitchen.see(looks)
+    kitchen.move(CUPBOARD, "door", 0.0)
+    assert not kitchen.check("in mug cupboard", "closed cupboard", times=5).confirmed and kitchen.missing(TASK)
