@@ -7,7 +7,8 @@
 
   (:types
     thing location - object
-    item fixture part - thing)   ; items are moved; fixtures (cabinet, stove) stand; parts (drawer, compartment) belong to one
+    item fixture part - thing    ; items are moved; fixtures (cabinet, stove) stand; parts (drawer, compartment) belong to one
+    lid - item)                  ; made to lie on the rim of what has an inside
 
   (:predicates
     holding hand_empty
@@ -26,6 +27,7 @@
     (room_under ?x - thing)             ; things can stand there
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
     (holds_things ?x - thing)           ; has an inside
+    (covered ?x - thing)                ; something lies on its rim, over its inside
     (bears_things ?x - thing)           ; things can stand on it
     (can_open ?x - thing)
     (can_turn ?x - thing)               ; has a knob or a switch
@@ -34,12 +36,13 @@
   (:action grasp
     :parameters (?i - item)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i)
-      (forall (?c - thing) (or (not (in ?i ?c)) (not (can_open ?c)) (opened ?c))))
+      (forall (?c - thing) (or (not (in ?i ?c)) (not (can_open ?c)) (opened ?c)))
+      (forall (?c - thing) (or (not (in ?i ?c)) (not (covered ?c)))))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
       (not (moved_left ?i)) (not (moved_right ?i)) (not (moved_to_front ?i)) (not (moved_to_back ?i))
       (forall (?o - thing) (and (not (nearer ?i ?o)) (not (farther ?i ?o))))
       (forall (?x - thing) (not (blocks ?i ?x)))
-      (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
+      (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t) (not (covered ?t)))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?b - thing) (when (under ?i ?b) (not (under ?i ?b))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
@@ -50,15 +53,19 @@
 
   (:action place_on
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (bears_things ?t) (reachable ?t) (not (= ?i ?t))
-      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
+    :precondition (and (holding ?i) (bears_things ?t) (not (covered ?t)) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c)))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (covered ?c)))))
     :effect (and (on ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
-      (forall (?o - item) (when (= ?o ?t) (not (clear ?o))))))
+      (forall (?o - item) (when (= ?o ?t) (not (clear ?o))))
+      (forall (?l - lid ?o - item) (when (and (= ?l ?i) (= ?o ?t) (holds_things ?o)) (covered ?o)))))
 
   (:action place_in
     :parameters (?i - item ?c - thing)
-    :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (reachable ?c) (not (= ?i ?c))
-      (forall (?o - thing) (or (not (in ?c ?o)) (not (can_open ?o)) (opened ?o))))
+    :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (not (covered ?c))
+      (reachable ?c) (not (= ?i ?c))
+      (forall (?o - thing) (or (not (in ?c ?o)) (not (can_open ?o)) (opened ?o)))
+      (forall (?o - thing) (or (not (in ?c ?o)) (not (covered ?o)))))
     :effect (and (in ?i ?c) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_under
@@ -96,7 +103,8 @@
   ; Along the counter, or lifted over what is in the way.
   (:action push_to_front_of
     :parameters (?i - item ?t - thing)
-    :precondition (and (hand_empty) (clear ?i) (reachable ?i) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (hand_empty) (clear ?i) (reachable ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?v - thing) (or (not (on ?i ?v)) (not (covered ?v)))))
     :effect (and (front_of ?i ?t) (near ?i ?t) (not (at_base))
       (forall (?s - thing) (when (on ?i ?s) (and (not (on ?i ?s)) (clear ?s))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))

@@ -251,7 +251,7 @@ class ClauseObjects:
         self.states = []
         for index, phrase in enumerate(clause.things):
             if phrase.pronoun:
-                closed = clause.template == f"{self._notes.get('closes')}({{x}})"
+                closed = clause.template.split(" | ")[0] == f"{self._notes.get('closes')}({{x}})"
                 names = self._pronoun(phrase, reason, self._to_close() if closed else ())
                 if bad := next(filter(None, map(reason, names)), ""):
                     raise GoalError(bad)

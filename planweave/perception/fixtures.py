@@ -17,11 +17,13 @@ from planweave.perception.articulation import joints_of, remembered, with_shut
 from planweave.perception.boards import shelf_shape
 from planweave.perception.burners import TurnedOn, knob_of, with_state
 from planweave.perception.carcass import Carcass, cells_covered, find_body
+from planweave.perception.geometry import outline
 from planweave.perception.naming import numbered
 
 _CELL, _POINTS = 0.01, 3  # m: edge of a cell of the plan; points in it that are no noise
 _LOW, _HIGH = 0.012, 0.60  # m above the table between which points are looked at
 _LEAST, _DRAWERS = 0.07, 0.055  # m: half of the shorter side of furniture, at least, and of what shows a drawer
+_POT, _ROUND = 0.12, 0.87  # m: half of the width of a round pot, at most; share of its box that no round top fills
 _TALL = 0.10  # m that furniture without parts that move is high, at least
 _BOARD, _COVERED = 0.012, 0.25  # m: layer in which a board lies; share of the plan that it shows of itself
 _APART = 0.06  # m between two boards
@@ -73,6 +75,8 @@ def _groups(points: np.ndarray) -> Iterator[np.ndarray]:
 
 def _class_of(joints: Sequence[SeenJoint], body: Carcass, points: np.ndarray) -> str:
     """The class of furniture by its parts; empty for what is none."""
+    if max(body.depth, body.width) < _POT and _is_round(body, points):
+        return ""
     kinds = {joint.name.rsplit("_", 1)[-1] for joint in joints}
     for part, kind in (("drawer", "cabinet"), ("door", "cupboard"), ("knob", "stove")):
         if part in kinds:
@@ -80,6 +84,12 @@ def _class_of(joints: Sequence[SeenJoint], body: Carcass, points: np.ndarray) ->
     if body.top - body.low < _TALL:
         return ""
     return "shelf" if len(_boards(body, points)) > 1 else "furniture"
+
+
+def _is_round(body: Carcass, points: np.ndarray) -> bool:
+    """Whether the level top of a body is round."""
+    top = points[(np.abs(points[:, 2] - body.top) < _BOARD) & (body.around.beyond(points)[:, :2] < _MARGIN).all(axis=1)]
+    return len(top) > _POINTS and outline(top[:, :2]).fill < _ROUND
 
 
 def _boards(body: Carcass, points: np.ndarray) -> list[float]:

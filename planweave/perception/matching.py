@@ -96,8 +96,9 @@ def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
     """Whether pictures show that an object is gone: its place is in view, and looked through."""
     if thing.seen is not None:
         return thing.seen.is_gone(views)
-    level = thing.bottom + 0.6 * thing.size[2]
+    high = min((part[5] for part in thing.parts if thing.shape != "hollow"), default=thing.size[2])  # of a lid its edge
+    level = thing.bottom + 0.6 * high
     places = footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))
-    looks = (evidence(points, [view], beyond=min(0.008, 0.3 * thing.size[2])) for view in views)
+    looks = (evidence(points, [view], beyond=min(0.008, 0.3 * high)) for view in views)
     return any(found.known > 0.6 * len(points) and found.through > 0.7 * found.known for found in looks)

@@ -16,6 +16,8 @@ SHAPES = (
     "low_walls",
     "high_walls",
     "round_walls",
+    "deep_walls",
+    "knobbed",
     "round_flat",
     "small_walls",
     "square_top",

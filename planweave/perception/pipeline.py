@@ -20,9 +20,10 @@ from planweave.perception.detectors import Detector, StateReader
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
 from planweave.perception.fixtures import FixtureMemory, cut_out
 from planweave.perception.geometry import LEVEL, Intrinsics, Plane
+from planweave.perception.lids import take_lids
 from planweave.perception.matching import is_rigid, place_is_empty
 from planweave.perception.object_classes import UNSURE, ObjectClasses
-from planweave.perception.regions import find_regions
+from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
 from planweave.perception.segmentation import LEAST_HEIGHT, LOW, find_segments
@@ -30,7 +31,6 @@ from planweave.perception.side_views import checked, find_table, inside_table, p
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
-_STEEP = 0.6  # upward part of the normal below which a pixel is on a side
 _HIGHEST = 1.0  # m above the table up to which things are looked for
 
 
@@ -162,7 +162,7 @@ class Pipeline:
             ground = np.zeros(shape, np.float32)
             ground[high] = below
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
-        steep = free.upward < _STEEP  # of the whole image, of which find_segments takes its part
+        steep = free.upward < STEEP  # of the whole image, of which find_segments takes its part
         shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
         if ground is not None:
             for piece in shown:  # a thing may reach beyond the edge of what it stands on
@@ -170,7 +170,8 @@ class Pipeline:
                 ground[piece] = levels[counts.argmax()]
             height = height - ground
         regions = find_regions(shown, view, height, steep, mask, table)
-        measured = measure(regions, view.pixel, self._classes)
+        regions, lids = take_lids(regions, [view, *seen], ground, self._classes, remembered)
+        measured = lids + measure(regions, view.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
             named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]

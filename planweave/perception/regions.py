@@ -15,6 +15,8 @@ from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Outline, hull_of, outline, percentile, rotate_into, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 
+STEEP = 0.6
+"""Upward part of the normal below which a pixel is on a side."""
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
 _CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
 _LIMIT = 0.004  # m from the limits of the searched area

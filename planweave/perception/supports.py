@@ -29,7 +29,7 @@ def rest_on_supports(
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
     for item in found:
-        if item.receptacle:
+        if item.receptacle or _is_lid(item):
             grounded.append(_with_bottom(item, 0.0) if item.bottom < 0.03 else item)
             continue
         beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
@@ -45,6 +45,11 @@ def rest_on_supports(
 def _hangs(item: Detection) -> bool:
     width = _ROUND * max(item.size[:2]) if item.shape == "irregular" else _SLENDER * min(item.size[:2])
     return item.size[2] > width and item.class_name != UNKNOWN
+
+
+def _is_lid(item: Detection) -> bool:
+    """Whether it was measured as a lid, on the table or on a rim; a detector may have named it otherwise."""
+    return bool(item.parts) and item.shape == "irregular" and not item.beyond
 
 
 def _unknown(item: Detection) -> Detection:

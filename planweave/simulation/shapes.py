@@ -204,6 +204,18 @@ def _mug(b: ShapeBuilder, size: Sequence[float]) -> None:
         b.capsule(start, end, 0.005)
 
 
+def _pot(b: ShapeBuilder, size: Sequence[float]) -> None:
+    radius, height = size[0] / 2, size[1]
+    _hollow(b, [(0.96 * radius, 0.0), (radius, 0.1 * height), (radius, height)], 0.005)
+
+
+def _lid(b: ShapeBuilder, size: Sequence[float]) -> None:
+    radius, height = size[0] / 2, size[1]
+    edge, top = 0.25 * height, 0.4 * height
+    b.mesh(*_revolve([(radius, 0.0), (radius, edge), (0.5 * radius, top), (0.2 * radius, top)]))
+    b.disc((0, 0, top), 0.011, height - top, rgb=COLOURS["black"])
+
+
 def _hollow(b: ShapeBuilder, outer: Sequence[tuple[float, float]], wall: float) -> None:
     """A vessel of revolution, open at its top. outer: (radius, z) of its outside from the bottom up; wall: m."""
     base = outer[0][0]
@@ -345,6 +357,8 @@ KINDS: dict[str, Kind] = {
     "box": Kind(_tray, _OPEN, (0.20, 0.28, 0.08), "brown", 0.50, rectangle),
     "bowl": Kind(_bowl, _UPRIGHT, (0.17, 0.055), "blue", 0.40, _round),
     "mug": Kind(_mug, _UPRIGHT, (0.070, 0.085), "white", 0.25, lambda s: (s[0], 1.7 * s[0])),
+    "pot": Kind(_pot, _UPRIGHT, (0.14, 0.09), "gray", 0.60, _round),
+    "lid": Kind(_lid, _UPRIGHT, (0.146, 0.04), "red", 0.20, _round),
     "can": Kind(_can, _UPRIGHT, (0.062, 0.085), "red", 0.20, _round),
     "plate": Kind(_plate, _UPRIGHT, (0.25, 0.012), "white", 0.50, _round),
     "banana": Kind(_banana, ("length",), (0.15,), "yellow", 0.12, lambda s: (1.02 * s[0], 0.37 * s[0])),

@@ -43,6 +43,7 @@ _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
 _LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
 _GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
+_CENTRED = 0.004  # between placements of a lid on a rim, and beside its middle
 _TURNS = 4  # of an object over half a circle
 _GAPS = (0.02, 0.03, 0.04, 0.05)  # between neighbours that are put side by side
 _ANGLES = (0.0, 0.2, -0.2, 0.4, -0.4)
@@ -184,6 +185,8 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
     if region is None:
         turn, (x, y) = 0.0, target.position[:2]
         near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
+        if item.domain_type == "lid" and _hollow(target) is not None:
+            near, far = grid((2 * _CENTRED, 2 * _CENTRED), _CENTRED), []
     else:
         turn, (x, y) = region.yaw, region.centre[:2]
         near, far = grid((0.9 * s for s in region.size[:2]), _GRID), []

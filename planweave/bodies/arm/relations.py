@@ -28,6 +28,8 @@ SPILL = 0.005
 """An item counts for a support or place when its centre is inside the outline widened by this much."""
 HOLLOW = 0.025
 """Into what is at least as deep and wide, things can be put."""
+ASKEW = 0.01
+"""A lid that leaves less than this of an opening free covers it."""
 AT_BASE = 0.03
 """Largest joint difference from the home position, rad."""
 _BEARING = ("item", "surface", "fixture")
@@ -75,6 +77,8 @@ def facts(
         if below is not None and _is_on(item, below, box, item.name in put, rules):
             covered.add(below.name)
             found.add(Literal("on", (item.name, below.name)))
+            if box != below.name and _covers(item, below):
+                found.add(Literal("covered", (below.name,)))
         if below is None and not box and on_table(item, ground):
             for place in places:
                 if place.covers(item.position[0], item.position[1], SPILL):
@@ -131,12 +135,13 @@ def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
 
 
 def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The item or surface that an item rests on: what it is known to, else the highest one below its centre; None for
-    table and containers.
+    """The item or surface that an item rests on: what it is known to, else the highest one below its centre, of one in
+    another that one: a lid lies on the rim and not on what is in the pot; None for table and containers.
     """
     if item.below is not None:
         return next((other for other in things if other.name == item.below), None)
-    best = None
+    best: Thing | None = None
+    bearing: list[Thing] = []
     for other in things:
         if other is item or other.type not in _BEARING or not other.covers(*item.position[:2], SPILL):
             continue
@@ -144,9 +149,10 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
             rests = other.bottom - GAP <= item.bottom <= other.top + GAP and item.top > other.top - SINK
         else:
             rests = abs(item.bottom - other.top) <= GAP and item.position[2] > other.position[2]
-        if rests and (best is None or other.top > best.top):
-            best = other
-    return best
+        if rests:
+            bearing.append(other)
+            best = other if best is None or other.top > best.top else best
+    return best and (container_of(best, bearing) or best)
 
 
 def lies(item: Thing, things: Iterable[Thing]) -> bool:
@@ -196,6 +202,15 @@ def hollow_of(thing: Thing) -> Opening | None:
         return None
     opening = thing.solid.openings[0]
     return opening if opening.depth > HOLLOW and min(opening.size) > HOLLOW else None
+
+
+def _covers(item: Thing, vessel: Thing) -> bool:
+    """Whether an item on the rim of a vessel is over all of its opening."""
+    opening = hollow_of(vessel)
+    if opening is None:
+        return False
+    apart = math.dist(item.position[:2], np.add(vessel.position[:2], opening.centre))
+    return apart + max(opening.size) / 2 <= min(item.size[:2]) / 2 + ASKEW
 
 
 def properties(things: Iterable[Thing], parted: Collection[str] = ()) -> set[Literal]:

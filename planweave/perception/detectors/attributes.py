@@ -32,6 +32,9 @@ from planweave.perception.regions import PixelRegion
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _HOLLOW = 0.01  # m that the floor of a receptacle is below its rim, at least
+DEEP = 0.5
+"""Height over width from which on a round vessel has deep walls."""
+_RIM_FROM = 0.8  # of the radius of what is wide and round, from which on a point is of its rim
 _EDGE = 0.02  # m from the outside of walls from which on there is no wall
 _CELL, _ROOF = 0.02, 0.5  # m: edge of cells; share of what is between walls that a roof covers
 _ROUND, _FILLED = 1.35, 0.7  # longer side over shorter one of a round outline, at most; and share of its box, at least
@@ -289,13 +292,16 @@ def _receptacle(look: _Look) -> Detection:
     radius = rim.radius
     inner = points[away < 0.5 * radius, 2]
     floor = percentile(inner, 30) if len(inner) > 20 else 0.006
+    edge = min(top, percentile(points[away > _RIM_FROM * radius, 2], 95))  # something higher may stand in its middle
     size = (2 * radius, 2 * radius, top)
-    if rim.aspect > _ROUND or rim.fill < _FILLED or (top >= 0.030 and floor > top - _HOLLOW):
+    if rim.aspect > _ROUND or rim.fill < _FILLED or (top >= 0.030 and floor > edge - _HOLLOW):
         return look.unknown(shape)
     shape_name, kind = ("round_flat", "cylinder") if top < 0.030 else ("round_walls", "hollow")
+    if top > DEEP * 2 * radius and look.classes.find("deep_walls", look.colour):
+        shape_name = "deep_walls"
     name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
-    return look.detection(name, kind, sure, _circle_centre(rim), size, floor=min(floor, top), receptacle=True)
+    return look.detection(name, kind, sure, centre_of(rim), size, floor=min(floor, top), receptacle=True)
 
 
 def _is_roofed(xy: np.ndarray, high: np.ndarray, rim: Outline) -> bool:
@@ -304,7 +310,7 @@ def _is_roofed(xy: np.ndarray, high: np.ndarray, rim: Outline) -> bool:
     return len(cells) * _CELL**2 > _ROOF * (rim.long - 2 * _EDGE) * (rim.short - 2 * _EDGE)
 
 
-def _circle_centre(shape: Outline) -> tuple[float, float]:
+def centre_of(shape: Outline) -> tuple[float, float]:
     """Centre of a round outline: the centroid of its hull, which is robust to outliers."""
     x, y = shape.hull[:, 0], shape.hull[:, 1]
     x1, y1 = np.roll(x, -1), np.roll(y, -1)
@@ -399,7 +405,7 @@ def _dome(look: _Look) -> float:
 def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
     """A cube or an upright cylinder, from the outline of its flat top."""
     points, top = look.region.points, look.top
-    centre = _circle_centre(face)
+    centre = centre_of(face)
     level = float(np.median(crown[:, 2]))
     squareness = (face.fill - 0.785) / (1.0 - 0.785)
     sure, area = 0.55 + 0.6 * abs(squareness - 0.42), face.area
@@ -425,7 +431,7 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
 def _bottle(look: _Look, neck: Outline) -> Detection:
     """An upright bottle, centred below its cap; its width is measured across the line of sight."""
     points = look.region.points
-    centre = _circle_centre(neck)
+    centre = centre_of(neck)
     away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
     radius = percentile(away, 92)
     share = points[:, 2] / look.top

@@ -70,13 +70,13 @@ def _in_region(context: SkillContext, board: Thing, number: int) -> FreeSpots:
 
 
 def place_in(context: SkillContext, name: str, target: str) -> None:
-    if context.world.articulation(target) is not None:  # somebody may have shut it meanwhile
+    shuts = context.world.articulation(target) is not None
+    ready = Literal("opened", (target,)) if shuts else Literal("covered", (target,), False)
+    if ready.predicate in context.world.domain.predicates:  # somebody may have shut or covered it meanwhile
         context.sight.require(since_motion=True)
-        opened = Literal("opened", (target,))
-        if not context.world.world().holds(opened):
-            raise SkillFailureError(
-                Code.PRECONDITION_UNMET, f"{target} is not open any more", (opened,), permanent=True
-            )
+    if not context.world.world().holds(ready):
+        now = "not open any more" if shuts else "covered"
+        raise SkillFailureError(Code.PRECONDITION_UNMET, f"{target} is {now}", (ready,), permanent=True)
     box = context.thing(target)
     rise = box.size[2] + 0.03
     put_down(context, name, target, _free(context, "inside", box), Literal("in", (name, target)), rise)
