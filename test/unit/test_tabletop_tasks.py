@@ -403,6 +403,7 @@ def test_scenes_changed_at_random_stay_the_task(name, tmp_path):
         build_model(moved, load_camera())  # refuses objects that overlap
 
 
+@pytest.mark.slow
 def test_faults_are_put_in_at_their_rates_and_only_on_what_is_to_be_moved(tmp_path):
     tasks = [load_task(name) for name in PAPERS]
     grasps = sum(len({a.args[0] for a in t.reference if a.name == "grasp"}) for t in tasks)
