@@ -7,6 +7,7 @@ import types
 import mujoco
 import numpy as np
 
+from doubles.table_view import rendering_once
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import find_camera, load_extrinsics
@@ -23,19 +24,6 @@ copyreg.pickle(types.MappingProxyType, lambda view: (types.MappingProxyType, (di
 NAMES = ("overhead", "left", "right")
 
 
-def kept(render):
-    """A function that renders each state once, as long as nothing moves: its noise is another one each time."""
-    last = {}
-
-    def rendered(qpos, depth):
-        if (key := qpos.tobytes()) not in last:
-            last.clear()
-            last[key] = render(qpos, depth=depth)
-        return last[key]
-
-    return rendered
-
-
 class SeenKitchen:
     """A scene with the arm out of the way, and a perceiver that looks at it."""
 
@@ -47,8 +35,7 @@ class SeenKitchen:
         self.simulator = Simulator(build_model(scene, configs), scene)
         self._eyes = {}  # camera, intrinsics and pose by name
         for k, (name, config) in enumerate(zip(NAMES, configs)):
-            camera = OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k))
-            camera._view.render = kept(camera._view.render)
+            camera = rendering_once(OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k)))
             intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
             self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name)).camera_to_parent
         self.data = self.simulator._data
