@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?=
 # Test files that run side by side, each worker in a ROS domain of its own: make test WORKERS=0 for one after the other
-WORKERS ?= 3
+WORKERS ?= 4
 PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 # Bytecode is kept even where the environment says otherwise: the tests start some hundred processes.
 RUN = . $(VENV)/planweave.sh && PYTHONDONTWRITEBYTECODE=
