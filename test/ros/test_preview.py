@@ -204,37 +204,6 @@ def test_an_edited_plan_is_checked_shown_approved_and_done(system, spin_until):
     assert result.success and result.status.progress.executed == len(plan) + 1, result.message
 
 
-def test_strangers_move_nothing(system, spin_until):
-    """Whoever calls /execute_action: without a token, with an old one, with that of another action, after the end."""
-    table = system(approval=True, approved_alone=["grab_and_putin"])
-    check = table.executor._served._approved
-    tokens, problem = [], check.problem
-    check.problem = lambda *asked: tokens.append(asked[:3]) or problem(*asked)
-
-    def refused(action, task_id="", token=""):
-        before = table.truth()
-        result = table.do(action, task_id=task_id, approval=token)
-        assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0)
-        assert np.allclose(before, table.truth(), atol=1e-3)
-        return result.message
-
-    assert "not part of an approved plan" in refused(GRASP)
-    goal = [Literal("in", (name, "tray")) for name in ("blue_cube", "red_cube")]
-    task = table.send("run_task", task=task_goal(goal=convert.literals_to_msg(goal), method="classical"))
-    first = table.waiting()
-    assert table.call("approve_plan", plan_hash=first.plan.hash, approve=True).success
-    second = table.waiting(2)
-    done, task_id, token = tokens[1]
-    coming = convert.action_from_msg(second.plan.actions[0])
-    spin_until(lambda: not table.executor._served.busy, 60, "the first action to have ended")
-    assert "not the next step of an approved plan" in refused(done, task_id, token), "an old token"
-    assert "not the next step of an approved plan" in refused(coming, task_id, token), "that of another action"
-    assert "not the next step of an approved plan" in refused(coming, task_id, second.plan.hash), "no token at all"
-    assert table.call("approve_plan", plan_hash=second.plan.hash, approve=False).success
-    assert not task().success
-    assert "not the next step of an approved plan" in refused(done, task_id, token), "after the end"
-
-
 def test_what_has_moved_since_it_was_shown_is_asked_for_again(system, spin_until):
     table = system(approval=True)
     goal = [Literal("in", ("red_cube", "tray"))]
