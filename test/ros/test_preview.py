@@ -1,10 +1,8 @@
 """Previews of plans over real DDS: nothing moves for them, the arm then does what was shown, and edits are checked."""
 
-import threading
-
 import numpy as np
 import pytest
-from ros_fixtures import arm_goals, simulated, simulation, task_goal
+from ros_fixtures import arm_goals, result_of, simulated, simulation, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
@@ -59,21 +57,15 @@ def system(make_node, spin_until):
             assert all(service.wait_for_service(timeout_sec=60.0) for service in self.services.values())
             spin_until(lambda: self.worlds and "red_cube" in self.worlds[-1].by_name, 20, "the world")
 
-        def wait(self, future, seconds=240.0):
-            done = threading.Event()
-            future.add_done_callback(lambda _: done.set())
-            assert done.wait(seconds), "no answer in time"
-            return future.result()
-
         def call(self, name, **fields):
             service = self.services[name]
-            return self.wait(service.call_async(service.srv_type.Request(**fields)))
+            return result_of(service.call_async(service.srv_type.Request(**fields)), 240.0)
 
         def send(self, name, **fields):
             """A goal of an action; what gives its result."""
             action = self.actions[name]
-            handle = self.wait(action.send_goal_async(action._action_type.Goal(**fields)))
-            return lambda: self.wait(handle.get_result_async()).result
+            handle = result_of(action.send_goal_async(action._action_type.Goal(**fields)), 240.0)
+            return lambda: result_of(handle.get_result_async(), 240.0).result
 
         def do(self, action, **fields):
             return self.send("execute_action", action=convert.action_to_msg(action), timeout=60.0, **fields)()

@@ -111,6 +111,7 @@ def test_the_papers_eleven_tasks_are_there_and_every_file_is_one_of_ours():
     assert {load_task(t).source.partition(",")[0] for t in PAPERS} == {"BrainBody-LLM", "ProgPrompt"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_it_is_done_after_its_reference_plan_not_at_the_start_and_with_none_of_its_objects_elsewhere(name):
     task = load_task(name)
@@ -381,6 +382,7 @@ def test_an_unknown_task_names_the_nearest():
         load_task("plus_sgn")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_scenes_changed_at_random_stay_the_task(name, tmp_path):
     task, scene = load_task(name), load_scene(load_task(name).scene)
