@@ -42,7 +42,7 @@ test: python
 # Without ROS, OpenGL and what is slow: while one works
 test-fast: python
 	@$(PREPARE) --dev
-	@$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "unit and not gl and not slow" -q $(or $(ARGS),test/unit)
+	@$(RUN) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m "unit and not gl and not slow" -q $(or $(ARGS),test/unit)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"
