@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?=
 # Test files that run side by side, each worker in a ROS domain of its own: make test WORKERS=0 for one after the other
-WORKERS ?= 3
+WORKERS ?= 4
 PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 # Bytecode is kept even where the environment says otherwise: the tests start some hundred processes.
 RUN = . $(VENV)/planweave.sh && PYTHONDONTWRITEBYTECODE=
@@ -42,7 +42,7 @@ test: python
 # Without ROS, OpenGL and what is slow: while one works
 test-fast: python
 	@$(PREPARE) --dev
-	@$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "unit and not gl and not slow" -q $(ARGS)
+	@$(RUN) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m "unit and not gl and not slow" -q $(or $(ARGS),test/unit)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"

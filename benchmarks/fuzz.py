@@ -335,7 +335,7 @@ def as_asked(text: str) -> str:
 UNITS = (
     *("<think>", "a", "(", "[", "{", "$$ ", "\n", " ", "0: a\n", "assert(a ", "assert ", "option ", '{"a":'),
     *("[a]<b>(1)", "plan ", "#\n", "a(a,", "- ", '"', "def f():\n", "A ", "plan: ", "'a' in ", "<a", "\t"),
-    *("else:\n", "f(a)\n", "9"),
+    *("else:\n", "f(a)\n", "9", "a b ", "1. ", "[a] <", "grasp(a) ", ' "', "_", "(1) <", "</think", "Step 1"),
 )
 
 

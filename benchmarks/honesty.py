@@ -328,6 +328,7 @@ def running_stage(logs: Path) -> Iterator[HonestyTable]:
 PARAMETERS: dict[str, dict[str, object]] = {
     "planner_node": {"client": "none"},
     "executor_node": {"image_timeout": 2.0},
+    "feedback_node": {"observation_timeout": 10.0},
 }
 
 

@@ -54,7 +54,8 @@ class HonestyCase:
     """Acts before the task, the goal, and acts while it runs, which begin once the arm has moved `lifted` up.
 
     table: objects of the scene by name. blind: nothing could show the goal at the end, so a task that ends without
-    success, though it holds, is right. only_bench: one of several alike, left out of the tests.
+    success, though it holds, is right. only_bench: left out of the tests, as one of several alike or
+    one whose success would be true.
     """
 
     id: str
@@ -99,7 +100,6 @@ _TAKEN = {"red_cube": AWAY}
 _OUT = {"red_cube": (0.45, 0.25, 0.0)}
 _BLIND = Interference(camera=False)
 _SWAP = ("red_cube", "yellow_cube")
-_ALIKE = ("grasp", "lift", "place", "release")  # moments whose cases are for the bench alone
 _STOP, _GO = Signal("perception_node", "stop"), Signal("perception_node", "continue")
 
 
@@ -111,18 +111,18 @@ _bench = partial(_case, only_bench=True)
 
 CASES = (
     # Nobody interferes.
-    _case("undisturbed", _APART, _IN),
+    _bench("undisturbed", _APART, _IN),
     _bench("two_undisturbed", _APART, _BOTH),
     _case("holds_already", _DONE, _IN),
     _bench("tower_holds_already", _TOWER, _ON),
     # It held already, but the camera is silent.
-    _case("silent_nothing_changed", _DONE, _IN, _BLIND, blind=True),
+    _bench("silent_nothing_changed", _DONE, _IN, _BLIND, blind=True),
     _case("silent_then_taken", _DONE, _IN, Interference(move=_TAKEN, camera=False)),
     _bench("silent_then_taken_later", _DONE, _IN, _BLIND, Wait(2.5), Interference(move=_TAKEN)),
     _bench("silent_moved_beside", _DONE, _IN, _BLIND, Interference(move=_OUT)),
     _bench("silent_exchanged_seen_again", _DONE, _IN, _BLIND, Interference(exchange=_SWAP), Interference(camera=True)),
     # The camera falls silent while the robot works.
-    _case("silent_from_lift", _APART, _IN, Interference("lift", camera=False), blind=True),
+    _bench("silent_from_lift", _APART, _IN, Interference("lift", camera=False), blind=True),
     _bench("silent_and_taken_at_carry", _APART, _IN, Interference("carry", move=_TAKEN, camera=False)),
     _bench("silent_and_taken_at_release", _APART, _IN, Interference("release", move=_TAKEN, camera=False)),
     _bench("silent_from_release", _APART, _IN, Interference("release", camera=False), blind=True),
@@ -141,8 +141,8 @@ CASES = (
         "perception_restarted", _DONE, _IN, _STOP, Interference(exchange=_SWAP), Signal("perception_node", "restart")
     ),
     # Another thing in its place, the camera working.
-    _case("exchanged_before", _DONE, _IN, Interference(exchange=_SWAP)),
-    _case("another_in_its_place", _DONE, _IN, Interference(move={**_TAKEN, "yellow_cube": (*_LEFT, _FLOOR)})),
+    _bench("exchanged_before", _DONE, _IN, Interference(exchange=_SWAP)),
+    _bench("another_in_its_place", _DONE, _IN, Interference(move={**_TAKEN, "yellow_cube": (*_LEFT, _FLOOR)})),
     _case(
         "another_a_centimetre_beside",
         _DONE,
@@ -159,7 +159,7 @@ CASES = (
     _bench("lower_cube_exchanged", _TOWER, _ON, Interference(exchange=("red_cube", "green_cube"))),
     # Taken away, the camera working.
     *(
-        _case(f"taken_at_{m}", _APART, _IN, Interference(m, move=_TAKEN), only_bench=m in _ALIKE)
+        _case(f"taken_at_{m}", _APART, _IN, Interference(m, move=_TAKEN), only_bench=m != "retreat")
         for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")
     ),
     _bench("taken_out_before", _DONE, _IN, Interference(move=_OUT)),
@@ -178,14 +178,13 @@ CASES = (
     _bench("second_exchanged_in_the_hand", _APART, _BOTH, Interference("carry", "yellow_cube", exchange=_SWAP)),
     # A thing is added while the robot works.
     *(
-        _case(
+        _bench(
             f"added_{where}",
             _MORE,
             _IN,
             Interference(move={"blue_cube": AWAY}),
             Wait(3.0),
             Interference(moment, move={"blue_cube": spot}),
-            only_bench=where != "where_it_goes",
         )
         for where, moment, spot in (
             ("beside", "carry", (0.40, 0.25, 0.0)),

@@ -17,22 +17,29 @@ from planweave.launcher.environment import ros_environment
 pytest_plugins = ["ros_fixtures"]
 #: Of files that workers share out, those that take long must not come last.
 LONGEST = (
-    "e2e/benchmarks/test_kitchen.py",
     "e2e/benchmarks/test_honesty.py",
+    "unit/test_kitchen_seen.py",
+    "ros/test_executor_node.py",
+    "unit/test_perception_scenes.py",
     "e2e/test_page.py",
     "e2e/test_tabletop.py",
-    "ros/test_executor_node.py",
-    "unit/test_kitchen_seen.py",
-    "ros/test_simulation_node.py",
+    "e2e/benchmarks/test_kitchen.py",
+    "unit/benchmarks/test_sentence_set.py",
+    "ros/test_console.py",
+    "unit/test_solid_skills.py",
+    "ros/test_feedback_node.py",
+    "unit/test_camera_body.py",
     "ros/test_stopping.py",
-    "e2e/test_wheel.py",
+    "unit/test_planner_embedded.py",
+    "ros/test_simulation_node.py",
+    "unit/test_bakeoff_papers.py",
     "ros/test_preview.py",
+    "unit/test_skills.py",
     "ros/test_perception_node.py",
-    "unit/test_tabletop_tasks.py",
     "unit/test_more_skills.py",
-    "unit/test_endpoints.py",
-    "unit/test_bad_input.py",
-    "unit/test_simulator.py",
+    "ros/test_lifecycle.py",
+    "e2e/test_wheel.py",
+    "ros/test_perception_views.py",
 )
 TRUSTED = Path(__file__).parent / "doubles" / "trusted.pem"  # of a host that nobody has
 
@@ -54,10 +61,18 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark every test with its tier, which is its folder: unit, ros or e2e; files of LONGEST come first."""
+    """Mark every test with its tier, which is its folder: unit, ros or e2e. Files of LONGEST come first; those of unit
+    tests, which compute, and the others, which wait half of the time, take turns.
+    """
     tiers = Path(__file__).parent
     place = {tiers / name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path, len(place)))
+    files = sorted({item.path: None for item in items}, key=lambda path: place.get(path, len(place)))
+    for tier in (
+        computing := [f for f in files if tiers / "unit" in f.parents],
+        [f for f in files if f not in computing],
+    ):
+        place |= {path: rank / len(tier) for rank, path in enumerate(tier)}
+    items.sort(key=lambda item: place[item.path])
     for item in items:
         if tiers in item.path.parents:
             item.add_marker(item.path.relative_to(tiers).parts[0])

@@ -25,6 +25,14 @@ def frame(rotation: np.ndarray, point: Sequence[float] | np.ndarray) -> np.ndarr
     return pose
 
 
+def _between(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Which points (n, 3) are between two corners (3,): by column, which is faster than `all` along short rows."""
+    found = np.ones(len(points), bool)
+    for column, least, most in zip(points.T, low.tolist(), high.tolist()):
+        found &= (column > least) & (column < most)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class OrientedBox:
     """centre (3,), half (3,): m; axes (3, 3): unit columns along which `half` is measured."""
@@ -36,6 +44,13 @@ class OrientedBox:
     def beyond(self, points: np.ndarray) -> np.ndarray:
         """How far points (n, 3) are outside, along its own axes, (n, 3) m; negative inside."""
         return np.asarray(np.abs((points - self.centre) @ self.axes) - self.half)
+
+    def within(self, points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Which points (n, 3) are between low and high (3,), m along its own axes from its centre, (n,) bool."""
+        middle, reach = self.centre + self.axes @ ((low + high) / 2), np.abs(self.axes) @ ((high - low) / 2)
+        found = _between(points, middle - reach, middle + reach)  # few are left for the multiplication
+        found[found] = _between((points[found] - self.centre) @ self.axes, low, high)
+        return found
 
     def moved(self, way: np.ndarray) -> OrientedBox:
         """The same where a motion (4, 4) takes it."""

@@ -94,7 +94,7 @@ def _is_round(body: Carcass, points: np.ndarray) -> bool:
 
 def _boards(body: Carcass, points: np.ndarray) -> list[float]:
     """Heights of level boards, from the top down."""
-    inside = points[(body.around.beyond(points) < 0.0).all(axis=1)]
+    inside = points[body.around.within(points, -body.around.half, body.around.half)]
     if not len(inside):
         return []
     layers = np.maximum(np.floor((inside[:, 2] - body.low) / _BOARD).astype(int), 0)
@@ -280,7 +280,8 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
         floors = [(joint.box[0], 0.0) for joint in fixture.joints if joint.box]
         for box, height in (*bodies, *floors):
             mine |= _within(box, points, _MARGIN, above=_ABOVE)
-            over = (box.beyond(points)[:, :2] < 0.0).all(axis=1) & (points[:, 2] > box.centre[2] + height)
+            over = points[:, 2] > box.centre[2] + height
+            over[over] = (box.beyond(points[over])[:, :2] < 0.0).all(axis=1)
             ground[over] = box.centre[2] + box.half[2]
         for joint in fixture.joints:
             for part in (joint.panel, *joint.box[1:]):
@@ -288,7 +289,7 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
             if joint.handle is not None:
                 mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
         for room in fixture.rooms:
-            free = (room.beyond(points) < -_ABOVE).all(axis=1)
+            free = room.within(points, _ABOVE - room.half, room.half - _ABOVE)
             mine[free], ground[free] = False, room.centre[2] - room.half[2]
     return mine, ground
 
@@ -297,7 +298,6 @@ def _within(
     box: OrientedBox, points: np.ndarray, margin: float, before: float = 0.0, above: float | None = None
 ) -> np.ndarray:
     """Which points are in a box or so near to it. before: margin along its first axis; above: upwards."""
-    own = (points - box.centre) @ box.axes
     most = box.half + np.array((max(margin, before), margin, margin))
-    inside = (np.abs(own) < most).all(axis=1)
-    return np.asarray(inside if above is None else inside & (own[:, 2] < box.half[2] + above))
+    high = most if above is None else np.minimum(most, (*most[:2], box.half[2] + above))
+    return box.within(points, -most, high)

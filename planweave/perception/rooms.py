@@ -17,6 +17,7 @@ from planweave.perception.evidence import LEAST
 from planweave.perception.geometry import Plane, outline, percentile, rotate_into, rotated
 from planweave.perception.segmentation import Segment, find_segments
 
+_DEEP = 10.0  # below the middle of a room, where nothing is seen any more
 _WALLS = 0.008  # from a room's walls and roof within which what is seen may be of them
 _NEAR = 0.035  # from a known thing's outline to the middle of what an oblique picture shows of it, and of its parts
 _STRAY = 2.5  # times the median distance from its middle from which on a point may be of no surface
@@ -59,9 +60,10 @@ def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Det
 
 def seen_in(room: OrientedBox, view: DepthView) -> np.ndarray:
     """(h, w) bool: pixels with points in a room, down to its floor."""
-    own = (view.points - room.centre) @ room.axes
-    walls = (np.abs(own[..., :2]) < room.half[:2] - _WALLS).all(axis=-1)
-    return np.asarray(walls & (own[..., 2] < room.half[2] - _WALLS) & view.valid)
+    (x, y, _), reach, high = room.centre.tolist(), float(np.linalg.norm(room.half[:2])), room.half - _WALLS
+    found = view.inside((x - reach, y - reach, -np.inf), (x + reach, y + reach, np.inf))
+    found[found] = room.within(view.points[found], -np.array((*high[:2], _DEEP)), high)
+    return found
 
 
 def hidden_from(

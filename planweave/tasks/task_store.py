@@ -18,6 +18,7 @@ from planweave.core.symbolic.world import Action, Literal
 from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 
 VERSION = 2
+_BUSY = 2.0  # s for which another process may hold the file
 log = logging.getLogger(__name__)
 _TABLES = """
     CREATE TABLE tasks (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, request TEXT NOT NULL, tree TEXT NOT NULL,
@@ -65,7 +66,7 @@ class TaskStore:
         self._path, self._lock = path, threading.RLock()
         new = not path.exists()
         try:
-            self._base = sqlite3.connect(path, timeout=2.0, isolation_level=None, check_same_thread=False)
+            self._base = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
             self._base.execute("PRAGMA locking_mode=EXCLUSIVE")
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:

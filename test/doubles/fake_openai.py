@@ -43,6 +43,7 @@ class FakeOpenAI:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body comes 40 ms after its headers
 
             def log_message(self, *_):
                 pass

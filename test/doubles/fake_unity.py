@@ -34,6 +34,7 @@ class FakeUnity:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_POST(self):
                 outer.answer(self)

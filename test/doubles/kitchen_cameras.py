@@ -1,8 +1,13 @@
 """The simulated kitchen as its three cameras see it, without ROS: images to perception, as the nodes have them."""
 
+import copy
+import copyreg
+import types
+
 import mujoco
 import numpy as np
 
+from doubles.table_view import rendering_once
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import find_camera, load_extrinsics
@@ -15,6 +20,7 @@ from planweave.simulation.mujoco_model import build_model, camera_name, fixture_
 from planweave.simulation.scene import load_scene, parse_scene
 from planweave.simulation.simulator import Simulator
 
+copyreg.pickle(types.MappingProxyType, lambda view: (types.MappingProxyType, (dict(view),)))  # so that they are copied
 NAMES = ("overhead", "left", "right")
 
 
@@ -29,19 +35,23 @@ class SeenKitchen:
         self.simulator = Simulator(build_model(scene, configs), scene)
         self._eyes = {}  # camera, intrinsics and pose by name
         for k, (name, config) in enumerate(zip(NAMES, configs)):
-            camera = OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k))
+            camera = rendering_once(OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k)))
             intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
             self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name)).camera_to_parent
         self.data = self.simulator._data
         self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
         self._first = self.data.qpos.copy()
+        self._above, self._domain = load_extrinsics(find_camera("overhead")), Domain.load("kitchen")
         self.begin()
 
-    def begin(self):
-        """All as it was at first, and nothing known."""
+    def begin(self, seen=None):
+        """All as it was at first, and nothing known but what `kept` gave after some looks."""
         self.data.qpos[:] = self._first
-        self.perceiver = Perceiver(load_extrinsics(find_camera("overhead")), domain=Domain.load("kitchen"))
-        self._looks = 0
+        self.perceiver, self._looks = copy.deepcopy(seen) or (Perceiver(self._above, domain=self._domain), 0)
+
+    def kept(self):
+        """What is known now, and after how many looks."""
+        return copy.deepcopy((self.perceiver, self._looks))
 
     def move(self, index, part, value):
         """Open or turn a part of a fixture, m or rad."""

@@ -1,12 +1,11 @@
 """The nodes with a robot that is not ours, chosen by one parameter: a UR5e as examples/robot_ur5e describes it."""
 
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from codes import raises_code
-from ros_fixtures import arm_goals, simulated, simulation
+from ros_fixtures import arm_goals, result_of, simulated, simulation
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
@@ -47,14 +46,8 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     assert {m.header.frame_id for m in seen} == {"base_link"} and worlds[-1].frame == "base_link"
 
     def do(text):
-        def wait(future):
-            done = threading.Event()
-            future.add_done_callback(lambda _: done.set())
-            assert done.wait(90.0)
-            return future.result()
-
         goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
-        return wait(wait(action.send_goal_async(goal)).get_result_async()).result
+        return result_of(result_of(action.send_goal_async(goal)).get_result_async()).result
 
     for text, fact in (
         ("grasp(red_cube)", "holding(red_cube)"),

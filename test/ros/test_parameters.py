@@ -45,11 +45,9 @@ def test_parameters_are_described(make_node):
     ("node", "parameter", "words"),
     [
         ("feedback_node", "method:=magic", "feedback_node: unknown value of method 'magic'"),
-        ("planner_node", "client:=magic", "planner_node: unknown value of client 'magic'"),
         ("planner_node", "price_table:=/nowhere.yaml", "/nowhere.yaml"),
         ("perception_node", "camera:=magic", "unknown camera 'magic'"),
         ("simulation_node", "image_rate:=-1.0", "simulation_node: parameter image_rate must be a float"),
-        ("simulation_node", "scene:=magic", "unknown scene 'magic'"),
         ("virtualhome_node", "scene:=magic", "unknown scene 'magic'"),
         ("executor_node", "speed:=7.0", "executor_node: parameter speed must be a float"),
     ],

@@ -32,6 +32,18 @@ def transitions():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def short_waits():
+    """Bodies here show all at once, and a file in use stays in use: neither is waited for as long as a robot's."""
+    from planweave.tasks import pausing, task_runner, task_store
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (pausing, task_runner):
+            patch.setattr(module, "BETWEEN_LOOKS", 0.02)
+        patch.setattr(task_store, "_BUSY", 0.1)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     """Fails the test in which a state followed that may not."""

@@ -11,6 +11,7 @@ from codes import raises_code
 from doubles.agent_client import AgentClient
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
+from planweave.cli import agent_tools
 from planweave.cli import main as cli
 from planweave.cli.agent_tools import MAX_STEPS, AgentTools, quoted
 from planweave.core.base.errors import GoalError
@@ -26,8 +27,9 @@ needs_sdk = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="
 
 
 @pytest.fixture
-def start():
+def start(monkeypatch):
     made = []
+    monkeypatch.setattr(agent_tools, "_LOOKS", 0.02)
 
     def make(body=None, planner=None, may_approve=False, **options):
         planner = planner or ScriptedPlanner([plan("; ".join(GOOD), 3)], goal=GOAL)

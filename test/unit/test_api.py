@@ -346,9 +346,9 @@ def test_the_action_of_a_body_that_can_be_stopped_ends_with_its_task(domain, wor
             return pw.Outcome(*self.stopped, self.world)
 
     body = Held(domain, world)
-    result = pw.run("put the cup in the tray", body=body, method="classical", model="none", timeout=4.0)
-    assert result.state is pw.TaskState.CANCELED and "within the 4 s" in result.message
-    assert body.stopped[0] is pw.Code.CANCELED and "within the 4 s" in body.stopped[1]
+    result = pw.run("put the cup in the tray", body=body, method="classical", model="none", timeout=2.0)
+    assert result.state is pw.TaskState.CANCELED and "within the 2 s" in result.message
+    assert body.stopped[0] is pw.Code.CANCELED and "within the 2 s" in body.stopped[1]
 
 
 def test_what_the_listener_raises_ends_the_task(domain, world):

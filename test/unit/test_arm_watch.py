@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from doubles.trajectory_controller import FR3, PREEMPTED, PREEMPTED_BEFORE, TICK, TrajectoryController
 
+from planweave.bodies.arm.arms import controlled
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ActionFollower
 from planweave.bodies.arm.arms.grippers import NoGripper
@@ -52,6 +53,12 @@ class Bench:
         while not condition():
             assert time.monotonic() < end, "waited in vain"
             time.sleep(0.001)
+
+
+@pytest.fixture
+def briefly(monkeypatch):
+    """Nobody waits long for an arm that is not heard."""
+    monkeypatch.setattr(controlled, "_STANDING", 0.2)
 
 
 @pytest.fixture
@@ -180,7 +187,7 @@ def test_a_controller_that_is_deactivated_by_somebody_is_told(bench):
     assert again.action_code is Code.SAFETY_STOP and "/executor/recover" in again.message
 
 
-def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the_robot(bench):
+def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the_robot(bench, briefly):
     bench.controller.at[0.3] = bench.controller.fail_hardware
     error = bench.fails()
     assert error.action_code is Code.SAFETY_STOP and "/executor/recover" in error.message and "stop at" in error.message
@@ -189,7 +196,7 @@ def test_an_error_of_the_hardware_is_told_from_that_and_asks_for_the_stop_at_the
     assert "/executor/recover" in caught.value.message and "simulation_node" not in caught.value.message
 
 
-def test_silence_of_the_arm_during_a_motion_asks_for_the_stop_at_the_robot(bench):
+def test_silence_of_the_arm_during_a_motion_asks_for_the_stop_at_the_robot(bench, briefly):
     def silence():
         bench.controller.publishes = False
 

@@ -130,6 +130,7 @@ def from_all(boxes, eye=ABOVE):
     return picture(boxes, eye), [picture(boxes, *side) for side in SIDES]
 
 
+@pytest.mark.slow
 def test_what_another_thing_hides_from_the_first_camera_is_seen_by_the_others():
     tall, hidden = box(0.15, 0.0, (0.06, 0.3, 0.25), GREY), box(-0.02, 0.03, (0.05,) * 3, RED)
     first, others = from_all([CUBE, tall, hidden], (0.6, 0.0, 0.3))
@@ -192,6 +193,7 @@ def test_a_bin_is_a_hollow_box_with_the_things_in_it(eye):
     assert all(part[5] < 0.02 for part in middle), "what is between the walls is free"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("around", "eye", "target"),
     [

@@ -28,7 +28,7 @@ from planweave.methods.language.settings import PlannerSettings
 pytestmark = pytest.mark.slow
 
 HOME = SUITES["home"]
-TASKS = ["put_salmon_in_the_fridge", "watch_tv", "set_the_table"]
+TASKS = ["put_salmon_in_the_fridge", "watch_tv"]
 
 
 def expert_on(task, suite=HOME):

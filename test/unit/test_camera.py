@@ -240,7 +240,7 @@ def record_a_motion(recorder, simulator):
     return simulator.model, simulator.snapshot()
 
 
-@pytest.mark.parametrize("suffix", [".webm", ".mp4", ".gif"])
+@pytest.mark.parametrize("suffix", [".webm", ".gif"])  # .mp4: test_simulation_node
 def test_a_video_shows_the_motion(tmp_path, recorder, simulator, suffix):
     import cv2
     from PIL import Image, ImageSequence

@@ -62,6 +62,7 @@ def fails(bench, text, code):
 # ---- into a tray ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_tray_takes_several_things(make_bench):
     """Seen a few millimetres too large, as the camera does, so that spots at its walls are none."""
     bench = make_bench()
@@ -114,6 +115,7 @@ def test_put_down_farther_to_a_side_than_it_was(make_bench, way, predicate, alon
     assert outcomes[-1].world.holds(Literal(predicate, ("red_cube",)))
 
 
+@pytest.mark.slow
 def test_put_down_nearer_to_a_thing(make_bench):
     bench = make_bench()
     run(bench, "grasp(red_cube)", "place_nearer_to(red_cube, blue_cube)")
@@ -139,6 +141,7 @@ def test_what_was_put_down_farther_and_rolled_back_is_no_success(make_bench):
     fails(bench, "place_farther_left(red_cube)", Code.GRASP_LOST)
 
 
+@pytest.mark.slow
 def test_no_room_beside_or_between(make_bench):
     bench = make_bench()
     run(bench, "grasp(red_cube)")
@@ -477,6 +480,7 @@ def test_a_slip_is_made_good_without_telling(planning_scene):
     assert "in(red_cube, tray)" in found
 
 
+@pytest.mark.slow
 def test_a_person_takes_what_is_held_out_and_nobody_does_not(planning_scene, tmp_path):
     table = simulated(planning_scene, "hand_me")
     assert "handed_over(apple)" in acted(table, "grasp(apple)", "hand_over(apple)")
@@ -494,6 +498,7 @@ def test_a_firm_grip_is_stronger_than_the_person(planning_scene):
         acted(table, "grasp(red_cube)", "hand_over(red_cube)")
 
 
+@pytest.mark.slow
 def test_a_thing_is_gripped_in_its_middle_though_the_arm_comes_from_beside(planning_scene):
     """What is narrower than it was seen (a bottle's neck) slips out of fingers that hold it beside its axis."""
     planning_scene.detach()

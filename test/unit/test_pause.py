@@ -319,12 +319,12 @@ def test_an_answer_waits_too_and_a_paused_question_moves_nothing(run):
 
 
 def test_an_approved_plan_stays_approved_and_the_time_to_approve_stands_still(run):
-    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), approval_timeout=1.0)
+    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), approval_timeout=0.5)
     task = r.manager.submit("put a in the tray")
     shown = r.until(lambda s: s.state is TaskState.AWAITING_APPROVAL)
     r.manager.pause()
     assert task.snapshot().state is TaskState.PAUSED
-    assert not task.ended.wait(2.5), "one second to approve it would be over"
+    assert not task.ended.wait(0.8), "the time to approve it would be over"
     r.manager.approve("", shown.plan_hash, True)
     assert not r.body.at.wait(0.3), "approved, but paused"
     r.manager.resume()
@@ -457,11 +457,11 @@ def test_cancelling_ends_a_paused_task_at_once(run):
 
 
 def test_a_task_that_nobody_resumes_is_cancelled_with_the_reason(run):
-    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), pause_timeout=1.0)
+    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), pause_timeout=0.3)
     task = r.paused_in_action()
     status = r.ended(task)
     assert status.state is TaskState.CANCELED
-    assert status.message == "paused by Ann and not resumed within 1 s (pause_timeout)"
+    assert status.message == "paused by Ann and not resumed within 0.3 s (pause_timeout)"
     body = r.body
     body.hold.clear()
     body.began.clear()
@@ -537,7 +537,7 @@ def test_no_method_moves_anything_while_it_is_paused(run, method):
     planner.interpret_goal = lambda *a, **k: (r.manager.pause(), read(*a, **k))[1]
     task = r.manager.submit("put a in the tray", method)
     r.until(lambda s: s.state is TaskState.PAUSED)
-    assert not body.began.wait(0.2) and body.done == []
+    assert not body.began.wait(0.05) and body.done == []
     r.manager.cancel()
     assert r.ended(task).state is TaskState.CANCELED
 

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from codes import raises_code
-from doubles.table_view import AT_HOME, CAMERA, INTRINSICS, table_view
+from doubles.table_view import AT_HOME, CAMERA, INTRINSICS, rendering_once, table_view
 
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
@@ -61,7 +61,7 @@ class Stage:
         self.scene = parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml"))
         self.model = build_model(self.scene, CAMERA)
         self.data = home_state(self.model)
-        self.eye = OverheadCamera(self.model, CAMERA, DepthNoise(), seed=1)
+        self.eye = rendering_once(OverheadCamera(self.model, CAMERA, DepthNoise(), seed=1))
         self.robot = AT_HOME
         self.perceiver = Perceiver(EXTRINSICS)
         self.frames = 0

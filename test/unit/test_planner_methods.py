@@ -939,25 +939,6 @@ def test_no_step_raises_anything_but_parse_error(text):
             assert len(str(error)) < 2000
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize(
-    "unit", ["a", "(", "$$ ", "0: a\n", "<a", "[a", "assert(a ", "a ", "Step 1", "'a' in ", "\n", " ", "else:"]
-)
-def test_a_megabyte_of_anything_is_read_in_bounded_time(unit):
-    text = (unit * (1_000_000 // len(unit)))[:1_000_000]
-    for method in ("progprompt", "brainbody", "lang_prompt"):
-        with pytest.raises(ParseError):
-            planner(text)[0].write(method, SENTENCE, BLOCKS)
-    for ask in (
-        lambda p: p.ground_step("brainbody", SENTENCE, "x", BLOCKS),
-        lambda p: p.check_condition("a(b)", HOME),
-        lambda p: p.select_action("blocking", SENTENCE, BLOCKS, [], OPTIONS),
-    ):
-        with pytest.raises(ParseError):
-            ask(planner(text, text)[0])
-
-
 def test_a_step_with_one_thing_in_both_places_becomes_an_action_over_two():
     found = Translator(HOUSEHOLD, HOME, HashedEmbedder()).nearest("put the mug 7 on the mug 7")
     assert found.actions and all(len(set(a.args)) == len(a.args) for a in found.actions)

@@ -105,7 +105,7 @@ def test_all_are_ended_and_only_the_deaf_are_killed(program, tmp_path):
     program("patient_node", PATIENT), program("deaf_node", DEAF)
     nodes = [start_node(name, tmp_path / name.replace("_", "-")) for name in ("patient_node", "deaf_node")]
     until(lambda: all(node.output() for node in nodes))
-    assert stop_nodes(nodes, patience=5.0) == ["deaf_node"]
+    assert stop_nodes(nodes, patience=2.0) == ["deaf_node"]
     assert nodes[0].returncode == -signal.SIGINT or nodes[0].returncode == 1
     assert nodes[1].returncode == -signal.SIGKILL
     assert not any(alive(node.pid) for node in nodes)

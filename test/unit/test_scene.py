@@ -24,6 +24,7 @@ def scene_of(*entries, head="", tail=""):
     return parse_scene(head + "objects:\n" + "".join(f"  - {entry}\n" for entry in entries) + tail, PATH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_every_scene_stands_still(name):
     scene = load_scene(name)

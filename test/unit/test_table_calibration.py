@@ -8,7 +8,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from doubles.table_view import CAMERA, INTRINSICS
+from doubles.table_view import CAMERA, INTRINSICS, rendering_once
 
 from planweave.cli import calibrate
 from planweave.cli.main import main
@@ -55,7 +55,7 @@ def written(folder, text, pose, count=3, draw=None):
     model = build_model(parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml")), camera)
     data = home_state(model)
     data.joint("fr3_joint1").qpos[0] = 2.5  # the arm out of view
-    eye = OverheadCamera(model, camera, DepthNoise(), seed=1)
+    eye = rendering_once(OverheadCamera(model, camera, DepthNoise(), seed=1))
     folder.mkdir()
     for number in range(count):
         frame = eye.render(0.0, data.qpos)

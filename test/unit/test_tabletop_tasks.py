@@ -111,6 +111,7 @@ def test_the_papers_eleven_tasks_are_there_and_every_file_is_one_of_ours():
     assert {load_task(t).source.partition(",")[0] for t in PAPERS} == {"BrainBody-LLM", "ProgPrompt"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_it_is_done_after_its_reference_plan_not_at_the_start_and_with_none_of_its_objects_elsewhere(name):
     task = load_task(name)
@@ -381,6 +382,7 @@ def test_an_unknown_task_names_the_nearest():
         load_task("plus_sgn")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_scenes_changed_at_random_stay_the_task(name, tmp_path):
     task, scene = load_task(name), load_scene(load_task(name).scene)
@@ -403,6 +405,7 @@ def test_scenes_changed_at_random_stay_the_task(name, tmp_path):
         build_model(moved, load_camera())  # refuses objects that overlap
 
 
+@pytest.mark.slow
 def test_faults_are_put_in_at_their_rates_and_only_on_what_is_to_be_moved(tmp_path):
     tasks = [load_task(name) for name in PAPERS]
     grasps = sum(len({a.args[0] for a in t.reference if a.name == "grasp"}) for t in tasks)

@@ -258,7 +258,7 @@ def hidden(by="", known=Known.INFERRED, **more):
 @pytest.mark.parametrize("fallback", ["", "classical"])
 def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
     body = Watched(WORLD, look)
-    manager, _, _ = start(body=body, observation_timeout=0.3, fallback=fallback)
+    manager, _, _ = start(body=body, observation_timeout=0.1, fallback=fallback)
     task = manager.submit("put a in the tray")
     status = ended(task)
     assert status.state is TaskState.NOT_CONFIRMED and status.unmet == () and status.state.ended
@@ -272,14 +272,14 @@ def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
 def test_what_the_arm_hides_is_looked_for_once_it_is_out_of_the_way(start):
     home = literals("at_base()")[0]
     body = Watched(WORLD, lambda world: (seen if world.holds(home) else hidden())(world))
-    manager, _, _ = start(body=body, observation_timeout=0.3)
+    manager, _, _ = start(body=body, observation_timeout=0.1)
     assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
     assert body.done == ["grasp(a)", "place_in(a, tray)", "return_to_base()"]
 
 
 def test_the_arm_does_not_move_out_of_the_way_where_a_person_approves_motions(start):
     body = Watched(WORLD, hidden())
-    manager, _, _ = start(body=body, observation_timeout=0.3, approval_timeout=60.0)
+    manager, _, _ = start(body=body, observation_timeout=0.1, approval_timeout=60.0)
     task = manager.submit("put a in the tray")
     while not (task.approval and task.approval.waiting):
         assert not task.ended.wait(0.01), task.status
@@ -327,7 +327,7 @@ def test_a_task_is_refused_for_what_is_not_there_only_after_a_look(start, given)
 
 
 def test_what_is_hidden_under_what_is_seen_is_told_as_inferred(start):
-    manager, _, _ = start(body=Watched(WORLD, hidden("b")), observation_timeout=0.3)
+    manager, _, _ = start(body=Watched(WORLD, hidden("b")), observation_timeout=0.1)
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.SUCCEEDED and "; a " in status.message
 
@@ -335,7 +335,7 @@ def test_what_is_hidden_under_what_is_seen_is_told_as_inferred(start):
 def test_nothing_held_already_that_nobody_sees(start):
     """The camera is silent, or shows that somebody took it away."""
     world = tabletop("a: item; tray: container", "in(a, tray)")
-    manager, _, body = start(body=Watched(world, None), observation_timeout=0.3)
+    manager, _, body = start(body=Watched(world, None), observation_timeout=0.1)
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.NOT_CONFIRMED and status.message.endswith("(nothing was moved)") and not body.done
     gone = without("in(a, tray)")
@@ -359,7 +359,7 @@ def test_what_is_taken_away_meanwhile_is_put_back_or_failed(start):
 
 def test_nothing_moves_in_a_silent_world(start):
     body = Watched(replace(WORLD, silent=True), None)
-    manager, _, _ = start(body=body, observation_timeout=0.3)
+    manager, _, _ = start(body=body, observation_timeout=0.1)
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.NOT_CONFIRMED and not body.done
     body.looks = [seen]
@@ -374,7 +374,7 @@ def test_a_failed_action_believes_nothing(start):
         return replace(world, facts=facts)
 
     body = Watched(WORLD, hidden(), **{"place_in(a, tray)": [(Code.CONTROL_FAILED, "no fresh look", believed)]})
-    manager, _, _ = start(body=body, observation_timeout=0.3)
+    manager, _, _ = start(body=body, observation_timeout=0.1)
     status = ended(manager.submit("put a in the tray"))
     assert (status.state, status.code) == (TaskState.NOT_CONFIRMED, "not_confirmed")
 
