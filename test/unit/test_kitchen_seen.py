@@ -209,8 +209,8 @@ def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(ope
         assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
 
 
-@pytest.mark.parametrize(("index", "seen"), [(2, True), (0, False)], ids=["can", "mug_in_its_place"])
-def test_a_can_between_boards_is_known_by_the_colour_of_its_sides(kitchen, index, seen):
+@pytest.mark.parametrize(("index", "known"), [(2, True), (0, False)], ids=["can", "mug_in_its_place"])
+def test_a_can_between_boards_is_known_by_the_colour_of_its_sides(kitchen, index, known):
     """Its top is white, its sides are green; another thing there is not it."""
     board = kitchen.data.body("fixture_3")
     at = board.xpos + board.xmat.reshape(3, 3) @ (-0.01, 0.0, 0.0131)
@@ -218,7 +218,7 @@ def test_a_can_between_boards_is_known_by_the_colour_of_its_sides(kitchen, index
     can.last = replace(can.last, position=(*at[:2], at[2] + can.last.size[2] / 2))
     kitchen.put(2, (2.0, 0.0, 0.0))
     kitchen.put(index, at)
-    assert next((o.visible for o in kitchen.look(3).objects if o.name == "can"), False) == seen
+    assert next((o.visible for o in kitchen.look(3).objects if o.name == "can"), False) == known
 
 
 def test_one_thing_behind_a_door_is_not_seen_as_two(open_cupboard):

@@ -111,7 +111,10 @@ def _may_be_open(world: World, name: str) -> bool:
 
 
 def _where(world: World, thing: WorldObject) -> str:
-    return "under" if Literal("on", (thing.hidden_by, thing.name)) in world.facts else "in"
+    """How a thing is hidden: under what lies on it, or on the vessel that it is in; else in what hides it."""
+    vessels = (fact.args[1] for fact in world.facts if fact.predicate == "in" and fact.args[0] == thing.name)
+    covered = any(Literal("on", (thing.hidden_by, name)) in world.facts for name in (thing.name, *vessels))
+    return "under" if covered else "in"
 
 
 def _last_seen(world: World, name: str) -> str:
