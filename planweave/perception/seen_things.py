@@ -109,7 +109,7 @@ def resting(
         below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
         found[thing.name] = (
             replace(thing, bottom=ground, below="")
-            if below is None
+            if below is None or below[1] < ground - SUNK  # as a handle below a drawer is
             else replace(thing, bottom=below[1], below=below[0].name)
         )
     for thing in found.values():

@@ -12,7 +12,7 @@ from doubles.scripted_arm import Bench
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
-from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
@@ -344,6 +344,40 @@ def test_what_is_held_is_not_driven_up_into_what_hangs_over_it(bench):
     bench.skills.mover.rise_if_close()
     ways = [start, *(q for trajectory in bench.arm.sent[-1:] for q in trajectory.dense(0.01)), bench.arm.q]
     assert min(c.distance for q in ways for c in scene.contacts(q, 0.0)) > before.distance - 0.001
+
+
+def test_what_hangs_on_the_fingers_that_have_let_it_go_is_not_put_down(planning_scene):
+    """Where the hand stays over it, it is looked at from farther above, once it is seen higher than it was let go."""
+    planning_scene.detach()
+    bench = Bench(planning_scene, observe=())
+    bench.world.show(cube("red_cube", 0.45, 0.0), TRAY)
+    run(bench, "grasp(red_cube)")
+    low, high = cube("red_cube", 0.58, 0.35, 0.01), cube("red_cube", 0.58, 0.35, 0.04)
+    bench.world.drops_to = high
+    follow = bench.arm.follow
+
+    def carrying_along(trajectory, watch=None):
+        follow(trajectory, watch)
+        if bench.world.held is None and bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.25:
+            bench.world.shown["red_cube"] = cube("red_cube", 0.3, -0.3)
+
+    bench.arm.follow = carrying_along
+    fails(bench, "place_in(red_cube, tray)", Code.GRASP_LOST)
+    bench.arm.follow, bench.world.drops_to = follow, low
+    bench.world.show(cube("red_cube", 0.45, 0.0), TRAY)
+    run(bench, "grasp(red_cube)")
+    assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+
+
+def test_all_parts_may_meet_all_that_is_held():
+    """The memory for collisions does not end a search for a path."""
+    scene = PlanningScene(pools=Pools(boxes=1000, cylinders=1, held=128))
+    boxes = tuple(Part.box(upright(0.0, 0.0, 0.001 * k, 0.0), (0.3, 0.3, 0.01)) for k in range(128))
+    item = thing_of_solid("bowl", "item", "bowl", Solid(boxes))
+    walls = (Part.box(upright(0.3, 0.0, 0.0005 * k, 0.0), (0.5, 0.5, 0.3)) for k in range(1000))
+    scene.update([thing_of_solid("cabinet", "fixture", "cabinet", Solid(tuple(walls)))])
+    scene.attach(item, np.eye(4))
+    assert scene.contact(HOME) is not None
 
 
 def test_a_grip_that_settles_while_a_thing_is_lifted_has_not_let_go(planning_scene, monkeypatch):

@@ -35,6 +35,7 @@ MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
 _HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
 _MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
+_ARENA = 128 << 20  # bytes for collisions, of which only what is needed is used: as all parts may meet all that are held
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float,
     # The base stands on the table, and finger pads meet when the gripper is closed.
     for first, second in ((robot.base, robot.joints[0].link), robot.gripper.fingers):
         spec.add_exclude(bodyname1=first, bodyname2=second)
+    spec.memory = _ARENA
     return spec.compile()
 
 

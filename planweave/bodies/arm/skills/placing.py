@@ -32,6 +32,7 @@ _SIDES = {
 _MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
 _AWAY = (0.02, 0.05, 0.1, 0.15)  # m beyond which an item is put down that goes to a side of where it was, one by one
 _LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
+_RISEN = 0.012  # m above where it was let go from which on what is seen may hang on the fingers that have left it
 _HIDDEN = 0.5  # share of an item that may be hidden from the camera where it is put down
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
@@ -184,6 +185,10 @@ def put_down(
     except SkillFailureError:
         if context.settings.observe or context.is_seen(name) or not _seen_from_elsewhere(context, name):
             raise
+        context.sight.verify(name, where, expected)
+    assert approach.placed is not None
+    if not context.settings.observe and context.thing(name).top > approach.placed.top + _RISEN:
+        context.rise(_LOOK_DOWN)
         context.sight.verify(name, where, expected)
 
 
