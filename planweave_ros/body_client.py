@@ -25,7 +25,7 @@ from planweave_ros.calling import STOP_SECONDS, Caller, NoResultError
 from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
 from planweave_ros.permission import APPROVED_SECONDS, DEATH
-from planweave_ros.qos import TRANSIENT_LOCAL
+from planweave_ros.qos import WORLDS
 
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
 _GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
@@ -78,9 +78,7 @@ class RosBody:
         self._execute.destroy()
 
     def _listen(self) -> Any:
-        return self._node.create_subscription(
-            WorldState, _WORLD, self._heard, TRANSIENT_LOCAL, callback_group=self._one_by_one
-        )
+        return self._node.create_subscription(WorldState, _WORLD, self._heard, WORLDS, callback_group=self._one_by_one)
 
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
         """Store a published world, unless it was sent before the last response and is older than the world in that."""

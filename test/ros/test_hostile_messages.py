@@ -92,6 +92,23 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
     forger.destroy_node()
 
 
+def test_the_world_of_a_second_publisher_does_not_replace_one_that_was_not_read_yet(ros, spin_until):
+    from planweave_interfaces.msg import WorldState
+
+    from planweave_ros.qos import TRANSIENT_LOCAL, WORLDS
+
+    node, heard = ros.create_node("listener"), []
+    subscription = node.create_subscription(WorldState, "worlds", lambda msg: heard.append(msg.revision), WORLDS)
+    publishers = [node.create_publisher(WorldState, "worlds", TRANSIENT_LOCAL) for _ in range(2)]
+    spin_until(lambda: all(p.get_subscription_count() for p in publishers), 10, "the subscription")
+    for number, publisher in enumerate(publishers, 1):
+        publisher.publish(WorldState(revision=number))
+    spin_until(lambda: ros.spin_once(node, timeout_sec=0.1) or len(heard) == 2, 10, "both worlds")
+    assert sorted(heard) == [1, 2]
+    node.destroy_subscription(subscription)
+    node.destroy_node()
+
+
 def test_a_world_of_who_does_not_act_is_not_believed(make_node):
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.msg import WorldState
