@@ -28,7 +28,8 @@ def columns(points: Array, support: float) -> Array:
     where a floor was not, it is taken to be as deep as what was seen around.
     """
     points = np.asarray(points, float)
-    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    plan = np.ascontiguousarray(points[:, :2].T)
+    low, high = plan.min(axis=1), plan.max(axis=1)
     cells = np.rint((points[:, :2] - low) / COLUMN).astype(int)
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planweave.geometry.columns import columns
 from planweave.perception.colours import colour_word, other_surface, patch_colour
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, Measured, unknown_thing
-from planweave.perception.detectors.attributes import DEEP, centre_of, parts_of
+from planweave.perception.detectors.attributes import DEEP, centre_of, corners_of, parts_of
 from planweave.perception.geometry import outline, percentile
 from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.regions import STEEP, PixelRegion
@@ -161,11 +160,10 @@ def _lid_and_vessel(
         return [(replace(whole, cut=region.cut, beyond=region.beyond), region)]
     colour, bottom = colour_word(*rgb), 0.0 if vessel is None else vessel.top
     own = region.points[disc.own] - (*disc.centre, bottom)
-    boxes = tuple(tuple(float(v) for v in (*low, *high)) for low, high in columns(own, 0.0))
     height, (x, y) = disc.top - bottom, disc.centre
     size = 2 * disc.radius, 2 * disc.radius, height
     of = classes.name("knobbed", colour), colour, "irregular", 0.8, (x, y, bottom + height / 2), 0.0, 0.0
-    lid = Detection(*of, size, disc.top, rgb, region.cut, parts=boxes)
+    lid = Detection(*of, size, disc.top, rgb, region.cut, parts=corners_of(own))
     return [(lid, region.part(disc.own)), *([(vessel, None)] if vessel is not None else [])]
 
 

@@ -103,9 +103,9 @@ def resting(
     one; lifted: one that stands on nothing, and bears nothing.
     """
     standing = [t for t in things if t.name != lifted and not t.lost]
-    found = {}
+    grounds, found = {thing.name: ground_below(thing) for thing in things}, {}
     for thing in things:
-        ground = ground_below(thing)
+        ground = grounds[thing.name]
         below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
         found[thing.name] = (
             replace(thing, bottom=ground, below="")
@@ -117,7 +117,7 @@ def resting(
         if other is None or other.below != thing.name:
             continue
         if outline(thing.points[:, :2]).area > outline(other.points[:, :2]).area:
-            found[thing.name] = replace(thing, bottom=ground_below(thing), below="")  # what is in it does not bear it
+            found[thing.name] = replace(thing, bottom=grounds[thing.name], below="")  # what is in it does not bear it
     return tuple(found.values())
 
 

@@ -78,7 +78,8 @@ class Contents:
             if inside.looks >= _LOOKS or any(_may_be(inside, other) for other in things.values()):
                 self.drop(name)
                 found.pop(name)
-                found.update({name: things[name]} if name in things and joints[inside.part].kind != "slide" else {})
+                if name in things and joints[inside.part].kind != "slide":
+                    found[name] = things[name]
         return found
 
     def find(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:

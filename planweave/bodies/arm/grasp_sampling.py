@@ -37,8 +37,9 @@ _PAD = 0.020  # height of a pad
 _WEDGE = 0.35  # tangent of the angle up to which both sides may slope
 _SLANTED = 0.012  # sides that recede by more over the breadth of a finger are no sides to close on
 _PALM = 0.10, 0.035  # half extents of the palm along and across the closing direction
-_BESIDE, _BESIDE_ONE = 4.0, 30.0  # cost of 1 m beside the middle, across the approach: what is held there turns between
-# level fingers; of one part, which is narrower there than it is seen
+# Cost of 1 m beside the middle, across the approach, as what is held there turns between level fingers; of a thing of
+# one part, which is narrower there than it is seen.
+_BESIDE, _BESIDE_ONE = 4.0, 30.0
 _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12

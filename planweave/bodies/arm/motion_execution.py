@@ -186,14 +186,15 @@ class Mover:
         """Whether a line is free, or leaves what the arm seems to be in at its start without going deeper into it: what
         was measured anew may reach into the hand that touches it. The fingers may touch things, what they hold may not.
         """
-        held = self.world.held.thing.name if self.world.held else None
+        held, fingers = self.world.held, self.scene.robot.gripper.fingers
 
         def contacts(q: Array) -> dict[frozenset[str], float]:
             found: dict[frozenset[str], float] = {}
-            of_held = (c for c in self.scene.contacts(q, -0.002, (), 0.006) if held in (c.first, c.second))
-            for contact in (*self.scene.contacts(q, -0.002, names, 0.006), *of_held):
+            for contact in self.scene.contacts(q, -0.002, (), 0.006):
                 pair = frozenset((contact.first, contact.second))
-                found[pair] = min(found.get(pair, 0.0), contact.distance)
+                touches = not pair.isdisjoint(fingers) and not pair.isdisjoint(names)
+                if not touches or (held is not None and held.thing.name in pair):
+                    found[pair] = min(found.get(pair, 0.0), contact.distance)
             return found
 
         before = contacts(start)

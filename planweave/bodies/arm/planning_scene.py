@@ -35,9 +35,7 @@ MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
 _HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
 _MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
-_ARENA = (
-    128 << 20
-)  # bytes for collisions, of which only what is needed is used: as all parts may meet all that are held
+_ARENA = 128 << 20  # bytes for collisions, used as they are needed: every part may meet every one that is held
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,11 @@ def parts_of(points: np.ndarray, thing: Detection) -> tuple[tuple[float, ...], .
         angles = np.linspace(0.0, 2 * np.pi, math.ceil(8 * most / COLUMN))
         rim = np.column_stack((most * np.cos(angles), most * np.sin(angles), np.full(len(angles), thing.size[2])))
         own = np.concatenate((own[(away < most) | (away > most + _RIM)], rim))
+    return corners_of(own)
+
+
+def corners_of(own: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """Boxes for the points (n, 3) of a thing in its own frame, from the middle of its bottom: see Detection.parts."""
     return tuple(map(tuple, columns(own, 0.0).reshape(-1, 6).tolist()))
 
 
