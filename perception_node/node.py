@@ -376,7 +376,14 @@ class PerceptionNode(ManagedNode):
         for problem in problems:
             self._say(problem)
         return [
-            DepthView(each.name, its.rgb, its.depth, its.intrinsics, each.extrinsics.camera_to_base(robot))
+            DepthView(
+                each.name,
+                its.rgb,
+                its.depth,
+                its.intrinsics,
+                each.extrinsics.camera_to_base(robot),
+                carried=not each.extrinsics.fixed,
+            )
             for each, its in found
         ]
 

@@ -90,7 +90,10 @@ class SimulationNode(GuardedNode):
                     for link in links[1:]
                     if link.kind == "fixed"
                 ),
-                *((self._prefix + robot.base, c.frame_id, c.position, c.quaternion) for c in self._camera_configs),
+                *(
+                    (self._prefix + (c.parent or robot.base), c.frame_id, c.position, c.quaternion)
+                    for c in self._camera_configs
+                ),
             ],
         )
         self._recorder = VideoRecorder(

@@ -43,7 +43,7 @@ class DepthView:
 
     rgb: (h, w, 3) uint8; depth: (h, w) metres along the optical axis, 0 where unknown; camera_to_frame: pose of the
     camera (x right, y down, z along the view) in the frame of all results; hidden: (h, w) bool, pixels that show the
-    robot, or None.
+    robot, or None; carried: whether the arm carries the camera, so that the table may be out of its view.
     """
 
     name: str
@@ -52,6 +52,7 @@ class DepthView:
     intrinsics: Intrinsics
     camera_to_frame: Pose
     hidden: np.ndarray | None = None
+    carried: bool = False
 
     def scaled(self, diagonal: float = DIAGONAL) -> DepthView:
         """The same picture at a common size, pixels; by default about 640 x 480. Larger ones lose rows and columns."""
@@ -296,9 +297,13 @@ class DepthView:
 
 
 def _shifted(shape: tuple[int, ...], dv: int, du: int) -> list[tuple[slice, slice]]:
-    """Parts of a picture of one size: so many rows and columns back, in the middle, and as many ahead."""
+    """Parts of a picture of one size: so many rows and columns back, in the middle, and as many ahead; none of a small
+    one.
+    """
     (height, width), a, b = shape, abs(dv), abs(du)
-    return [(slice(a + k * dv, height - a + k * dv), slice(b + k * du, width - b + k * du)) for k in (-1, 0, 1)]
+    rows, columns = max(0, height - 2 * a), max(0, width - 2 * b)
+    starts = ((a + k * dv, b + k * du) for k in (-1, 0, 1))
+    return [(slice(row, row + rows), slice(column, column + columns)) for row, column in starts]
 
 
 def _stride(i: Intrinsics, diagonal: float) -> int:

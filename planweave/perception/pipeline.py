@@ -258,12 +258,13 @@ class Pipeline:
         found, points, problems = [], [], []
         for view in sides:
             try:
-                seen, above = checked(view, robot, self.settings.table, self._check, first)
+                seen = checked(view, robot, self.settings.table, self._check, first)
             except FrameError as error:
                 problems.append(str(error))
-            else:
-                found.append(seen)
-                points.append(above)
+                continue
+            if seen is not None:
+                found.append(seen[0])
+                points += [] if view.carried else [seen[1]]  # near by, the rest of furniture is out of its view
         return found, points, problems
 
     def _check(self, plane: Plane) -> None:

@@ -27,8 +27,9 @@ def checked(
     table: tuple[float, float, float, float],
     check: Callable[[Plane], None],
     first: DepthView,
-) -> tuple[DepthView, np.ndarray]:
-    """What a further camera sees without the robot, and its points (n, 3) above the table.
+) -> tuple[DepthView, np.ndarray] | None:
+    """What a further camera sees without the robot, and its points (n, 3) above the table; None where the arm carries
+    it and it sees the table badly or not at all, as near a thing, so that nothing tells whether its pose is right.
 
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what
     the first camera sees without the robot. Raises FrameError where the two do not agree.
@@ -37,14 +38,20 @@ def checked(
         raise FrameError(f"the camera {view.name}: sizes of depth and camera info differ")
     view = view.hiding(robot_mask(view, robot)) if robot else view
     plane = find_table(view, table)
+    if plane is None and view.carried:
+        return None
     if plane is None:
         raise FrameError(f"the camera {view.name} sees no table; it has moved, or its pose in the camera file is wrong")
     try:
         check(plane)
     except FrameError as error:
+        if view.carried:
+            return None
         raise FrameError(f"the camera {view.name}: {error}") from None
     points = points_above(view, plane, table)
-    high = evidence(points[points[:, 2] > _HIGH][::_EVERY], [first], beyond=_BEHIND)
+    # Level ones: past a steep wall another camera looks by a pixel.
+    tops = points[view.level[inside_table(view, table)] & (points[:, 2] > _HIGH)]
+    high = evidence(tops[::_EVERY], [first], beyond=_BEHIND)
     if high.known >= _FEWEST and high.through > _DISAGREE * high.known:
         raise FrameError(
             f"the camera {view.name} and the first one do not agree: the first sees through "

@@ -27,7 +27,8 @@ class CameraConfig:
     """A camera's calibration, as in ``config/cameras/<name>.yaml``.
 
     position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in
-    the robot's base frame. width, height in pixels; fovy: vertical field of view, degrees.
+    the robot's base frame, or in that of the link that carries the camera, its parent. width, height in pixels; fovy:
+    vertical field of view, degrees.
     """
 
     frame_id: str
@@ -36,6 +37,7 @@ class CameraConfig:
     fovy: float
     position: tuple[float, float, float]
     quaternion: tuple[float, float, float, float]
+    parent: str = ""
 
     @property
     def intrinsics(self) -> tuple[float, float, float, float]:
@@ -58,10 +60,10 @@ def load_camera(name: str = "overhead") -> CameraConfig:
     """
     path = find_config("cameras", name)
     raw = read_yaml(path)
-    names = {field.name for field in fields(CameraConfig)}
-    if not isinstance(raw, dict) or set(raw) != names:
+    names = {field.name for field in fields(CameraConfig)} - {"parent"}
+    if not isinstance(raw, dict) or set(raw) - {"parent"} != names:
         found = sorted(raw) if isinstance(raw, dict) else raw
-        raise ConfigError(f"{path}: needs exactly the keys {', '.join(sorted(names))}; found {found}")
+        raise ConfigError(f"{path}: needs the keys {', '.join(sorted(names))}, and may have parent; found {found}")
     try:
         x, y, z = _floats(raw, "position", 3)
         qx, qy, qz, qw = _floats(raw, "quaternion", 4)
@@ -72,6 +74,7 @@ def load_camera(name: str = "overhead") -> CameraConfig:
             fovy=float(raw["fovy"]),
             position=(x, y, z),
             quaternion=(qx, qy, qz, qw),
+            parent=str(raw.get("parent", "")),
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from error
@@ -94,12 +97,14 @@ class DepthNoise:
 
     sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell 2012 find
     this growth for depth cameras). edge: share of pixels at depth discontinuities that are lost or lie between both
-    surfaces. holes: share of all pixels without depth, in small blots.
+    surfaces. holes: share of all pixels without depth, in small blots. nearest: m from the camera up to which nothing
+    has depth (RealSense D435 at 640 x 480, by its data sheet).
     """
 
     sigma: float = 0.002
     edge: float = 0.4
     holes: float = 0.002
+    nearest: float = 0.175
 
     def apply(self, depth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Depth (h, w) in m -> noisy depth (h, w) float32 in m, 0 where it is missing."""
@@ -122,6 +127,7 @@ class DepthNoise:
             rows, columns = rng.integers(1, height - 1, count), rng.integers(1, width - 1, count)
             for row, column in np.ndindex(3, 3):
                 noisy[rows + row - 1, columns + column - 1] = 0.0
+        noisy[depth < self.nearest] = 0.0
         return noisy
 
 

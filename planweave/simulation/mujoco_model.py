@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.base.errors import SceneError
+from planweave.core.base.errors import ConfigError, SceneError
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import finger_joints, pad_geoms
@@ -47,7 +47,8 @@ def build_model(
     """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin at the centre of their bottom.
 
     robot: by default the default one; model_path: an MJCF of arm and hand instead of the robot's. Raises
-    SceneError where objects overlap each other or the robot; ConfigError where the robot's model is missing.
+    SceneError where objects overlap each other or the robot; ConfigError where the robot's model is missing, or has no
+    link that shall carry a camera.
     """
 
     robot = robot or load_robot()
@@ -295,9 +296,11 @@ def _add_actuators(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
 def _add_cameras(spec: mujoco.MjSpec, cameras: Sequence[CameraConfig], furnished: bool) -> None:
     """The cameras, and that of videos: opposite the robot, or beside it where fronts of furniture face it."""
     for k, camera in enumerate(cameras):
-        spec.worldbody.add_camera(
-            name=camera_name(k), pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
-        )
+        link = spec.body(camera.parent) if camera.parent else spec.worldbody
+        if link is None:
+            links = ", ".join(body.name for body in spec.bodies[1:])
+            raise ConfigError(f"camera {camera.frame_id}: the robot has no link {camera.parent!r}; it has {links}")
+        link.add_camera(name=camera_name(k), pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy)
     eye, target = np.array(_BESIDE if furnished else _OPPOSITE)
     back = (eye - target) / np.linalg.norm(eye - target)
     right = np.cross([0, 0, 1.0], back)

@@ -27,17 +27,17 @@ NAMES = ("overhead", "left", "right")
 class SeenKitchen:
     """A scene with the arm out of the way, and a perceiver that looks at it."""
 
-    def __init__(self, fixtures=None):
+    def __init__(self, fixtures=None, cameras=NAMES):
         """fixtures: lines of a scene file in place of the scene kitchen's own."""
         path = find_config("scenes", "kitchen")
         scene = load_scene(str(path)) if fixtures is None else parse_scene(fixtures, path)
-        configs = [load_camera(name) for name in NAMES]
+        configs = [load_camera(name) for name in cameras]
         self.simulator = Simulator(build_model(scene, configs), scene)
         self._eyes = {}  # camera, intrinsics and pose by name
-        for k, (name, config) in enumerate(zip(NAMES, configs)):
+        for k, (name, config) in enumerate(zip(cameras, configs)):
             camera = rendering_once(OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k)))
             intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
-            self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name)).camera_to_parent
+            self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name))
         self.data = self.simulator._data
         self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
         self._first = self.data.qpos.copy()
@@ -76,15 +76,16 @@ class SeenKitchen:
         joints = JointHistory(robot=robot)
         positions, _ = self.simulator.joint_state()
         joints.add(0.0, dict(zip([*robot.joint_names, *robot.gripper.joints], positions.tolist())))
-        above, *sides = (self._view(name, float(self._looks), state.qpos, off) for name in cameras)
         now = joints.at(0.0, 0.0)
+        above, *sides = (self._view(name, float(self._looks), state.qpos, now, off) for name in cameras)
         return self.perceiver.process(float(self._looks), above.rgb, above.depth, above.intrinsics, now, (), sides)
 
-    def _view(self, name, stamp, qpos, off=0.0):
+    def _view(self, name, stamp, qpos, robot, off=0.0):
         """What a camera shows."""
-        camera, intrinsics, pose = self._eyes[name]
+        camera, intrinsics, extrinsics = self._eyes[name]
+        pose = extrinsics.camera_to_base(robot)
         camera._rng = np.random.default_rng(self._looks)  # so that the noise is that of the look
         frame = camera.render(stamp, qpos)
         if name == "left":
             pose = type(pose)(pose.rotation, pose.translation + off)
-        return DepthView(name, frame.rgb, frame.depth, intrinsics, pose)
+        return DepthView(name, frame.rgb, frame.depth, intrinsics, pose, carried=not extrinsics.fixed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from doubles.direct_arm import DirectArm
-from doubles.kitchen_cameras import SeenKitchen
+from doubles.kitchen_cameras import NAMES, SeenKitchen
 from planweave.bench.kitchen_tasks import part_name
 from planweave.bench.tabletop_tasks import scene_bodies
 from planweave.bodies.arm.approach_planning import ApproachPlanner
@@ -49,9 +49,9 @@ class SeeingWorld(WorldModel):
 class SeeingKitchen(SeenKitchen):
     """The kitchen with its arm. `check` says what the look at a task's end makes of a goal."""
 
-    def __init__(self, fixtures=None, moving_images=True, **settings):
+    def __init__(self, fixtures=None, moving_images=True, cameras=NAMES, **settings):
         """moving_images: whether images are taken while the arm moves, too, which costs time."""
-        super().__init__(fixtures)
+        super().__init__(fixtures, cameras)
         robot, self._moving_images = self.simulator.robot, moving_images
         self.data.qpos[:] = self.simulator._start
         self._joints, self._image_at, self._result = JointHistory(4000, robot=robot), -1.0, None
@@ -114,7 +114,7 @@ class SeeingKitchen(SeenKitchen):
         newest = [s for s in way if s.stamp > now - 0.1]
         moves = any(max(abs(a - b) for a, b in zip(s.joints, state.joints)) > _STANDS for s in newest)
         self._image_at, self._looks = now, self._looks + 1
-        views = [self._view(name, now, qpos) for name in (self._eyes if not moves else ["overhead"])]
+        views = [self._view(name, now, qpos, state) for name in (self._eyes if not moves else ["overhead"])]
         above, *sides = views
         of = above.rgb, above.depth, above.intrinsics, state, way, None if moves else sides
         result = self._result = self.perceiver.process(now, *of)

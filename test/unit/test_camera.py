@@ -7,17 +7,22 @@ import math
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from codes import raises_code
 
+from planweave.core.base.errors import ConfigError
+from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.robot_filter import RobotState
 from planweave.robots import load_robot
 from planweave.simulation import camera_thread, offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import LOOKS, CameraThread
-from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.recorder import VideoRecorder
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator, Snapshot
@@ -92,6 +97,24 @@ def test_the_table_is_flat_and_in_view(frame):
     flat = table[np.abs(table[:, 2]) < 0.003]
     assert flat[:, 0].max() > 0.90 and flat[:, 1].min() < -0.62 and flat[:, 1].max() > 0.62
     assert abs(np.median(flat[:, 2])) < 2e-4
+
+
+def test_a_camera_on_the_hand_is_where_the_joints_say(simulator):
+    name = "wrist"
+    scene = simulator.scene
+    carried = Simulator(build_model(scene, load_camera(name)), scene)
+    mujoco.mj_forward(carried.model, carried._data)
+    state = RobotState(tuple(carried._data.qpos[carried._arm]), 0.08, 0.0)
+    said = load_extrinsics(find_camera(name)).camera_to_base(state)
+    camera = carried._data.camera(camera_name(0))
+    assert camera.xpos == pytest.approx(said.translation, abs=1e-3)
+    # MuJoCo's cameras look along -z with y up
+    assert camera.xmat.reshape(3, 3) * (1, -1, -1) == pytest.approx(said.rotation, abs=1e-3)
+
+
+def test_a_camera_on_a_link_that_the_robot_lacks_is_refused(simulator):
+    with pytest.raises(ConfigError, match="elbow"):
+        build_model(simulator.scene, replace(load_camera(), parent="elbow"))
 
 
 def test_moving_the_arm_changes_the_image(simulator, frame):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from doubles.kitchen_cameras import SeenKitchen
+from doubles.kitchen_cameras import NAMES, SeenKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
 from planweave.perception.pipeline import PipelineLimits
@@ -124,6 +124,18 @@ def test_a_camera_that_disagrees_is_said_and_left_out(unseen_kitchen, off):
     assert {f.name: np.round(f.top, 2) for f in others.fixtures} == {
         f.name: np.round(f.top, 2) for f in result.fixtures
     }
+
+
+def test_a_camera_on_the_hand_agrees_and_says_nothing_where_it_is_turned_away():
+    kitchen = SeenKitchen(cameras=(*NAMES, "wrist"))
+    result = kitchen.look(3, cameras=(*NAMES, "wrist"))
+    assert not result.problems and {o.name for o in result.objects} == {"mug", "bowl", "can", "plate"}
+    scene = kitchen.perceiver._scene
+    assert [view.name for view in scene.sides] == ["left", "right", "wrist"] and scene.sides[2].carried
+    arm = kitchen.simulator._arm
+    kitchen.data.qpos[arm[5]] += 1.8  # the hand points upwards
+    away = kitchen.look(cameras=(*NAMES, "wrist"))
+    assert not away.problems and [view.name for view in kitchen.perceiver._scene.sides] == ["left", "right"]
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from doubles.boxes_camera import looking, picture
 
-from planweave.perception.geometry import LEVEL, Intrinsics
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import LEVEL, Intrinsics, Pose
 from planweave.perception.segmentation import find_segments
 from planweave.perception.surface_pieces import _seeds
 
@@ -222,3 +223,10 @@ def test_a_gap_of_a_pixel_in_the_cut_between_two_things_does_not_join_them():
         calm, np.full(calm.shape, 1e-7)
     )  # parts of one thing, as a rim and what it encloses, may be so small
     assert len(np.unique(small[calm > 0])) == 1
+
+
+def test_a_window_smaller_than_the_arms_of_creases_has_none():
+    shape, level = (20, 88), np.float32(0.02)
+    near = Intrinsics(430.0, 430.0, 44.0, 10.0, shape[1], shape[0])
+    view = DepthView("hand", np.zeros((*shape, 3), np.uint8), np.full(shape, level), near, Pose(np.eye(3), np.zeros(3)))
+    assert view.cuts.shape == shape and not view.cuts.any()
