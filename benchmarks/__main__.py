@@ -23,7 +23,6 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "household": ("",),
     "tokens": ("",),
     "tabletop": ("--seeds 2 --task plus_sign",),
-    "bakeoff": (),
     "honesty": ("--task taken_at_lift --repeat 5",),
     "idle": ("--seconds 20", "--runs 5"),
     "kills": ("--task executor_node/holding feedback_node/kill",),
@@ -33,13 +32,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "library": ("",),
     "stops": ("--repeat 5",),
     "pauses": ("--repeat 5",),
-    "arms": ("--repeat 3",),
-    "rules": ("",),
-    "kept": ("",),
-    "preview": ("",),
     "page": ("",),
-    "restarts": ("",),
-    "recording": ("",),
     "endpoints": ("",),
     "core": ("FOLDER --limit 5 --texts 60000",),
     "real_frames": ("FOLDER --task test",),
@@ -69,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         made,
         "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test), bodies of "
         "policies (table, kitchen, libero), sets of sentences (outside, libero, libero_90); repeatable",
-        "repetitions of cases of honesty, of stops, of pauses, of two arms",
+        "repetitions of cases of honesty, of stops, of pauses",
     )
     made.add_argument(
         "--model",
