@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from planweave.core.base.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.base.yaml_files import parse_yaml
 from planweave.core.pddl.conditions import FormulaVocabulary
-from planweave.core.pddl.domain_reader import DomainReader, ParsedDomain
-from planweave.core.pddl.extension import completed
+from planweave.core.pddl.domain_reader import DomainReader, ParsedDomain, completed
 from planweave.core.pddl.formula import Atom, Axiom, TypedVariable
 from planweave.core.pddl.text import PddlText
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
