@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.reading import as_texts
 from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
@@ -95,14 +96,7 @@ def _none(said: str) -> str:
 def question_json(question: UserQuestion) -> dict[str, Any]:
     """A question as plain JSON values; deadline in s of system time."""
     choices = [
-        {
-            "choice": number,
-            "label": c.label,
-            "objects": list(c.objects),
-            "goal": [str(g) for g in c.goal],
-            "before": [[str(g) for g in step] for step in c.before],
-            "keep": [str(g) for g in c.keep],
-        }
+        {"choice": number, "label": c.label, "objects": list(c.objects), **as_texts(c)}
         for number, c in enumerate(question.choices, 1)
     ]
     return {"id": question.id, "text": question.text, "choices": choices, "deadline": float(question.deadline)}
@@ -138,7 +132,6 @@ class QuestionAsker:
         return replace(result, message=message, status=replace(result.status, question=question, message=message))
 
     def status(self, status: TaskStatus) -> None:
-        """Process a new status of the task."""
         self._status = status
 
     def look(self) -> None:
