@@ -64,7 +64,6 @@ _WORDS = (
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met."""
     readers = reply_readers()
     console.print("time against length …")
     rows = []

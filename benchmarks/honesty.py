@@ -118,7 +118,6 @@ class HonestyTable:
         self._frames.append({o.name: convert.position_from_msg(o.pose) for o in message.objects})
 
     def play(self, case: HonestyCase) -> Judgement:
-        """One case from its scene to the verdict."""
         try:
             return judged(case.id, case.blind, partial(self._run, case))
         finally:
@@ -371,8 +370,6 @@ def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
 
 
 def play_home(case: honesty_home.HomeCase) -> Judgement:
-    """One case in a home, in this process."""
-
     def play() -> Report:
         result, true = honesty_home.play(case)
         return result.success, true, True, result.message

@@ -26,7 +26,6 @@ _VARIED, _WRONG = 30, 0.15  # plans made of each right one, and the share of the
 
 
 def run(_: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal or comparison)."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     data = Path(os.environ.get("PLANWEAVE_TEST_DATA", beside))
     console.print("the household simulator on the 444-node home and, where its data are, the densest of EAI …")

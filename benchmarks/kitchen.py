@@ -280,7 +280,6 @@ def running_kitchen(console: Console) -> Iterator[KitchenStage]:
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """Rows of figure, value, goal and whether it is met."""
     known = [case.id for case in (*TASKS, *HONESTY)]
     for name in options.tasks:
         if name not in known:

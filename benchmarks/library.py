@@ -31,7 +31,6 @@ _COMMANDS = {
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     rows = [figure(name, f"{1e3 * _seconds(arguments):.0f} ms") for name, arguments in _COMMANDS.items()]
     for pattern in PACKAGES:
         files = [path for folder in ROOT.glob(pattern) for path in folder.rglob("*.py")]

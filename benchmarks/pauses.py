@@ -103,7 +103,6 @@ def _accepted(status: GoalStatus) -> float:
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met."""
     found: list[Paused] = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
         stops = _Stops(watch)

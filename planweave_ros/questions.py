@@ -96,7 +96,6 @@ class PlannerQuestion:
         return whole.replace(parameters=[p for p in whole.parameters.values() if p.name != "self"])
 
     def _codecs(self) -> dict[str, Codec]:
-        """Of the arguments, by their names."""
         hints = get_type_hints(getattr(Planner, self.method))
         return {name: _codec_of(hints[name]) for name in self._signature.parameters}
 
@@ -121,7 +120,6 @@ class PlannerQuestion:
         return read
 
     def fill(self, reply: Any, answer: Any) -> None:
-        """Put an answer into the result or response."""
         for name, codec in self._answer_codecs()[1].items():
             setattr(reply, self.fields.get(name, name), codec.to_msg(getattr(answer, name)))
         for name, value in self.also(answer).items():
@@ -221,7 +219,6 @@ class RosPlanner:
         return lambda *args, **kwargs: self._ask(method, args, kwargs)
 
     def _ask(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The answer; raises what the Planner port says."""
         row, client = self._questions[method]
         request, what = row.request(*args, **kwargs), f"planner_node ({row.name})"
         if row.is_action:

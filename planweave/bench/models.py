@@ -133,7 +133,6 @@ class PacedClient(WrappedClient):
     _next: float = 0.0
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Send a request once the limit allows it."""
         if self.per_minute > 0:
             wait = self._next - time.monotonic()
             self._next = max(self._next, time.monotonic()) + 60.0 / self.per_minute

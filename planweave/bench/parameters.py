@@ -107,12 +107,10 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def all_values(settings: Mapping[str, Any], part: str) -> dict[str, Any]:
-    """Every parameter of a part with its value in a run."""
     return {key: settings.get(f"{part}.{key}", default_of(f"{part}.{key}")) for key in _known(part)}
 
 
 def planner_settings(values: Mapping[str, Any]) -> PlannerSettings:
-    """The planner's settings of `all_values`."""
     kept = {key: value for key, value in values.items() if key not in ("embedding", "gold_plan")}
     return PlannerSettings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})
 

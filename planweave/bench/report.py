@@ -369,7 +369,6 @@ def _section_markdown(section: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    """A method's row of the first table."""
     episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
     numbers = {k: row["numbers"][k] for k in _IN_MARKDOWN}
     ranges = {k: f" {n['range']}" if n["text"] and n["range"] and k in _SHARES else "" for k, n in numbers.items()}

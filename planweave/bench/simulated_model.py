@@ -191,7 +191,6 @@ class SimulatedModel:
         return min(range(len(options)), key=lambda i: cost(options[i]))
 
     def _error(self, rng: random.Random) -> str:
-        """A kind of error, or none."""
         return rng.choices(list(self._errors), list(self._errors.values()))[0] if rng.random() < self._rate else ""
 
     def _altered(self, step: Action, kind: str, rng: random.Random) -> Action:

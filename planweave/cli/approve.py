@@ -125,7 +125,6 @@ class ApprovalPrompt:
         self._open = False  # whether an answer is still to come
 
     def status(self, status: TaskStatus) -> None:
-        """Process a new status of the task."""
         self._status = status
 
     def look(self) -> None:

@@ -50,7 +50,6 @@ class EarlierTasks:
         self._now.on_click(lambda _: self.leave())
 
     def leave(self) -> None:
-        """Show what is now again."""
         if self._now.visible:
             self._now.visible = self._picture.visible = False
             self._words.content = ""

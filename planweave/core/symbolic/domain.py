@@ -94,7 +94,6 @@ class Domain:
 
     @cached_property
     def derived(self) -> frozenset[str]:
-        """The derived predicates."""
         return frozenset(axiom.predicate for axiom in self.axioms)
 
     @cached_property
@@ -325,7 +324,6 @@ def _read(source: NotesSource, notes_source: NotesSource) -> Domain:
 
 
 def is_pddl_text(text: str) -> bool:
-    """Return whether a text is PDDL rather than a name or a path."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";")
 
 

@@ -37,8 +37,6 @@ def read_problem(name: str, text: str, vocabulary: FormulaVocabulary, domain: st
 
 
 class ProblemReader(PddlReader):
-    """Sections of a problem, in any order."""
-
     def __init__(self, text: PddlText, vocabulary: FormulaVocabulary) -> None:
         super().__init__(text, replace(vocabulary, objects=dict(vocabulary.objects)))
 
@@ -123,7 +121,6 @@ class ProblemReader(PddlReader):
         values[key] = float(number)
 
     def _minimizes(self, section: Expression | None) -> bool:
-        """Whether the metric is the total cost."""
         if section is None:
             return False
         words = [str(each).lower() for each in section[1:]]
