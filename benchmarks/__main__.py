@@ -29,7 +29,6 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "sentences": ("", "FOLDER", "FOLDER --model openai:gpt-4o-mini --task libero libero_90 --jobs 8"),
     "fuzz": ("--texts 2000",),
     "world": ("",),
-    "library": ("",),
     "stops": ("--repeat 5",),
     "pauses": ("--repeat 5",),
     "page": ("",),

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from doubles.decisions import PROGRAM, STEPS
 from rich.console import Console
 
 from benchmarks import sentences
-from benchmarks.decision_figures import PROGRAM, STEPS
 from benchmarks.figures import Row, figure
 from planweave.core.base.errors import ModelError, PlanweaveError
 from planweave.core.symbolic.domain import Domain
