@@ -13,7 +13,8 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from benchmarks.figures import Row, figure
-from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
+from benchmarks.kills import MOMENTS, Watch, reaches, watched_system
+from benchmarks.spun_node import until
 from benchmarks.stops import STANDS
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal

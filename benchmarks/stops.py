@@ -16,7 +16,8 @@ from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.figures import Row, figure
-from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
+from benchmarks.kills import Watch, make_fresh, reaches, watched_system
+from benchmarks.spun_node import until
 from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
 from planweave.robots import load_robot

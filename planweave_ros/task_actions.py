@@ -60,7 +60,7 @@ class TaskActions:
                 state=TaskStatusMsg.FAILED,
                 phase="refused",
                 message=str(error),
-                code=error.code_name,
+                code=error.code,
             )
             goal.finish(action.Result(message=str(error), status=status), success=False)
             return

@@ -135,10 +135,9 @@ def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str,
             raise ConfigError(f"{text}: write {key}=VALUE")
         values[path] = read_value(path, value)
     options = all_values(values, name)
-    if options.get("paper"):  # as the method does it, so that records hold the values that count
-        defaults = {row.name: row.default for row in options_of(name).values()}
-        in_paper = getattr(METHODS[name], "PAPER", {})
-        options |= {key: value for key, value in in_paper.items() if options[key] == defaults[key]}
+    if options.get("paper"):  # the method has set more, so that records hold the values that count
+        made = METHODS[name](**options)
+        options = {key: getattr(made, key) for key in options}
     return name, options, all_values(values, PLANNER)
 
 
