@@ -249,14 +249,12 @@ class Verdicts:
     differ: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, name: str, theirs: bool, ours: bool, case: dict[str, Any]) -> None:
-        """Count a verdict of an oracle."""
         self.count[name] += 1
         self.count["valid"] += theirs
         if theirs != ours:
             self.differ.append({**case, name: theirs})
 
     def join(self, other: Verdicts) -> None:
-        """Add the verdicts of another one."""
         self.count += other.count
         self.differ += other.differ
 
@@ -368,7 +366,6 @@ def _unified_planning_is_there() -> bool:
 
 
 def _unified_planning(domain: Path, path: Path) -> Callable[[Sequence[Action]], bool]:
-    """The validator of unified-planning on a problem."""
     from unified_planning.engines import SequentialPlanValidator
     from unified_planning.engines.results import ValidationResultStatus
     from unified_planning.io import PDDLReader
@@ -458,7 +455,6 @@ def _kairos_on(domain: Path, problem: Path) -> Any:
 
 
 def _cpu_seconds(call: Callable[[], Any]) -> float:
-    """CPU time of a call, with that of its child processes."""
     before = _used()
     call()
     return _used() - before

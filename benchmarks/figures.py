@@ -19,7 +19,6 @@ class Row:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
         return {"figure": self.figure, "value": self.value, "goal": self.goal, "met": self.met, **self.more}
 
 

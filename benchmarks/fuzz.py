@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from doubles.decisions import PROGRAM, STEPS
+from doubles.planner_worlds import BLOCKS
 from rich.console import Console
 
 from benchmarks import sentences
-from benchmarks.decision_figures import PROGRAM, STEPS
 from benchmarks.figures import Row, figure
 from planweave.core.base.errors import ModelError, PlanweaveError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.symbolic.world import Action
 from planweave.core.trees.program import Call, read_program
 from planweave.goals import checked_goal
 from planweave.llm.clients.base import ChatReply
@@ -64,7 +65,6 @@ _WORDS = (
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met."""
     readers = reply_readers()
     console.print("time against length …")
     rows = []
@@ -91,22 +91,6 @@ def _found(what: str, found: Found, console: Console) -> list[Row]:
             found.seconds <= LONGEST,
         ),
     ]
-
-
-def table() -> World:
-    """A table with a few objects, on which the replies and sentences are about."""
-    items = ("red_cube", "blue_cube", "green_cube", "banana")
-    places = ("table", "left_side", "right_side")
-    objects = [WorldObject(n, "item", n.split("_")[-1]) for n in items]
-    objects += [
-        WorldObject("left_tray", "container", "tray"),
-        WorldObject("right_tray", "container", "tray"),
-        WorldObject("plate", "surface", "plate"),
-    ]
-    objects += [WorldObject(n, "location") for n in places]
-    facts = [Literal(p, (o.name,)) for o in objects for p in ("clear", "reachable")]
-    facts += [Literal("narrow", (n,)) for n in items] + [Literal("at", (n, "table")) for n in items]
-    return World("tabletop", tuple(objects), frozenset([*facts, Literal("hand_empty"), Literal("at_base")]))
 
 
 class NotThereError(AssertionError):
@@ -196,10 +180,9 @@ def fuzzed_sentences(seed: int, count: int) -> Iterator[str]:
             yield " ".join(chance.choices(_WORDS, k=chance.randint(1, 15)))
 
 
-def reply_readers(world: World | None = None) -> dict[str, Reader]:
+def reply_readers() -> dict[str, Reader]:
     """All that reads replies, each with a check of what it accepted; a PlanweaveError means: nothing."""
-    world = world or table()
-    domain = Domain.load(world.domain)
+    world, domain = BLOCKS, Domain.load(BLOCKS.domain)
     translator = Translator(domain, world, HashedEmbedder())
     arity = {n: len(s.parameters) for n, s in domain.actions.items()}
     options = [Action.parse(a) for a in ("grasp(red_cube)", "grasp(banana)", "place_in(banana, plate)")]
@@ -271,10 +254,9 @@ def reply_readers(world: World | None = None) -> dict[str, Reader]:
     }
 
 
-def sentence_reader(world: World | None = None) -> Reader:
+def sentence_reader() -> Reader:
     """The reader of sentences, without a model."""
-    world = world or table()
-    domain = Domain.load(world.domain)
+    world, domain = BLOCKS, Domain.load(BLOCKS.domain)
 
     def checked(text: str) -> None:
         for literal in sentences.read(domain, world, text).goal:

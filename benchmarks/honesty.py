@@ -17,7 +17,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -118,7 +118,6 @@ class HonestyTable:
         self._frames.append({o.name: convert.position_from_msg(o.pose) for o in message.objects})
 
     def play(self, case: HonestyCase) -> Judgement:
-        """One case from its scene to the verdict."""
         try:
             return judged(case.id, case.blind, partial(self._run, case))
         finally:
@@ -371,8 +370,6 @@ def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
 
 
 def play_home(case: honesty_home.HomeCase) -> Judgement:
-    """One case in a home, in this process."""
-
     def play() -> Report:
         result, true = honesty_home.play(case)
         return result.success, true, True, result.message
@@ -380,19 +377,16 @@ def play_home(case: honesty_home.HomeCase) -> Judgement:
     return judged(case.id, False, play)
 
 
+def outcome_row(name: str, played: Sequence[Judgement], outcome: Judged, never: bool = False) -> Row:
+    """How many cases had an outcome, and which. never: whether it is the goal that none has it."""
+    ids = [p.case for p in played if p.outcome is outcome]
+    return figure(name, f"{len(ids)} of {len(played)}", "0" * never, not ids if never else None, cases=ids)
+
+
 def _rows(played: Sequence[Judgement]) -> list[Row]:
-    counts = Counter(p.outcome for p in played)
-    seconds = sum(p.seconds for p in played)
-
-    def row(outcome: Judged, goal: str = "", met: bool | None = None) -> Row:
-        ids = [p.case for p in played if p.outcome is outcome]
-        return figure(f"honesty: {outcome.value}", f"{counts[outcome]} of {len(played)}", goal, met, cases=ids)
-
+    never = (Judged.FALSE_SUCCESS, Judged.NOT_PLAYED)
+    order = (Judged.FALSE_SUCCESS, Judged.FALSE_FAILURE, Judged.NOT_PLAYED, Judged.RIGHT_SUCCESS, Judged.RIGHT_NO)
     return [
-        row(Judged.FALSE_SUCCESS, "0", not counts[Judged.FALSE_SUCCESS]),
-        row(Judged.FALSE_FAILURE),
-        row(Judged.NOT_PLAYED, "0", not counts[Judged.NOT_PLAYED]),
-        row(Judged.RIGHT_SUCCESS),
-        row(Judged.RIGHT_NO),
-        figure("honesty: wall time of all cases", f"{seconds:.0f} s"),
+        *(outcome_row(f"honesty: {outcome.value}", played, outcome, outcome in never) for outcome in order),
+        figure("honesty: wall time of all cases", f"{sum(p.seconds for p in played):.0f} s"),
     ]

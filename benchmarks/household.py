@@ -1,76 +1,33 @@
-"""Figures of the household: the simulator, beside eai-eval where installed; how
-long decisions take beside the model; tokens per task."""
+"""Figures of the household: how long a decision of each method takes beside the model (the prompt, the reply, the tree
+and the check of plans), and what the check of plans refuses and lets pass."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
+import statistics
+import time
 from collections.abc import Sequence
-from pathlib import Path
 
+from doubles.decisions import Decisions
 from rich.console import Console
 
-from benchmarks.decision_figures import Decisions, decision_figures
 from benchmarks.figures import Row, figure
-from benchmarks.household_figures import figures
 from planweave.bench.suites import SUITES, Case
 from planweave.bench.suites.eai import data_folder, package_folder
 from planweave.bodies.home.simulator import HomeSimulator
 from planweave.core.checks.validation import Validation, Validator
 from planweave.core.symbolic.world import Action, World
 
-STEP_GOAL, LOAD_GOAL = 20.0, 5.0  # times as fast as eai-eval's evolving graph
 DECISION_GOAL = 5.0  # ms
 _VARIED, _WRONG = 30, 0.15  # plans made of each right one, and the share of their steps that is changed
 
 
 def run(_: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal or comparison)."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    data = Path(os.environ.get("PLANWEAVE_TEST_DATA", beside))
-    console.print("the household simulator on the 444-node home and, where its data are, the densest of EAI …")
-    rows = _simulator(data)
     console.print("decisions of each method on the 444-node home, with a model that answers at once …")
-    rows += _decisions()
+    rows = _decisions()
     for suite, cases in chosen_cases().items():
         rows += check_rows(suite, cases)
-    return rows
-
-
-def _simulator(data: Path) -> list[Row]:
-    rows: list[Row] = []
-    for scene, f in figures(data).items():
-        rows += [
-            figure(f"{scene}: step", f"{f['step_us']:.1f} us, {f['steps_per_second']:,.0f} a second"),
-            figure(
-                f"{scene}: load",
-                f"{f['load_ms']:.1f} ms, {f['load_and_first_step_ms']:.1f} ms with a first step, "
-                f"{f['load_and_first_look_ms']:.1f} ms with a first look",
-            ),
-            figure(f"{scene}: observe", f"{f['observe_ms']:.1f} ms"),
-            figure(f"{scene}: memory", f"{f['memory_mib']:.1f} MiB"),
-        ]
-        ratio, theirs = f.get("ratio"), f.get("eai_eval")
-        if ratio is None or theirs is None:
-            rows.append(figure(f"{scene}: eai-eval", "not installed (pip install --no-deps eai-eval)"))
-            continue
-        rows += [
-            figure(
-                f"{scene}: step against eai-eval",
-                f"{ratio['step']:.0f}x ({theirs['step_us']:.0f} us; in place {ratio['step_in_place']:.0f}x)",
-                f">= {STEP_GOAL:.0f}x",
-                ratio["step"] >= STEP_GOAL,
-            ),
-            figure(
-                f"{scene}: load against eai-eval",
-                f"{ratio['load']:.1f}x ({theirs['load_ms']:.1f} ms); with a first step "
-                f"{ratio['load_and_first_step']:.1f}x ({theirs['load_and_first_step_ms']:.1f} ms)",
-                f">= {LOAD_GOAL:.0f}x",
-                ratio["load"] >= LOAD_GOAL,
-            ),
-            figure(f"{scene}: memory of eai-eval", f"{theirs['memory_mib']:.1f} MiB"),
-        ]
     return rows
 
 
@@ -85,6 +42,27 @@ def _decisions() -> list[Row]:
         )
         for name, f in decision_figures(decisions).items()
     ]
+
+
+def decision_figures(decisions: Decisions | None = None, repeats: int = 40) -> dict[str, dict[str, float]]:
+    """Median and 95th percentile in milliseconds, and characters of the prompt (0: nobody was asked), by question."""
+    decisions = decisions or Decisions()
+    worlds, figures = decisions.worlds(), {}
+    for name, (replies, ask) in decisions.questions().items():
+        decisions.client.texts, decisions.client.characters = list(replies), 0
+        times = []
+        for _ in range(repeats):
+            world = next(worlds)
+            begin = time.perf_counter()
+            ask(world)
+            times.append((time.perf_counter() - begin) * 1e3)
+        figures[name] = {
+            "median_ms": statistics.median(times),
+            "first_ms": times[0],
+            "p95_ms": sorted(times)[min(len(times) - 1, int(0.95 * len(times)))],
+            "characters": decisions.client.characters,
+        }
+    return figures
 
 
 def chosen_cases() -> dict[str, list[Case]]:

@@ -39,7 +39,6 @@ _TRAYS = ("left_tray", "right_tray")
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     with started_system(load_system("tabletop"), console) as (client, running):
         rested, at_once = _reactions(client, console)
         time.sleep(_SETTLE)

@@ -23,7 +23,7 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from benchmarks.figures import Row, figure
-from benchmarks.spun_node import spun_node, started_system
+from benchmarks.spun_node import spun_node, started_system, until
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Known, Literal
 from planweave.core.workflow.task_status import TaskGoal, TaskState
@@ -270,17 +270,6 @@ def reaches(watch: Watch, result: Any, moment: str) -> bool:
             if result.done() or time.monotonic() > deadline:
                 return False
             watch.changed.wait(0.02)
-    return True
-
-
-def until(condition: Callable[[], bool], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> bool:
-    """Whether a condition comes to hold within some seconds; meanwhile() is called between two looks."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        meanwhile()
-        time.sleep(0.01)
     return True
 
 

@@ -13,7 +13,8 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from benchmarks.figures import Row, figure
-from benchmarks.kills import MOMENTS, Watch, reaches, until, watched_system
+from benchmarks.kills import MOMENTS, Watch, reaches, watched_system
+from benchmarks.spun_node import until
 from benchmarks.stops import STANDS
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
@@ -103,7 +104,6 @@ def _accepted(status: GoalStatus) -> float:
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met."""
     found: list[Paused] = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
         stops = _Stops(watch)

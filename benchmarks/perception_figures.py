@@ -62,7 +62,6 @@ class Figures:
     mistakes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, float]:
-        """The figures as numbers for a report."""
         errors = np.array(self.errors or [math.nan])
         times = np.array(self.milliseconds or [math.nan])
         return {
@@ -224,7 +223,6 @@ def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTI
 
 
 def main() -> None:
-    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

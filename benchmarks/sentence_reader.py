@@ -133,7 +133,6 @@ class _Reader:
 
 
 def rows(name: str, lines: Sequence[Mapping[str, Any]], enough: float = ENOUGH) -> list[Row]:
-    """The rows of one set, of the lines of its sentences."""
     found = Counter(line["verdict"] for line in lines)
     clear, read, wrong = len(lines) - found["contradicted"], found["right"], found["wrong"]
     counts = ("right", "asked", "refused", "wrong", "not judged", "contradicted", "unanswered")

@@ -114,7 +114,6 @@ def unrelated(domain: Domain, world: World, text: str, refusal: str) -> bool | N
 
 
 def judged(sentence: Sentence, read: Read) -> ReadVerdict:
-    """Have a sentence read and compare."""
     domain, world = world_of(sentence.world)
     try:
         got = read(domain, world, sentence.text)

@@ -7,12 +7,9 @@ language model behind an endpoint (`benchmarks.sentence_reader`) and nothing els
 from __future__ import annotations
 
 import argparse
-import random
 import statistics
-import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,6 @@ from doubles.named_worlds import read, world_of
 from benchmarks import libero_sentences, outside_sentences, sentence_reader
 from benchmarks.figures import Row, figure
 from benchmarks.sentence_set import ReadVerdict, Sentence, judged, sentences, unrelated
-from planweave.core.base.errors import GoalError
 
 _ALONE = 0.9  # of LIBERO's sentences, by the grammar
 
@@ -58,7 +54,6 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         for line in lines:
             if line["verdict"] == "wrong":
                 console.print(f"wrong: {line['id']}: {line['said']}", markup=False)
-    rows += _nonsense(of, options.texts, options.seed)
     at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
     rows.append(
         figure(
@@ -74,37 +69,3 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
 def _suggests_other(verdict: ReadVerdict) -> bool | None:
     domain, world = world_of(verdict.sentence.world)
     return unrelated(domain, world, verdict.sentence.text, verdict.said)
-
-
-def _nonsense(of: Sequence[Sentence], count: int, seed: int) -> list[Row]:
-    """Rows of known and unknown words at random: what is read must name known things; nothing may crash or hang."""
-    chance = random.Random(seed)
-    words = sorted(
-        {w for s in of for w in s.text.lower().replace(",", " , ").split()} | {"frobnicate", "or", "%", "🙂"}
-    )
-    worlds = [world_of(name) for name in dict.fromkeys(s.world for s in of)]
-    longest, found = 0.0, Counter[str]()
-    for _ in range(count):
-        domain, world = chance.choice(worlds)
-        text = " ".join(chance.choices(words, k=chance.randrange(1, 20)))
-        start = time.process_time()
-        try:
-            got = read(domain, world, text)
-            for literal in got.goal:
-                domain.check_literal(literal, world)
-            found["read"] += 1
-        except GoalError:
-            found["refused"] += 1
-        except Exception as error:  # every other one is a defect, and is counted
-            found["crashed"] += 1
-            print(f"crashed: {text!r}: {error!r}", file=sys.stderr)
-        longest = max(longest, time.process_time() - start)
-    return [
-        figure(
-            f"{count:,} rows of words at random: read or answered, crashed",
-            f"{found['read']}, {found['crashed']}",
-            "0 crashed",
-            not found["crashed"],
-        ),
-        figure("the longest of them", f"{longest:.2f} s", "≤ 1 s", longest <= 1),
-    ]

@@ -35,10 +35,18 @@ def spun_node(name: str) -> Iterator[Node]:
         yield node
 
 
-def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    """Wait for a condition; raises SystemDownError after some seconds of wall time."""
+def until(condition: Callable[[], bool], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> bool:
+    """Whether a condition comes to hold within some seconds of wall time; meanwhile() is called between two looks."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise SystemDownError(f"waited {seconds:g} s in vain for {what}")
-        time.sleep(0.02)
+            return False
+        meanwhile()
+        time.sleep(0.01)
+    return True
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Wait for a condition; raises SystemDownError after some seconds of wall time."""
+    if not until(condition, seconds):
+        raise SystemDownError(f"waited {seconds:g} s in vain for {what}")

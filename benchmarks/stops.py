@@ -16,7 +16,8 @@ from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.figures import Row, figure
-from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
+from benchmarks.kills import Watch, make_fresh, reaches, watched_system
+from benchmarks.spun_node import until
 from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
 from planweave.robots import load_robot
@@ -32,7 +33,6 @@ _ASIDE, _ASIDE_IN = 1.0, 2.0  # rad of the first joint, and s, of the trajectory
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met."""
     rows = []
     with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
         body, change = Presence(watch.node, BODY), watch.node.create_client(ChangeState, "executor_node/change_state")

@@ -39,7 +39,6 @@ WITHIN = 0.01  # m: a placement farther off than this is not counted as one
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         targets = [(rng.uniform(0.34, 0.60), rng.uniform(-0.40, 0.40)) for _ in range(options.placements)]

@@ -30,7 +30,6 @@ MOTIONS, TABLES, OBJECTS = 200, 20, 20
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     tasks = [load_task(name) for name in ids_of(options.tasks, (*PAPERS, *OWN))]
     runs, faulty = measure(tasks, range(options.seed, options.seed + options.seeds), console)
     rows = _task_rows(tasks, runs) + _recovery_rows(faulty)

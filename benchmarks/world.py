@@ -31,7 +31,6 @@ _CHANGES = 10
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
     kinematics = Kinematics(PlanningScene().model)
     domain, places = Domain.load("tabletop"), load_workspace("tabletop")
     rows = []

@@ -18,7 +18,6 @@ class BodyNode(ServingNode):
         super().__init__("body_node", PARAMETERS, parameter_overrides)
 
     def configure(self, values: dict[str, Any]) -> None:
-        """Make the body, and serve it."""
         self.body = make_body(values["body"])
         self.on_release(getattr(self.body, "close", lambda: None))
         self.serve(self.body, values)

@@ -45,9 +45,9 @@ from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.liveliness import TASKS, show_own_presence
 from planweave_ros.parameters import Parameter
-from planweave_ros.planner_client import RosPlanner
 from planweave_ros.previews import Previews
 from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
+from planweave_ros.questions import RosPlanner
 from planweave_ros.spin import run_node
 from planweave_ros.task_actions import TaskActions
 

@@ -134,7 +134,6 @@ class PlannerNode(ManagedNode):
             self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 
     def _respond(self, name: str, request: Any, response: Any) -> Any:
-        """One service call."""
         self._answer(name, request, response, self._end_asked)
         return response
 

@@ -24,7 +24,7 @@ from planweave.core.planning.pddl_writer import formula_pddl
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan_files import read_plan
+from planweave.core.symbolic.plan import read_plan
 from planweave.core.symbolic.schemas import Predicate
 from planweave.core.symbolic.transition import completed
 from planweave.core.symbolic.world import Action, Literal, World
@@ -120,7 +120,7 @@ def check(
 ) -> Validation:
     """Validate a plan against a goal (see `plan`); the result prints as the first failing step with its causes.
 
-    plan: what `plan` returned, actions, or a text as planweave.core.symbolic.plan_files reads it: one action a line,
+    plan: what `plan` returned, actions, or a text as planweave.core.symbolic.plan reads it: one action a line,
     also as planners write it. Raises PddlError or ParseError, and UnknownNameError or InvalidActionError for an invalid
     goal; an invalid step is part of the result.
     """

@@ -70,7 +70,6 @@ class ActionPort:
 
     @property
     def there(self) -> bool:
-        """Return whether somebody offers the action."""
         return bool(self._client.server_is_ready())
 
     def sent(self, goal_id: bytes) -> bool:

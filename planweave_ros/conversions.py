@@ -29,7 +29,6 @@ from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
-from std_msgs.msg import Header
 
 from planweave.core.base.errors import WorldError
 from planweave.core.base.names import one_line
@@ -173,15 +172,16 @@ def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
     return replace(thing, position=pose[0], orientation=pose[1], size=size_from_msg(msg.size))
 
 
-def world_to_msg(world: World) -> WorldMsg:
+def world_to_msg(world: World, before: WorldMsg | None = None) -> WorldMsg:
+    """before: the message of a world with the same facts, which are taken from it."""
     msg = WorldMsg(
         domain=world.domain,
         revision=world.revision,
         objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
-        facts=literals_to_msg(sorted(world.facts)),
+        facts=before.facts if before else literals_to_msg(sorted(world.facts)),
         silent=world.silent,
         heard=time_to_msg(world.heard),
-        derived=sorted(world.derived),
+        derived=before.derived if before else sorted(world.derived),
         actions_off=sorted(world.actions_off),
     )
     msg.header.frame_id = world.frame
@@ -201,17 +201,7 @@ class WorldMessages:
             msg = world_to_msg(world)
             self._last = world, msg
         elif known != world:
-            msg = WorldMsg(
-                header=Header(stamp=time_to_msg(world.stamp), frame_id=world.frame),
-                domain=msg.domain,
-                revision=msg.revision,
-                facts=msg.facts,
-                derived=msg.derived,
-                silent=world.silent,
-                heard=time_to_msg(world.heard),
-                actions_off=sorted(world.actions_off),
-                objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
-            )
+            msg = world_to_msg(world, msg)
         return msg
 
 

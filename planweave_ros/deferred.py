@@ -97,7 +97,6 @@ class DeferredActionServer:
         )
 
     def destroy(self) -> None:
-        """Destroy the server, as the end of a GuardedNode does."""
         self._server.destroy()
 
     def _accepted(self, handle: ServerGoalHandle) -> None:

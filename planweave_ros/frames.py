@@ -56,7 +56,6 @@ class FixedFrame:
         self._publisher = node.create_publisher(self._message, "tf_static", TRANSIENT_LOCAL) if self._message else None
 
     def publish(self, frame: Frame) -> None:
-        """The frame from now on."""
         if self._publisher is not None:
             self._publisher.publish(self._message(transforms=[_transform(frame, Time())]))
 

@@ -87,7 +87,7 @@ class GuardedNode(Node):
                 if isinstance(error, PlanweaveError) and hasattr(failed, "message"):
                     failed.message = str(error)
                     if hasattr(failed, "code"):
-                        failed.code = error.code_name
+                        failed.code = error.code
                     return failed
                 log_fault(self, what, error)
                 if hasattr(failed, "message"):

@@ -62,7 +62,6 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     @property
     def configured(self) -> bool:
-        """Return whether the node has what `configure` makes."""
         return self._state in ("inactive", "active")
 
     @property

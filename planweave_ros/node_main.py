@@ -33,7 +33,6 @@ def main() -> None:
 
 
 def advice(missing: str) -> str:
-    """The remedy for a missing module."""
     if missing == "planweave_interfaces":
         return (
             "planweave_interfaces is not found. colcon does not look for packages inside a package: in the workspace "

@@ -14,7 +14,9 @@ from typing import Any, get_type_hints
 
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
+from rclpy.node import Node
 
+from planweave.core.base.cancellation import Cancellation
 from planweave.core.base.errors import (
     ConfigError,
     GoalError,
@@ -22,6 +24,7 @@ from planweave.core.base.errors import (
     NoModelError,
     ParseError,
     PlanweaveError,
+    SystemDownError,
     UnknownNameError,
     refused,
 )
@@ -30,7 +33,9 @@ from planweave.core.workflow.question import AmbiguityError
 from planweave.llm.clients.none import NoClient
 from planweave.methods import questions
 from planweave_ros import conversions as convert
+from planweave_ros.calling import START_SECONDS, Caller
 from planweave_ros.conversions import Codec
+from planweave_ros.liveliness import PLANNER, Presence
 
 BY_VOTE = ("tree_planner", "tree_planner_paper")
 """The methods of choices by vote; the first is that of a ChooseAction goal without one."""
@@ -91,7 +96,6 @@ class PlannerQuestion:
         return whole.replace(parameters=[p for p in whole.parameters.values() if p.name != "self"])
 
     def _codecs(self) -> dict[str, Codec]:
-        """Of the arguments, by their names."""
         hints = get_type_hints(getattr(Planner, self.method))
         return {name: _codec_of(hints[name]) for name in self._signature.parameters}
 
@@ -116,7 +120,6 @@ class PlannerQuestion:
         return read
 
     def fill(self, reply: Any, answer: Any) -> None:
-        """Put an answer into the result or response."""
         for name, codec in self._answer_codecs()[1].items():
             setattr(reply, self.fields.get(name, name), codec.to_msg(getattr(answer, name)))
         for name, value in self.also(answer).items():
@@ -192,3 +195,38 @@ def question_for(name: str, request: Any) -> PlannerQuestion:
         if row.serves(method):
             return row
     raise UnknownNameError("method that chooses", method, [*BY_VOTE, *questions().select])
+
+
+class RosPlanner:
+    """Keeps planweave.core.workflow.ports.Planner. A call goes over the action or service of its row in QUESTIONS to
+    planner_node (`_answer`), where LanguagePlanner (planweave/methods/language/planner.py) has a method of that name.
+
+    timeout: of each call, s.
+    """
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
+        self._caller, self._timeout = Caller(node, canceled, Presence(node, PLANNER)), timeout
+        self._canceled = canceled
+        clients = {
+            row.name: (self._caller.action_client if row.is_action else self._caller.client)(row.interface, row.name)
+            for row in {row.name: row for row in QUESTIONS}.values()
+        }
+        self._questions = {row.method: (row, clients[row.name]) for row in QUESTIONS}
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        if method.startswith("_") or method not in self._questions:
+            raise AttributeError(method)
+        return lambda *args, **kwargs: self._ask(method, args, kwargs)
+
+    def _ask(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        row, client = self._questions[method]
+        request, what = row.request(*args, **kwargs), f"planner_node ({row.name})"
+        if row.is_action:
+            try:
+                return row.answer(self._caller.run_goal(client, request, self._timeout, what))
+            except PlanweaveError:
+                self._canceled().check()  # nothing of it moves
+                raise
+        if not self._caller.there(client, START_SECONDS):
+            raise SystemDownError(f"{what} is not running; start it: planweave up tabletop")
+        return row.answer(self._caller.call(client, request, self._timeout, what))

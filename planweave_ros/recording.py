@@ -34,7 +34,6 @@ _RULE = "=" * 80  # between two definitions of a schema
 
 
 def recorded_topics() -> list[str]:
-    """The topics of a recording, relative to the system's namespace where they are its own."""
     lines = (config_dir() / "rosbag2" / "topics").read_text(encoding="utf-8").split()
     return [name if name in ABSOLUTE else name.removeprefix("/") for name in lines]
 

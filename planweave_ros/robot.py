@@ -48,7 +48,6 @@ class Robot(WrappedBody):
             self._ends = ends.pop_all()
 
     def close(self) -> None:
-        """Leave the ROS graph."""
         self._ends.close()
 
 

@@ -38,8 +38,6 @@ _MOST_GOALS = 8  # that are looked at beside each other, one of which is carried
 
 
 class WorldPublisher:
-    """Publishes worlds on the topic ``world_state``."""
-
     def __init__(self, node: Node) -> None:
         self.message = convert.WorldMessages()
         """The message of a world; what did not change since the last one is not made again."""
@@ -180,7 +178,6 @@ class BodyServer:
             self.wait_idle(_LAST_RESULT)
 
     def report(self) -> Report:
-        """For the diagnostics."""
         if problem := self._problem():
             return Report(Level.ERROR, problem)
         if idle := self._why_idle():
@@ -332,7 +329,6 @@ class BodyServer:
         return Outcome(code, message, self.body.observe())
 
     def _finish(self, goal: Goal, outcome: Outcome) -> None:
-        """Bring the goal to its end."""
         result = ExecuteAction.Result(
             code=int(outcome.code),
             message=outcome.message,
@@ -364,7 +360,6 @@ class ServingNode(ManagedNode):
         self.on_release(lambda: self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was shut down"))
 
     def pause_work(self) -> None:
-        """Stop the running action."""
         if self._served.stop(Code.SAFETY_STOP, f"{self.get_name()} was deactivated"):
             self._served.wait_idle(_LAST_RESULT)
 

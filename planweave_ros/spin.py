@@ -74,7 +74,6 @@ class _Signals:
         os.read(self._out, 1)
 
     def wake(self) -> None:
-        """End the wait."""
         os.write(self._in, b"\0")
 
 
@@ -168,7 +167,6 @@ class _Spinning:
             self._on_end()
 
     def end(self) -> None:
-        """Stop running callbacks."""
         self._ended.set_result(None)
         self._thread.join(_LEAVE)
         await_callbacks(self._executor, _LEAVE)

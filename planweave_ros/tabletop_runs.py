@@ -72,8 +72,6 @@ def _body() -> Iterator[tuple[RosBody, Node]]:
 
 
 class Truth:
-    """The simulator's true poses, as published."""
-
     def __init__(self, node: Any):
         self._condition = threading.Condition()
         self._newest: PoseArray | None = None
@@ -118,7 +116,6 @@ class TabletopRun:
 
     @property
     def success(self) -> bool:
-        """Return whether the true poses fulfil the task."""
         return not self.lacking
 
 

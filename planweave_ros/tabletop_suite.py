@@ -39,7 +39,6 @@ class TabletopSuite:
         _system.cache_clear()
 
     def cases(self) -> Mapping[str, Case]:
-        """All tasks."""
         return _cases()
 
     def stage(self, case: Case, repetition: int = 0) -> TabletopStage:
@@ -48,8 +47,6 @@ class TabletopSuite:
 
 
 class TabletopStage:
-    """One scene on the running system."""
-
     reproducible = False
 
     def __init__(self, case: Case, repetition: int) -> None:

@@ -60,7 +60,7 @@ class TaskActions:
                 state=TaskStatusMsg.FAILED,
                 phase="refused",
                 message=str(error),
-                code=error.code_name,
+                code=error.code,
             )
             goal.finish(action.Result(message=str(error), status=status), success=False)
             return
@@ -85,7 +85,6 @@ class TaskActions:
             return self._goals.get(task_id, (None, None))
 
     def changed(self, task: Task, msg: TaskStatusMsg) -> None:
-        """Publish feedback."""
         action, goal = self._goal(msg.task_id)
         if goal is not None:
             if task.started is not None or task.ending is not None:

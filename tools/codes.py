@@ -63,7 +63,6 @@ def _of(module: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def page() -> str:
-    """The page with its table made anew."""
     head, _, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
     tail = rest[rest.find("\n\n") :]
     rows = "".join(f"| `{code}` | {failure} | {words} |\n" for code, (failure, words) in sorted(codes().items()))

@@ -25,7 +25,6 @@ class VirtualHomeNode(ServingNode):
         super().__init__("virtualhome_node", PARAMETERS, parameter_overrides)
 
     def configure(self, values: dict[str, Any]) -> None:
-        """Open the home, and serve the person in it."""
         home: Home
         if values["backend"] == "unity":
             client = UnityClient(values["unity.url"], values["unity.timeout"])

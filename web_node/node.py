@@ -278,7 +278,6 @@ class WebNode(GuardedNode):
     # ---- end
 
     def destroy_node(self) -> None:
-        """Take the page down with the node."""
         if not self._ended and hasattr(self, "_client"):  # else a parameter was wrong
             self._ended = True
             self._server.stop()

@@ -184,7 +184,6 @@ def _told(options: argparse.Namespace, config: Config, out: Path, outcome: RunRe
 
 
 def _drawn(table: Table) -> Any:
-    """A suite's own table for a terminal."""
     from rich.box import SIMPLE
     from rich.markup import escape
     from rich.table import Table as RichTable

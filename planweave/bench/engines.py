@@ -70,7 +70,6 @@ class LocalEngine:
         return future
 
     def call(self, function: Callable[[], float]) -> Future[float]:
-        """Run a function in some worker."""
         future: Future[float] = self._pool.schedule(function)
         return future
 

@@ -38,15 +38,12 @@ class Fault:
 
 
 class Injection:
-    """State of one fault in one episode."""
-
     def __init__(self, fault: Fault) -> None:
         if fault.kind not in KINDS:
             raise UnknownNameError("kind of fault", fault.kind, KINDS)
         self._fault, self._left = fault, fault.times
 
     def execute(self, simulator: HomeSimulator, action: Action) -> StepResult:
-        """Execute one action, subject to the fault."""
         if action.name != self._fault.action or not self._left:
             return simulator.execute(action)
         if self._fault.kind == "changes":

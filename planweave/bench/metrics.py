@@ -65,7 +65,6 @@ class Tried:
 
     @property
     def ok(self) -> bool:
-        """Whether it was executed."""
         return self.code == Code.SUCCESS.name
 
 

@@ -133,7 +133,6 @@ class PacedClient(WrappedClient):
     _next: float = 0.0
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Send a request once the limit allows it."""
         if self.per_minute > 0:
             wait = self._next - time.monotonic()
             self._next = max(self._next, time.monotonic()) + 60.0 / self.per_minute
@@ -153,18 +152,19 @@ def models_of(names: Sequence[str]) -> list[str]:
 
 
 ANYTHING = About()
+_SEARCH = 30.0  # s for a plan of the classical planner
 
 
 class Expert:
     """Knows the case's gold plan and, at any time, the true world and the executed actions (`done`).
 
     The remaining plan is the rest of the gold plan, if that is applicable and fulfils all conditions; else its shortest
-    suffix that does; where none does, since the world was changed, a plan of the classical planner within `seconds`;
+    suffix that does; where none does, since the world was changed, a plan of the classical planner;
     else the gold plan from its first applicable step.
     """
 
-    def __init__(self, case: Case, stage: Stage, done: Sequence[Action] = (), seconds: float = 30.0) -> None:
-        self._case, self._stage, self._seconds = case, stage, seconds
+    def __init__(self, case: Case, stage: Stage, done: Sequence[Action] = ()) -> None:
+        self._case, self._stage = case, stage
         world = stage.truth()
         self.domain, self.expected = stage.domain, case.expected
         self.names = tuple(o.name for o in world.objects)
@@ -216,7 +216,7 @@ class Expert:
     def _planned_anew(self, world: World, state: State) -> tuple[Action, ...]:
         now = World(world.domain, world.objects, facts_of(state), frame=world.frame)
         try:
-            return solve(self.domain, now, self._case.goal, self._seconds)
+            return solve(self.domain, now, self._case.goal, _SEARCH)
         except PlanweaveError:
             return ()
 

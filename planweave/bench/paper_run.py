@@ -146,7 +146,6 @@ class Records:
                 self._found.setdefault(key, {})[one.spec.case, one.spec.repetition, one.spec.seed] = one
 
     def models(self) -> list[str]:
-        """Models that were asked."""
         return sorted({model for _, _, model in self._found} - {"none"})
 
     def episodes(self, cell: Cell, model: str, settings: Mapping[str, Any]) -> list[Played]:

@@ -107,12 +107,10 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def all_values(settings: Mapping[str, Any], part: str) -> dict[str, Any]:
-    """Every parameter of a part with its value in a run."""
     return {key: settings.get(f"{part}.{key}", default_of(f"{part}.{key}")) for key in _known(part)}
 
 
 def planner_settings(values: Mapping[str, Any]) -> PlannerSettings:
-    """The planner's settings of `all_values`."""
     kept = {key: value for key, value in values.items() if key not in ("embedding", "gold_plan")}
     return PlannerSettings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})
 
@@ -137,10 +135,9 @@ def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str,
             raise ConfigError(f"{text}: write {key}=VALUE")
         values[path] = read_value(path, value)
     options = all_values(values, name)
-    if options.get("paper"):  # as the method does it, so that records hold the values that count
-        defaults = {row.name: row.default for row in options_of(name).values()}
-        in_paper = getattr(METHODS[name], "PAPER", {})
-        options |= {key: value for key, value in in_paper.items() if options[key] == defaults[key]}
+    if options.get("paper"):  # the method has set more, so that records hold the values that count
+        made = METHODS[name](**options)
+        options = {key: getattr(made, key) for key in options}
     return name, options, all_values(values, PLANNER)
 
 

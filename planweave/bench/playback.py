@@ -34,8 +34,6 @@ class Difference(BaseException):
 
 
 class Comparer(Recorder):
-    """Compares events with those of a record, one by one."""
-
     def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
         self.events, self.count = events, 0

@@ -123,7 +123,6 @@ def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset
 
 
 def world_as_dict(world: World) -> dict[str, Any]:
-    """A world as plain JSON values."""
     return {
         "domain": world.domain,
         "frame": world.frame,
@@ -135,7 +134,6 @@ def world_as_dict(world: World) -> dict[str, Any]:
 
 
 def world_from_dict(data: Mapping[str, Any]) -> World:
-    """Inverse of `world_as_dict`."""
     rows: list[dict[str, Any]] = [
         {name: tuple(v) if isinstance(v := o[name], list) else v for name in _OBJECT} for o in data["objects"]
     ]

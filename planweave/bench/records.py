@@ -45,8 +45,6 @@ class Recorder:
 
 
 class EpisodeText(Recorder):
-    """Collects the lines of a record, for `write_record`."""
-
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[bytes] = []
@@ -58,7 +56,6 @@ class EpisodeText(Recorder):
         self._lines.append(_JSON.encode(row))
 
     def text(self) -> str:
-        """The record so far."""
         return b"\n".join([*self._lines, b""]).decode()
 
     def _short(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +73,6 @@ class EpisodeText(Recorder):
 
 
 def write_record(path: Path, text: str) -> None:
-    """Write a text, see `write_file`."""
     write_file(path, text.encode())
 
 
@@ -168,6 +164,5 @@ def _whole(value: Any, texts: Mapping[int, Any]) -> Any:
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Facts that were added and removed."""
     old, new = set(before), set(after)
     return sorted(new - old), sorted(old - new)

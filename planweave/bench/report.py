@@ -15,7 +15,7 @@ from typing import Any
 from planweave.bench.models import is_simulated, rates_of
 from planweave.bench.papers import beside_ours
 from planweave.bench.records import read_record, write_record
-from planweave.bench.results import MEANINGS, MEASURES, ResultRow, Results, as_json, groups_of
+from planweave.bench.results import MEANINGS, MEASURES, Played, ResultRow, Results, as_json
 from planweave.bench.runner import missing_in_words
 from planweave.bench.statistics import Estimate, has_scipy
 from planweave.bench.suites import SUITES
@@ -46,10 +46,13 @@ def write_report(
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
     )
-    sections = [_section(results, model) for model in results.models]
+    environment.globals.update(
+        number=_number, link=_link, anchor=_anchor, failure_texts=_failure_texts, happened=_happened
+    )
     missing = {s.name: reasons.get(s.name, "not played") for s in results.missing}
     common: dict[str, Any] = {
         "suite": results.config.suite,
+        "out": results.out,
         "how": how,
         "about": about,
         "settings": [f"{name}={value}" for name, value in results.config.settings.items()],
@@ -57,30 +60,27 @@ def write_report(
         "wanted": len(results.wanted),
         "reasons": missing_in_words(missing),
         "intervals": has_scipy(),
-        "headings": [heading for heading, _ in MEASURES.values()],
-        "meanings": {MEASURES[name][0]: meaning for name, meaning in MEANINGS.items()},
-        "sections": sections,
+        "headings": {name: heading for name, (heading, _) in MEASURES.items()},
+        "meanings": MEANINGS,
+        "beside": _BESIDE,
+        "sections": [_section(results, model) for model in results.models],
         "official": list(official),
         "tables": tables_of(results),
     }
     files = {
         "report.html": environment.get_template("report.html").render(common),
-        "episodes.html": environment.get_template("episodes.html").render(
-            suite=results.config.suite, sections=_episode_sections(results)
-        ),
+        "episodes.html": environment.get_template("episodes.html").render(common),
         "report.md": _markdown(common),
         "report.csv": _csv(results),
-        "report.tex": latex([*(_latex_table(section) for section in sections), *common["tables"]]),
+        "report.tex": latex([*map(_latex_table, common["sections"]), *common["tables"]]),
         "results.json": json.dumps({"how": how, "about": about, **as_json(results), **_own(common["tables"])}, indent=1)
         + "\n",
         **({"tables.csv": as_csv(common["tables"])} if common["tables"] else {}),
     }
     for name, text in files.items():
         write_record(results.out / name, text)
-    for model in results.models:
-        for method in results.methods(model):
-            for episode in results.row(method, model).episodes:
-                _draw(episode.path)
+    for episode in results.played:
+        _draw(episode.path)
     return [results.out / name for name in files]
 
 
@@ -109,7 +109,7 @@ def _csv(results: Results) -> str:
 def _latex_table(section: Mapping[str, Any]) -> Table:
     """The columns that the papers have, of one model."""
     rows = [
-        [row["method"], str(row["episodes"]), *(row["numbers"][k]["text"] or "–" for k in _IN_LATEX)]
+        [row.method, str(len(row.episodes)), *(_number(row, k)["text"] or "–" for k in _IN_LATEX)]
         for row in section["rows"]
     ]
     notes = ["Simulated, no language model: these numbers compare the methods' loops."] if section["simulated"] else []
@@ -133,53 +133,22 @@ def _draw(record: Path) -> None:
 
 
 def _section(results: Results, model: str) -> dict[str, Any]:
+    """What the reports show of a model. parts: the rows of each method by group of tasks."""
     rows = [results.row(method, model) for method in results.methods(model)]
-    groups = [g for g in results.groups() if any(results.row(r.method, model, g).wanted for r in rows)]
-    codes = sorted({code for row in rows for code in row.failures})
+    parts = {g: [results.row(r.method, model, g) for r in rows] for g in results.groups()}
+    parts = {g: those for g, those in parts.items() if any(part.wanted for part in those)}
     return {
+        "model": model,
         "title": title_of(model),
         "simulated": is_simulated(model),
-        "rows": [
-            {
-                "method": r.method,
-                "episodes": len(r.episodes),
-                "wanted": r.wanted,
-                "lacking": len(r.episodes) < r.wanted,
-                "link": _link(r),
-                "numbers": {k: number_of(k, r.estimates[k]) for k in MEASURES},
-            }
-            for r in rows
-        ],
+        "rows": rows,
+        "groups": list(parts),
+        "parts": {r.method: [those[i] for those in parts.values()] for i, r in enumerate(rows)},
         "papers": _beside_papers(results, model),
         "plots": plots(results, model),
-        "group_names": groups,
-        "groups": [
-            {
-                "method": r.method,
-                "cells": [
-                    {
-                        "number": number_of("sr", (part := results.row(r.method, model, g)).estimates["sr"]),
-                        "link": _link(part),
-                    }
-                    for g in groups
-                ],
-            }
-            for r in rows
-        ]
-        if groups
-        else [],
-        "codes": codes,
-        "failures": [{"method": r.method, "link": _link(r), "texts": _failure_texts(r, codes)} for r in rows],
+        "codes": sorted({code for row in rows for code in row.failures}),
         "comparisons": [
-            {
-                "one": one,
-                "two": two,
-                "difference": f"{c.difference:+.2f}",
-                "range": _range("sr", c.low, c.high),
-                "p": "–" if p is None else f"{p:.3f}",
-                "tasks": c.tasks,
-                "link": f"episodes.html#{_anchor(one, model)}",
-            }
+            (one, two, f"{c.difference:+.2f}", _range("sr", c.low, c.high), "–" if p is None else f"{p:.3f}", c.tasks)
             for one, two, c, p in results.comparisons(model)
         ],
     }
@@ -210,8 +179,7 @@ def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
             (paper["method"], paper["group"]),
             {
                 "name": f"{paper['method']}, {paper['group'] + ' tasks' if paper['group'] else 'all tasks'}",
-                "link": _link(row),
-                "numbers": [number_of(k, row.estimates[k]) for k in _BESIDE],
+                "row": row,
                 "theirs": [],
             },
         )
@@ -236,6 +204,10 @@ def number_of(measure: str, found: Estimate | None) -> dict[str, str]:
     return {"text": text, "range": _range(measure, found.low, found.high) if measure in _WITH_RANGE else ""}
 
 
+def _number(row: ResultRow, measure: str) -> dict[str, str]:
+    return number_of(measure, row.estimates[measure])
+
+
 def _range(measure: str, low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{_text(measure, low)}, {_text(measure, high)}]"
 
@@ -250,56 +222,17 @@ def _text(measure: str, value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _link(row: ResultRow) -> str:
-    return f"episodes.html#{_anchor(row.method, row.model, row.group)}"
+def _link(*parts: str) -> str:
+    """To the episodes of a method with a model, and of a group of tasks."""
+    return f"episodes.html#{_anchor(*parts)}"
 
 
 def _anchor(*parts: str) -> str:
     return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", p) for p in parts if p)
 
 
-def _episode_sections(results: Results) -> list[dict[str, Any]]:
-    sections: list[dict[str, Any]] = []
-    for model in results.models:
-        for method in results.methods(model):
-            row = results.row(method, model)
-            episodes: list[dict[str, Any]] = [
-                {
-                    "id": _anchor(method, model, f"{e.spec.case}.{e.spec.repetition}"),
-                    "case": e.case,
-                    "name": f"{e.spec.case}.{e.spec.repetition}",
-                    "good": e.measures.sr == 1,
-                    "path": (path := e.path.relative_to(results.out)).as_posix(),
-                    "page": path.with_suffix(".html").as_posix(),
-                    "video": path.with_suffix(".mp4").as_posix() if e.path.with_suffix(".mp4").is_file() else "",
-                    "gcr": f"{e.measures.gcr:.2f}",
-                    "actions": e.measures.actions,
-                    "requests": e.measures.requests,
-                    "tokens": f"{e.measures.tokens:,}",
-                    "seconds": f"{e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds:.2f}",
-                    "words": e.error[:200] or ", ".join(f"{n} × {c}" for c, n in e.measures.failures.items()),
-                }
-                for e in row.episodes
-            ]
-            groups = [
-                {
-                    "id": _anchor(method, model, g),
-                    "name": g,
-                    "episodes": [e for e in episodes if g in groups_of(e["case"])],
-                }
-                for g in results.groups()
-            ]
-            sections.append(
-                {
-                    "id": _anchor(method, model),
-                    "method": method,
-                    "model": model,
-                    "episodes": episodes,
-                    "simulated": is_simulated(model),
-                    "groups": groups,
-                }
-            )
-    return sections
+def _happened(episode: Played) -> str:
+    return episode.error[:200] or ", ".join(f"{n} × {code}" for code, n in episode.measures.failures.items())
 
 
 def _markdown(common: Mapping[str, Any]) -> str:
@@ -339,15 +272,16 @@ def _section_markdown(section: Mapping[str, Any]) -> Iterator[str]:
         row
         for entry in section["papers"]
         for row in (
-            [f"**{entry['name']}**", *(_linked(n, entry["link"]) for n in entry["numbers"])],
+            [f"**{entry['name']}**", *(_linked(entry["row"], k) for k in _BESIDE)],
             *([q["label"], *(text or "–" for text in q["texts"])] for q in entry["theirs"]),
         )
     ]
-    groups = [[row["method"], *(_linked(c["number"], c["link"]) for c in row["cells"])] for row in section["groups"]]
-    failures = [[row["method"], *row["texts"]] for row in section["failures"]] if section["codes"] else []
+    groups = [[name, *(_linked(part, "sr") for part in parts)] for name, parts in section["parts"].items()]
+    codes = section["codes"]
+    failures = [[row.method, *_failure_texts(row, codes)] for row in section["rows"]] if codes else []
     compared = [
-        [c["one"], c["two"], f"[{c['difference']}]({c['link']}) {c['range']}", c["p"], str(c["tasks"])]
-        for c in section["comparisons"]
+        [one, two, f"[{difference}]({_link(one, section['model'])}) {span}", p, str(tasks)]
+        for one, two, difference, span, p, tasks in section["comparisons"]
     ]
     for words, header, rows in (
         (
@@ -355,8 +289,8 @@ def _section_markdown(section: Mapping[str, Any]) -> Iterator[str]:
             ["", *(MEASURES[k][0] for k in _BESIDE[:-1]), "cost"],
             papers,
         ),
-        ("Success rate by group of tasks:", ["method", *section["group_names"]], groups),
-        ("Failed actions per 100 tried, by code:", ["method", *section["codes"], "ended by an error"], failures),
+        ("Success rate by group of tasks:", ["method", *section["groups"]], groups if section["groups"] else []),
+        ("Failed actions per 100 tried, by code:", ["method", *codes, "ended by an error"], failures),
         (
             "Paired comparison of success rates (first minus second; p adjusted after Benjamini and Hochberg):",
             ["first", "second", "difference", "p", "tasks"],
@@ -368,17 +302,18 @@ def _section_markdown(section: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    """A method's row of the first table."""
-    episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
-    numbers = {k: row["numbers"][k] for k in _IN_MARKDOWN}
-    ranges = {k: f" {n['range']}" if n["text"] and n["range"] and k in _SHARES else "" for k, n in numbers.items()}
-    cells = [_linked(n, row["link"]) + ranges[k] for k, n in numbers.items()]
-    return [row["method"], f"[{episodes}]({row['link']})", *cells]
+def _cells(row: ResultRow) -> list[str]:
+    played = len(row.episodes)
+    episodes = f"{played} of {row.wanted}" if played < row.wanted else str(played)
+    cells = [
+        _linked(row, k) + (f" {r}" if k in _SHARES and (r := _number(row, k)["range"]) else "") for k in _IN_MARKDOWN
+    ]
+    return [row.method, f"[{episodes}]({_link(row.method, row.model)})", *cells]
 
 
-def _linked(number: Mapping[str, str], link: str) -> str:
-    return f"[{number['text']}]({link})" if number["text"] else "–"
+def _linked(row: ResultRow, measure: str) -> str:
+    text = _number(row, measure)["text"]
+    return f"[{text}]({_link(row.method, row.model, row.group)})" if text else "–"
 
 
 _COLOURS = (

@@ -91,7 +91,6 @@ class ResultRow:
 
     @property
     def failures(self) -> Counter[str]:
-        """Failed actions by their code."""
         return sum((Counter(e.measures.failures) for e in self.episodes), Counter())
 
     @property
@@ -135,11 +134,9 @@ class Results:
         return sorted(found, key=lambda m: (m == "none", is_simulated(m)))
 
     def methods(self, model: str) -> list[str]:
-        """Methods that were run with a model."""
         return list(dict.fromkeys(s.method for s in self.wanted if s.model == model))
 
     def row(self, method: str, model: str, group: str = "") -> ResultRow:
-        """The results of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
         asked = [self.cases[s.case] for s in self.wanted if (s.method, s.model) == (method, model)]
         wanted = sum(not group or group in groups_of(case) for case in asked)
@@ -176,7 +173,6 @@ def groups_of(case: Case) -> tuple[str, ...]:
 
 
 def measured(name: str) -> Callable[[Played], float | None]:
-    """Reads a measure out of an episode."""
     read = MEASURES[name][1]
     return lambda e: read(e.measures)
 

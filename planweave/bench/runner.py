@@ -123,7 +123,6 @@ def read_config(out: Path) -> Config:
 
 
 def newest_of(folder: Path, config: Config) -> Path | None:
-    """The newest run of a configuration in a folder of runs."""
     same = []
     for path in folder.glob(f"*/{CONFIG}"):
         try:
@@ -178,7 +177,6 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Episodes still to be run."""
         return len(self._waiting) + len(self._running)
 
     def play(self) -> RunResult:
@@ -296,5 +294,4 @@ def missing_in_words(missing: dict[str, str]) -> list[str]:
 
 
 def default_jobs() -> int:
-    """The number of this process's cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

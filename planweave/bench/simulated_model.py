@@ -22,7 +22,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from planweave.core.base.errors import ModelRequestError
@@ -87,9 +87,8 @@ class _Draws:
 
 
 class SimulatedModel:
-    """Keeps `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1; errors: kinds of wrong steps by
-    their weights; malformed: share of the rate at which a reply cannot be read; correlation: of the samples of one
-    question, 0 (independent) to 1 (all alike).
+    """Keeps `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1; malformed: share of the rate at
+    which a reply cannot be read; correlation: of the samples of one question, 0 (independent) to 1 (all alike).
     """
 
     endpoint = ENDPOINT
@@ -100,12 +99,11 @@ class SimulatedModel:
         knowledge: Oracle,
         rate: float,
         seed: str = "",
-        errors: Mapping[str, float] = ERRORS,
         malformed: float = MALFORMED,
         correlation: float = CORRELATION,
     ) -> None:
         self._knowledge, self._rate, self._seed = knowledge, rate, seed
-        self._errors, self._malformed, self._correlation = errors, malformed, correlation
+        self._malformed, self._correlation = malformed, correlation
         self._asked: Counter[str] = Counter()
         self._said: dict[str, Action] = {}  # phrases that it used, and what it meant
         self.model = f"simulated:{rate:g},correlation={correlation:g}"
@@ -191,8 +189,7 @@ class SimulatedModel:
         return min(range(len(options)), key=lambda i: cost(options[i]))
 
     def _error(self, rng: random.Random) -> str:
-        """A kind of error, or none."""
-        return rng.choices(list(self._errors), list(self._errors.values()))[0] if rng.random() < self._rate else ""
+        return rng.choices(list(ERRORS), list(ERRORS.values()))[0] if rng.random() < self._rate else ""
 
     def _altered(self, step: Action, kind: str, rng: random.Random) -> Action:
         if kind == "unknown action":

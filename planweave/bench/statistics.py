@@ -43,7 +43,6 @@ class Comparison:
 
 
 def has_scipy() -> bool:
-    """Whether intervals can be had."""
     return importlib.util.find_spec("scipy") is not None
 
 

@@ -56,7 +56,6 @@ def markdown(tables: Sequence[Table]) -> str:
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table in Markdown."""
     for texts in (header, *rows):
         yield "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
         if texts is header:
@@ -64,7 +63,6 @@ def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def as_html(tables: Sequence[Table]) -> str:
-    """A page of its own."""
     import jinja2
 
     template = (Path(__file__).with_name("templates") / "tables.html").read_text(encoding="utf-8")

@@ -38,12 +38,10 @@ class ObjectPose:
 
     @property
     def bottom(self) -> float:
-        """Height of its lower side."""
         return self.position[2] - self.half_height
 
     @property
     def top(self) -> float:
-        """Height of its upper side."""
         return self.position[2] + self.half_height
 
     @property

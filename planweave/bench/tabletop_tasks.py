@@ -61,8 +61,6 @@ class _Distractors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _TaskRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A task's file as it is written."""
-
     sentence: str
     source: str
     scene: str

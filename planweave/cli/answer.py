@@ -17,11 +17,13 @@ import argparse
 import json
 import select
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import GoalError, PlanweaveError
 from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.reading import as_texts
 from planweave.core.workflow.task_status import TaskStatus
 
 if TYPE_CHECKING:
@@ -95,14 +97,7 @@ def _none(said: str) -> str:
 def question_json(question: UserQuestion) -> dict[str, Any]:
     """A question as plain JSON values; deadline in s of system time."""
     choices = [
-        {
-            "choice": number,
-            "label": c.label,
-            "objects": list(c.objects),
-            "goal": [str(g) for g in c.goal],
-            "before": [[str(g) for g in step] for step in c.before],
-            "keep": [str(g) for g in c.keep],
-        }
+        {"choice": number, "label": c.label, "objects": list(c.objects), **as_texts(c)}
         for number, c in enumerate(question.choices, 1)
     ]
     return {"id": question.id, "text": question.text, "choices": choices, "deadline": float(question.deadline)}
@@ -118,17 +113,61 @@ def show(console: Console, status: TaskStatus) -> None:
         console.print(line, highlight=False, markup=False)
 
 
-class QuestionAsker:
-    """Asks a person while a task is monitored, interactively on a terminal; where there is none, nobody would answer in
-    time: the task is cancelled, and the question is its error.
-    """
+class Prompt(ABC):
+    """Asks a person while a task is monitored, interactively on a terminal."""
 
     def __init__(self, client: Client, console: Console, progress: Progress):
         self._client, self._console, self._progress = client, console, progress
         self._status: TaskStatus | None = None
-        self._asked = ""  # id of the question that the person was asked last
+        self._asked = ""  # id of what the person was asked last
         self._open = False  # whether an answer is still to come
-        self._unanswered: UserQuestion | None = None  # which ended the task
+
+    def status(self, status: TaskStatus) -> None:
+        self._status = status
+
+    def look(self) -> None:
+        """Ask where something waits; send the answer once given. Returns at once."""
+        status = self._status
+        waits = self._waits(status) if status is not None else ""
+        if self._open and waits != self._asked:
+            self._asked = ""  # it may be asked once more, as after a pause
+            self._close()
+        if status is None or not waits:
+            return
+        if waits != self._asked:
+            self._asked = waits
+            self._progress.pause()
+            self._ask(status)
+        elif self._open and select.select([sys.stdin], [], [], 0.0)[0]:
+            self._take(status, sys.stdin.readline())
+
+    @property
+    def _interactive(self) -> bool:
+        return sys.stdin.isatty() and self._console.is_terminal
+
+    def _close(self) -> None:
+        self._open = False
+        self._progress.resume()
+
+    @abstractmethod
+    def _waits(self, status: TaskStatus) -> str:
+        """The id of what waits for an answer, "" where nothing does."""
+
+    @abstractmethod
+    def _ask(self, status: TaskStatus) -> None:
+        """Show it, and open the prompt where somebody can answer."""
+
+    @abstractmethod
+    def _take(self, status: TaskStatus, line: str) -> None:
+        """Send what was typed; "" where the terminal is gone."""
+
+
+class QuestionAsker(Prompt):
+    """Asks what a task asks; where there is no terminal, nobody would answer in time: the task is cancelled, and the
+    question is its error.
+    """
+
+    _unanswered: UserQuestion | None = None  # which ended the task
 
     def told(self, result: TaskResult) -> TaskResult:
         """The result of the task; of one that ended at a question, with that question."""
@@ -137,28 +176,13 @@ class QuestionAsker:
         message = f"not clear: {question.text} {question.offer}; say it in the sentence"
         return replace(result, message=message, status=replace(result.status, question=question, message=message))
 
-    def status(self, status: TaskStatus) -> None:
-        """Process a new status of the task."""
-        self._status = status
+    def _waits(self, status: TaskStatus) -> str:
+        return status.question.id if status.question is not None else ""
 
-    def look(self) -> None:
-        """Prompt where a question waits; send the answer once given. Returns at once."""
-        status = self._status
-        question = status.question if status else None
-        if self._open and (question is None or question.id != self._asked):
-            self._open = False
-            self._progress.resume()
-        if status is None or question is None:
-            return
-        if question.id != self._asked:
-            self._asked = question.id
-            self._ask(status, question)
-        elif self._open and select.select([sys.stdin], [], [], 0.0)[0]:
-            self._take(status, question, sys.stdin.readline())
-
-    def _ask(self, status: TaskStatus, question: UserQuestion) -> None:
-        self._progress.pause()
-        if sys.stdin.isatty() and self._console.is_terminal:
+    def _ask(self, status: TaskStatus) -> None:
+        question = status.question
+        assert question is not None
+        if self._interactive:
             show(self._console, status)
             self._open = True
             self._console.print(_PROMPT, end="", markup=False)
@@ -173,20 +197,16 @@ class QuestionAsker:
         self._unanswered = question
         self._client.cancel(status.task_id)
 
-    def _take(self, status: TaskStatus, question: UserQuestion, line: str) -> None:
+    def _take(self, status: TaskStatus, line: str) -> None:
         """Send what was typed; ask once more where it is rejected."""
-        if not line:  # the terminal is gone
-            self._open = False
-            self._progress.resume()
-            return
-        try:
-            if not line.strip():
-                raise GoalError("the answer is empty; Ctrl-C cancels the task")
-            said = send(self._client, status.task_id, question.id, line.strip())
-        except PlanweaveError as error:
-            self._console.print(str(error), markup=False, highlight=False)
-            self._console.print(_PROMPT, end="", markup=False)
-            return
-        self._open = False
-        self._console.print(said, markup=False, highlight=False)
-        self._progress.resume()
+        if line:
+            try:
+                if not line.strip():
+                    raise GoalError("the answer is empty; Ctrl-C cancels the task")
+                said = send(self._client, status.task_id, self._asked, line.strip())
+            except PlanweaveError as error:
+                self._console.print(str(error), markup=False, highlight=False)
+                self._console.print(_PROMPT, end="", markup=False)
+                return
+            self._console.print(said, markup=False, highlight=False)
+        self._close()

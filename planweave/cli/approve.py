@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import json
 import os
-import select
 import shlex
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planweave.cli.answer import Prompt
 from planweave.cli.results import preview_json, preview_lines, status_json
 from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
 from planweave.core.symbolic.domain import Domain
@@ -37,7 +37,6 @@ from planweave.core.workflow.task_status import TaskState, TaskStatus
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from planweave.cli.progress import Progress
     from planweave_ros.client import Client
 
 _PREVIEW = 10.0  # s to wait for the motions of a plan, which come a moment after the plan
@@ -115,37 +114,17 @@ def show(console: Console, status: TaskStatus, preview: PlanPreview | None = Non
         console.print(line, highlight=False, markup=False)
 
 
-class ApprovalPrompt:
-    """Requests approval while a task is monitored: interactively on a terminal, else by printing how to answer."""
+class ApprovalPrompt(Prompt):
+    """Requests approval; without a terminal it prints how to answer."""
 
-    def __init__(self, client: Client, console: Console, progress: Progress):
-        self._client, self._console, self._progress = client, console, progress
-        self._status: TaskStatus | None = None
-        self._asked = ""  # hash of the plan that the person was asked about last
-        self._open = False  # whether an answer is still to come
+    def _waits(self, status: TaskStatus) -> str:
+        return status.plan_hash if status.state is TaskState.AWAITING_APPROVAL else ""
 
-    def status(self, status: TaskStatus) -> None:
-        """Process a new status of the task."""
-        self._status = status
-
-    def look(self) -> None:
-        """Prompt where a plan waits; send the answer once given. Returns at once."""
-        status = self._status
-        waits = status is not None and status.state is TaskState.AWAITING_APPROVAL
-        if self._open and (status is None or not waits or status.plan_hash != self._asked):
-            self._open, self._asked = False, ""  # it may be asked once more, as after a pause
-            self._progress.resume()
-        if status is None or not waits:
-            return
-        if status.plan_hash != self._asked:
-            self._asked = status.plan_hash
-            self._ask(status)
-        elif self._open and select.select([sys.stdin], [], [], 0.0)[0]:
-            self._open = False
-            approve = sys.stdin.readline().strip().lower() in ("y", "yes")
-            with contextlib.suppress(PlanweaveError):  # it may have been answered elsewhere, or its time is up
-                self._console.print(self._client.approve(status.task_id, status.plan_hash, approve), markup=False)
-            self._progress.resume()
+    def _take(self, status: TaskStatus, line: str) -> None:
+        approve = line.strip().lower() in ("y", "yes")
+        with contextlib.suppress(PlanweaveError):  # it may have been answered elsewhere, or its time is up
+            self._console.print(self._client.approve(status.task_id, status.plan_hash, approve), markup=False)
+        self._close()
 
     def _tell_motions(self, status: TaskStatus) -> None:
         """Print the motions of the plan once they are known; the question does not wait for them."""
@@ -155,10 +134,9 @@ class ApprovalPrompt:
                 self._console.print(f"  {line}", highlight=False, markup=False)
 
     def _ask(self, status: TaskStatus) -> None:
-        self._progress.pause()
         show(self._console, status)
         threading.Thread(target=self._tell_motions, args=(status,), name="motions", daemon=True).start()
-        if sys.stdin.isatty() and self._console.is_terminal:
+        if self._interactive:
             self._open = True
             self._console.print("approve? [y/N] ", end="", markup=False)
         else:

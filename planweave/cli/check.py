@@ -18,7 +18,7 @@ from typing import Any
 from planweave.cli.plan import add_problem, count, loaded, remarks, written
 from planweave.core.checks.validation import Cause, Validation, giving, validate
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.plan_files import load_plan
+from planweave.core.symbolic.plan import load_plan
 from planweave.core.symbolic.transition import cost_of
 from planweave.core.symbolic.world import Action
 

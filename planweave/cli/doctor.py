@@ -91,7 +91,6 @@ def main(options: argparse.Namespace) -> int:
 
 
 def check_python() -> Finding:
-    """The interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     good = (3, 10) <= sys.version_info[:2] <= (3, 14)
     return Finding(
@@ -104,7 +103,6 @@ def check_python() -> Finding:
 
 
 def check_packages() -> Finding:
-    """The libraries of pyproject.toml."""
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing == ["ompl"] and sys.version_info >= (3, 14):
         text = "no OMPL: its wheels are for Python 3.10 to 3.13; the arm moves along straight and raised paths only"
@@ -297,7 +295,6 @@ def check_model() -> list[Finding]:
 
 
 def _of_pictures(row: dict[str, Any]) -> Finding:
-    """The model that takes pictures."""
     model = os.environ.get("PLANWEAVE_VISION_MODEL", "")
     text = {
         "right": f"{model} named a red thing: {row['text']}",

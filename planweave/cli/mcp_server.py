@@ -33,7 +33,6 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 def make_server(tools: AgentTools) -> MCPServer:
-    """The server with its twelve tools, not yet connected."""
     server = MCPServer("planweave", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     def observe(picture: Annotated[bool, Field(description="also the camera's image")] = True) -> list[Any]:

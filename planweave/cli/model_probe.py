@@ -92,8 +92,6 @@ class ProbeQuestion:
 
 
 class ProbeQuestions:
-    """The questions of all methods to one planner."""
-
     def __init__(self, planner: LanguagePlanner) -> None:
         self._planner, self._world = planner, table()
 
@@ -289,7 +287,6 @@ def picture() -> ProbeAnswer:
 
 
 def main() -> None:
-    """Probe and print."""
     settings = json.loads(sys.stdin.read() or "{}")
     begun = time.monotonic()
     found: dict[str, Any] = {}

@@ -75,7 +75,6 @@ def remarks(problem: Problem) -> list[str]:
 
 
 def written(action: Action) -> str:
-    """An action as planners write it."""
     return f"({' '.join((action.name, *action.args))})"
 
 

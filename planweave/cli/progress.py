@@ -84,7 +84,6 @@ def goal_text(status: TaskStatus) -> str:
 
 
 def _some(literals: Sequence[Literal]) -> str:
-    """The first literals of a goal."""
     left_out = len(literals) - MAX_LITERALS
     return " and ".join(map(str, literals[:MAX_LITERALS])) + (f" and {left_out} more" if left_out > 0 else "")
 
@@ -122,12 +121,10 @@ class Progress:
             self._live.stop()
 
     def pause(self) -> None:
-        """Release the terminal."""
         if self._live:
             self._live.stop()
 
     def resume(self) -> None:
-        """Continue after a pause."""
         if self._live and not self._live.is_started:
             self._live.start()
 

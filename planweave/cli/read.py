@@ -23,6 +23,7 @@ from planweave.core.symbolic.domain import Domain, is_pddl_text
 from planweave.core.symbolic.problem import Problem
 from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import AmbiguityError
+from planweave.core.workflow.reading import as_texts
 
 NEEDS_ROS = False
 
@@ -54,9 +55,7 @@ def main(options: argparse.Namespace) -> int:
             return NOT_CLEAR
         found = {"success": False, "code": error.code, "question": question_json(error.question)}
     else:
-        found = {"goal": list(map(str, read.goal)), "before": [list(map(str, step)) for step in read.before]}
-        found |= {"keep": list(map(str, read.keep)), "answer": read.answer}
-        found |= {"understood": read.understood, "source": read.source}
+        found = {**as_texts(read), "answer": read.answer, "understood": read.understood, "source": read.source}
         if not options.json:
             print("\n".join(f"{key:<12}{_shown(value)}" for key, value in found.items() if value))
         found = {"success": True, **found}

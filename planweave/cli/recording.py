@@ -86,7 +86,6 @@ def _contents(path: Path, summary: Any) -> list[str]:
 
 
 def _tasks(reader: Any, summary: Any) -> list[str]:
-    """The last status of every task."""
     topics = [c.topic for c in summary.channels.values() if c.topic.rpartition("/")[2] == "task_status"]
     last: dict[str, Any] = {}
     for _, _, _, status in reader.iter_decoded_messages(topics=topics) if topics else ():

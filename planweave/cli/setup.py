@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Install, or check."""
     from planweave.libero.client import LiberoSimulator
 
     if not options.check:

@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print it on standard output."""
     from rich.console import Console
 
     from planweave.cli.recording import SUFFIX, recording_lines

@@ -20,7 +20,6 @@ _TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
 def is_named() -> bool:
-    """Whether the user has named a domain."""
     return bool(os.environ.get(VARIABLE))
 
 

@@ -38,7 +38,6 @@ class NodeProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, for tests that stop or kill it."""
         return self._process.pid
 
     @property
@@ -198,7 +197,6 @@ class RunningSystem:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process ids of the nodes, by name."""
         return {process.name: process.pid for process in self._processes}
 
     def check(self, say: Callable[[str], None] = lambda line: None) -> None:

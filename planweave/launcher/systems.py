@@ -46,12 +46,10 @@ class Option:
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter."""
         return self.definition.name
 
     @property
     def description(self) -> str:
-        """What the parameter means."""
         return self.definition.description
 
 

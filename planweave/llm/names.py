@@ -17,8 +17,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.plan import PlanStep
 from planweave.core.symbolic.schemas import ActionSchema
 from planweave.core.symbolic.world import Action, World
-from planweave.llm.embeddings.base import Embedder, cosine
-from planweave.llm.embeddings.hashed import HashedEmbedder
+from planweave.llm.embeddings import Embedder, HashedEmbedder, cosine
 
 CUTOFF = 0.75  # similarity below which a name is taken for unknown
 _PART = 0.92  # of a name that is a part of another: "egg" for "food_egg"

@@ -301,7 +301,6 @@ class ProgPrompt(PaperMode):
     tell_state: bool = option(True, "tell the state at the start, and what assertions can say")
 
     def run(self, episode: Episode) -> None:
-        """Request the program, then execute it."""
         world = episode.observe()
         episode.tell("asking for a program")
         written = episode.planner.write(

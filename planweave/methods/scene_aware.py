@@ -22,7 +22,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.methods.language.prompting import done_text, examples_for, plan_examples, turn
 from planweave.methods.language.question import Question, Questions
-from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
+from planweave.methods.language.sampled import example_text, follow_sampled, most_similar, sampled_steps
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode
 
@@ -136,27 +136,17 @@ class SceneAware(PaperMode):
     end_by_vote: bool = option(True, "end the plan where more than half of the samples say that the task is done")
 
     def run(self, episode: Episode) -> None:
-        """Make the plan step by step, then execute it."""
-        world, plan = episode.observe(), list[Action]()
-        while len(plan) < self.max_steps:
-            episode.tell("planning step by step")
-            proposed = episode.planner.propose_steps(
-                "scene_aware", episode.sentence, world, plan, samples=self.samples, task_id=episode.task_id
-            )
-            episode.spend(proposed.usage)
-            scored = self._scores(world, plan, proposed.candidates)
-            ended = sum(c.action is None for c in proposed.candidates)
+        def choose(world: World, plan: Sequence[Action], candidates: Sequence[Candidate]) -> Action | None:
+            scored = self._scores(world, plan, candidates)
+            ended = sum(c.action is None for c in candidates)
             if not scored or (self.end_by_vote and 2 * ended > self.samples):
                 episode.journal.add("scored", ended=ended, samples=self.samples)
-                break
+                return None
             best, score = max(scored, key=lambda row: row[1])
             episode.journal.add("scored", best=str(best), score=round(score, 4), cutoff=self.cutoff)
-            if score < self.cutoff:
-                break
-            plan.append(best)
-        if not plan:
-            episode.tell(message=NO_STEP)
-        episode.follow(plan)
+            return best if score >= self.cutoff else None
+
+        follow_sampled(episode, "scene_aware", self.samples, self.max_steps, choose)
 
     def _scores(
         self, world: World, plan: Sequence[Action], candidates: Sequence[Candidate]

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 from planweave.core.base.parameter import option
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow.ports import Candidate, Proposals
 from planweave.methods.language.prompting import done_text, objects_text, plan_examples, turn
 from planweave.methods.language.question import Question, Questions
-from planweave.methods.language.sampled import NO_STEP, example_text, most_similar, sampled_steps
+from planweave.methods.language.sampled import example_text, follow_sampled, most_similar, sampled_steps
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode
 
@@ -74,29 +74,15 @@ class ZeroShot(PaperMode):
     repetition: float = option(0.0, "taken off where an action is that of the last step again", 0.0, 100.0)
 
     def run(self, episode: Episode) -> None:
-        """Plan with the first observation, then execute."""
-        world, plan = episode.observe(), list[Action]()
-        episode.tell("planning step by step")
-        while len(plan) < self.max_steps:
-            proposed = episode.planner.propose_steps(
-                "zero_shot" if self.tell_objects else "zero_shot_without_objects",
-                episode.sentence,
-                world,
-                plan,
-                samples=self.samples,
-                task_id=episode.task_id,
-            )
-            episode.spend(proposed.usage)
-            steps = [c for c in proposed.candidates if c.action is not None]
-            if not steps or self._over(proposed.candidates):
-                break
-            best, score = max(((c, self.score(c, plan)) for c in steps), key=lambda row: row[1])
-            if best.action is None or score < self.cutoff:
-                break
-            plan.append(best.action)
-        if not plan:
-            episode.tell(message=NO_STEP)
-        episode.follow(plan)
+        words = "zero_shot" if self.tell_objects else "zero_shot_without_objects"
+        follow_sampled(episode, words, self.samples, self.max_steps, self._next)
+
+    def _next(self, world: World, plan: Sequence[Action], candidates: Sequence[Candidate]) -> Action | None:
+        steps = [c for c in candidates if c.action is not None]
+        if not steps or self._over(candidates):
+            return None
+        best, score = max(((c, self.score(c, plan)) for c in steps), key=lambda row: row[1])
+        return best.action if score >= self.cutoff else None
 
     def _over(self, candidates: Sequence[Candidate]) -> bool:
         """Whether the samples say that the task is done. Without log-probabilities all are equally probable."""

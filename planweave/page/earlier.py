@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from planweave.page.panel import Door
 
 _TASKS = 50  # that are listed
-_NONE = "–"
 
 
 class EarlierTasks:
@@ -37,7 +36,7 @@ class EarlierTasks:
         self._door, self._kept, self._show, self._tell = door, moments, show, told
         self._lock = threading.Lock()
         self._moments: list[Moment] = []
-        self._task = gui.add_dropdown("Task", (_NONE,))
+        self._task = gui.add_dropdown("Task", (words.NONE,))
         self._renew = gui.add_button("Look again", icon=Icon.REFRESH)
         self._slider = gui.add_slider("Moment", 0, 1, 1, 0, visible=False)
         self._now = gui.add_button("Back to now", color="blue", icon=Icon.PLAYER_TRACK_NEXT, visible=False)
@@ -50,7 +49,6 @@ class EarlierTasks:
         self._now.on_click(lambda _: self.leave())
 
     def leave(self) -> None:
-        """Show what is now again."""
         if self._now.visible:
             self._now.visible = self._picture.visible = False
             self._words.content = ""
@@ -64,12 +62,12 @@ class EarlierTasks:
             self._tell(words.error_html(str(error)))
 
     def _list(self) -> None:
-        self._task.options = (_NONE, *words.choices(self._door.tasks(_TASKS)))
+        self._task.options = (words.NONE, *words.choices(self._door.tasks(_TASKS)))
 
     def _open(self) -> None:
         self.leave()
         self._moments, self._record.content = [], ""
-        if self._task.value != _NONE:
+        if self._task.value != words.NONE:
             task_id = words.id_of(self._task.value)
             status, record = self._door.task(task_id)
             self._record.content = words.task_html(status) + words.record_html(record)

@@ -77,7 +77,6 @@ class Ghost:
 
     @property
     def shown(self) -> bool:
-        """Whether there is a ghost in the scene."""
         return self._line is not None
 
     def _refresh(self) -> None:
@@ -120,7 +119,6 @@ class Ghost:
         self._show()
 
     def _leave(self) -> None:
-        """Take the ghost out of the scene."""
         self._line = None
         if self._view is not None:
             self._view.visible = False

@@ -25,8 +25,6 @@ from planweave.page.question_view import QuestionView
 if TYPE_CHECKING:
     import viser
 
-_NONE = "–"
-
 
 class Door(Protocol):
     """What a person at the page may do, each through the same service that any other client calls.
@@ -98,7 +96,7 @@ class Panel:
         self._told = gui.add_html("")
         with gui.add_form("What is to be done?") as form:
             self._sentence = gui.add_text("Task", "")
-            self._example = gui.add_dropdown("Examples", ("–", *examples))
+            self._example = gui.add_dropdown("Examples", (words.NONE, *examples))
             self._plan = gui.add_button("Plan", icon=Icon.ROUTE, hint="reads, plans and checks; nothing moves")
             self._run = gui.add_button("Run", color="blue", icon=Icon.PLAYER_PLAY, hint="reads, plans and does it")
         self.question = QuestionView(server, self._answer_question)
@@ -167,7 +165,6 @@ class Panel:
             self._tree.content = words.tree_html(rows)
 
     def world(self, world: World) -> None:
-        """Show what is known of the world now."""
         told = words.world_html(self._domain, world)
         if self._world.content != told:
             self._world.content = told
@@ -210,7 +207,7 @@ class Panel:
         self._do(lambda: self._door.answer("", question.id, choice, text))
 
     def _take_example(self) -> None:
-        if self._example.value != "–":
+        if self._example.value != words.NONE:
             self._sentence.value = self._example.value  # type: ignore[misc]
 
     def _note(self, html: str) -> None:
@@ -227,7 +224,7 @@ class RememberedAnswers:
     def __init__(self, gui: viser.GuiApi, door: Door, do: Callable[[Callable[[], str]], None]):
         self._door = door
         self._renew = gui.add_button("What is remembered", icon=Icon.REFRESH)
-        self._chosen = gui.add_dropdown("Entry", (_NONE,))
+        self._chosen = gui.add_dropdown("Entry", (words.NONE,))
         self._forget = gui.add_button("Forget it", color="orange", icon=Icon.X, hint="the person is asked again")
         self._list = gui.add_html(words.remembered_html(()))
         self._renew.on_click(lambda _: do(self._look))
@@ -238,14 +235,14 @@ class RememberedAnswers:
         return ""
 
     def _forgotten(self) -> str:
-        if self._chosen.value == _NONE:
+        if self._chosen.value == words.NONE:
             return "choose first what is to be forgotten"
         left, gone = self._door.remembered([int(words.id_of(self._chosen.value))])
         self._show(left)
         return f"forgotten: {', '.join(map(str, gone))}"
 
     def _show(self, entries: Sequence[Remembered]) -> None:
-        self._chosen.options = (_NONE, *(f"{entry.text} [{entry.id}]" for entry in reversed(entries)))
+        self._chosen.options = (words.NONE, *(f"{entry.text} [{entry.id}]" for entry in reversed(entries)))
         self._list.content = words.remembered_html(entries)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from viser import Icon
 
@@ -14,19 +14,14 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, World
 from planweave.core.workflow import plan_editing as editing
 from planweave.core.workflow.task_status import TaskState, TaskStatus
+from planweave.page import words
 
 if TYPE_CHECKING:
     import viser
 
-_NONE = "–"
+    from planweave.page.panel import Door
+
 _STEPS = 30  # that have buttons; the terminal edits longer plans
-
-
-class EditDoor(Protocol):
-    """What editing needs of the system."""
-
-    def edit_plan(self, task_id: str, plan_hash: str, plan: Sequence[Action]) -> str:
-        """Replace the plan that waits; raises PlanweaveError with the cause where it does not pass."""
 
 
 class PlanEditor:
@@ -35,7 +30,7 @@ class PlanEditor:
     def __init__(
         self,
         gui: viser.GuiApi,
-        door: EditDoor,
+        door: Door,
         world: Callable[[], World],
         do: Callable[[Callable[[], str]], None],
     ):
@@ -46,13 +41,12 @@ class PlanEditor:
         self._choices: dict[str, Action] = {}
         with gui.add_folder("Edit the plan", expand_by_default=False) as self._folder:
             self._number = gui.add_number("As step", 1, min=1, max=1, step=1)
-            self._step = gui.add_dropdown("Add", (_NONE,), hint="what can be done there, as predicted")
+            self._step = gui.add_dropdown("Add", (words.NONE,), hint="what can be done there, as predicted")
             self._add = gui.add_button("Add this step", icon=Icon.PLUS)
         self._number.on_update(self._numbered)
         self._add.on_click(lambda _: self._do(self._added))
 
     def show(self, status: TaskStatus) -> None:
-        """Offer the steps of the plan that waits."""
         with self._lock:
             if status.state is not TaskState.AWAITING_APPROVAL:
                 self._clear()
@@ -64,10 +58,10 @@ class PlanEditor:
             self._clear()
             count = len(status.plan)
             with self._folder:
-                for number, words in enumerate(status.plan_words[:_STEPS], 1):
+                for number, said in enumerate(status.plan_words[:_STEPS], 1):
                     options = [f"Up {number}"] if number > 1 else []
                     options += [f"Down {number}"] if number < count else []
-                    row = self._gui.add_button_group(f"{number}. {words}", (*options, f"Drop {number}"), order=number)
+                    row = self._gui.add_button_group(f"{number}. {said}", (*options, f"Drop {number}"), order=number)
                     row.on_click(partial(self._clicked, number))
                     self._rows.append(row)
             self._number.max = count + 1
@@ -85,7 +79,7 @@ class PlanEditor:
         if status is None or not world.domain:
             return
         self._choices = editing.choices(Domain.load(world.domain), world, status.plan, int(self._number.value))
-        self._step.options = (_NONE, *self._choices)
+        self._step.options = (words.NONE, *self._choices)
 
     def _numbered(self, event: Any) -> None:
         if event.client is not None:

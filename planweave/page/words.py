@@ -28,6 +28,7 @@ _NODES = 40  # of a tree that are shown
 _OLD = 1.0  # s after which is said when a picture came
 _THINGS, _FACTS = 60, 8  # objects of a world that are shown, and facts of each
 _HOW = {Known.SEEN: "seen", Known.SENSED: "in the hand", Known.REMEMBERED: "remembered", Known.INFERRED: "assumed"}
+NONE = "–"  # what is chosen of a list where nothing is
 NEXT_STAYS_IN_SIGHT = """<style>
 .mantine-ScrollArea-content div[style*="overflow: hidden"]:has(.planweave-keep) { overflow: clip !important; }
 .mantine-ScrollArea-content div:has(> .planweave-keep) + div { position: sticky; top: 0; z-index: 5; }

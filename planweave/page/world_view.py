@@ -51,7 +51,6 @@ class WorldView:
         self._numbers = count()  # no name begins with another: viser forgets all below a node that was removed
 
     def show(self, world: World) -> None:
-        """Show a world instead of the one before."""
         there = {o.name: o for o in world.objects if o.position is not None and o.size is not None}
         for name in [n for n, (old, _) in self._shown.items() if n not in there or _kind(there[n]) != _kind(old)]:
             for node in self._shown.pop(name)[1]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Literal, World
+from planweave.core.symbolic.world import World
 from planweave.core.workflow.question import MOST_QUESTIONS, AmbiguityError, Clarification, Reply, UserQuestion
-from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.reading import Reading, as_texts, from_texts
 from planweave.goals import read_answer
 from planweave.tasks.memory import Memory, alike, looks
 
@@ -41,9 +41,7 @@ class Answers:
         if event.get("sentence"):
             return replace(more, sentence=event["sentence"], clarifications=())
         if event.get("goal"):
-            goal, keep = (tuple(map(Literal.parse, event.get(key, ()))) for key in ("goal", "keep"))
-            before = tuple(tuple(map(Literal.parse, step)) for step in event.get("before", ()))
-            return replace(more, reading=Reading(goal, event["source"], before=before, keep=keep))
+            return replace(more, reading=Reading(source=event["source"], **from_texts(event)))
         if event.get("outdated"):
             return more
         new = Clarification(event["phrase"], event["at"], tuple(event["meant"]))
@@ -116,12 +114,7 @@ def _record(task: Task, question: UserQuestion, reply: Reply, more: dict[str, An
         chosen = question.choices[reply.choice]
         event["choice"] = chosen.label
         if chosen.goal:
-            event |= {
-                "goal": [str(literal) for literal in chosen.goal],
-                "before": [[str(literal) for literal in step] for step in chosen.before],
-                "keep": [str(literal) for literal in chosen.keep],
-                "source": question.source,
-            }
+            event |= {**as_texts(chosen), "source": question.source}
         else:
             meant = chosen.objects or (chosen.word,)
             event |= {"phrase": question.phrase, "at": question.at, "meant": list(meant)}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.reading import Reading, from_texts
 from planweave.tasks.answers import Answers
-from planweave.tasks.task_store import Kept, states
+from planweave.tasks.task_store import Kept
 
 _NOT_BEGUN = ("submitted", "interrupted", "paused", "resumed")
 
@@ -33,8 +33,7 @@ class Interruption:
         under_way, read, answers, paused = "", None, Answers(), None
         for event in events:
             if event["event"] == "goal":
-                goal, keep = states([event["goal"], event.get("keep", ())])
-                read = Reading(goal, "given", before=states(event.get("before", ())), keep=keep)
+                read = Reading(source="given", **from_texts(event))
             elif event["event"] == "answered":
                 answers = answers.after(event)
             elif event["event"] == "begun":

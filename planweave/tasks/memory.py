@@ -34,7 +34,6 @@ class Memory:
         self._kept = {number: _read(number, line) for number, line in (store.answers() if store else {}).items()}
 
     def entries(self) -> list[Remembered]:
-        """All entries, oldest first."""
         with self._lock:
             return [self._kept[number] for number in sorted(self._kept)]
 

@@ -51,7 +51,6 @@ class Task:
 
     @property
     def acts(self) -> bool:
-        """Whether an action is under way."""
         return self.episode is not None and self.episode.action is not None
 
     @property

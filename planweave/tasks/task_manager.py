@@ -410,7 +410,6 @@ class TaskManager:
 
     @property
     def running(self) -> Task | None:
-        """The running task, or None."""
         return self._running
 
     def get(self, task_id: str = "") -> Task | None:

@@ -29,7 +29,7 @@ from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
-from planweave.core.workflow.reading import Reading
+from planweave.core.workflow.reading import Reading, as_texts
 from planweave.core.workflow.task_status import TaskState
 from planweave.core.workflow.wrapped_body import CompletedBody, WrappedBody
 from planweave.goals import checked_given, checked_goal, naming_question, understood
@@ -164,9 +164,7 @@ class TaskRunner:
         task.journal.add(
             "goal",
             domain=world.domain,
-            goal=[str(g) for g in read.goal],
-            before=[[str(g) for g in step] for step in read.before],
-            keep=[str(g) for g in read.keep],
+            **as_texts(read),
             source=read.source,
             understood=read.understood,
             facts=[str(f) for f in sorted(world.facts)],

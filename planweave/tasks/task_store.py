@@ -15,6 +15,7 @@ from typing import Any
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
+from planweave.core.workflow.reading import as_texts, from_texts, states
 from planweave.core.workflow.task_status import TaskGoal, TaskState, TaskStatus
 
 VERSION = 2
@@ -52,8 +53,8 @@ class Kept:
         """What its sender asked for, whatever became of it."""
         first = json.loads(self.lines[0]) if self.lines else {}
         method = self.tree or first.get("method", self.status.method)
-        before, (keep,) = states(first.get("before", ())), states([first.get("keep", ())])
-        return TaskGoal(self.status.sentence, method, self.goal, before, keep, dry_run=self.status.dry_run)
+        wanted = {**from_texts(first), "goal": self.goal}
+        return TaskGoal(self.status.sentence, method, dry_run=self.status.dry_run, **wanted)
 
     def events(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.lines]
@@ -157,7 +158,6 @@ class TaskStore:
             return int(self._base.execute("SELECT coalesce(max(number), 0) FROM tasks").fetchone()[0])
 
     def tasks(self) -> list[Kept]:
-        """All tasks, oldest first."""
         with self._lock:
             return [self._kept(row) for row in self._base.execute("SELECT * FROM tasks ORDER BY number").fetchall()]
 
@@ -198,19 +198,11 @@ def _read(text: str) -> TaskStatus:
     return TaskStatus(**{**row, "state": TaskState(row["state"]), "usage": Usage(**row["usage"])})
 
 
-def states(written: Sequence[Sequence[str]]) -> tuple[tuple[Literal, ...], ...]:
-    return tuple(tuple(map(Literal.parse, state)) for state in written)
-
-
 def submission(asked: TaskGoal, method: str) -> dict[str, Any]:
     """The first event of a record: what was asked for, without what it leaves out."""
-    more = {
-        "tree": asked.method if asked.method != method else "",
-        "before": [[str(g) for g in step] for step in asked.before],
-        "keep": [str(g) for g in asked.keep],
-        "dry_run": asked.dry_run,
-    }
-    told = {"sentence": asked.sentence, "method": method, "goal": [str(g) for g in asked.goal]}
+    wanted = as_texts(asked)
+    told = {"sentence": asked.sentence, "method": method, "goal": wanted.pop("goal")}
+    more = {"tree": asked.method if asked.method != method else "", **wanted, "dry_run": asked.dry_run}
     return {**told, **{key: value for key, value in more.items() if value}}
 
 

@@ -1,4 +1,9 @@
-"""A home as VirtualHome writes it: the graph after some steps, in VirtualHome's JSON form, and steps by its lines."""
+"""A home as VirtualHome writes it: the graph after some steps, in VirtualHome's JSON form, and steps by its lines; and
+a large home."""
+
+import copy
+import json
+import random
 
 import msgspec
 
@@ -8,6 +13,7 @@ from planweave.bodies.home.simulator import StepResult
 from planweave.bodies.home.vocabulary import read_line
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.core.base.failure import Code
+from planweave.core.base.paths import config_dir
 
 
 def execute_line(simulator, line):
@@ -80,3 +86,34 @@ def _row(node):
     if node.bounding_box is not None:
         row["bounding_box"] = {k: list(v) for k, v in msgspec.structs.asdict(node.bounding_box).items()}
     return row
+
+
+def large_home(nodes=444, seed=0):
+    """The scene ``home_house`` with more things on its furniture, up to so many nodes; each close to twelve others."""
+    data = json.loads((config_dir() / "scenes" / "home_house.json").read_text(encoding="utf-8"))
+    rng = random.Random(seed)
+    by_id = {n["id"]: n for n in data["nodes"]}
+    in_rooms = [e for e in data["edges"] if by_id[e["to_id"]]["category"] == "Rooms"]
+    rooms = {e["from_id"]: e["to_id"] for e in in_rooms}
+    rows = [e for e in data["edges"] if e["relation_type"] in ("ON", "INSIDE") and e not in in_rooms]
+    placed = {}
+    for edge in rows:
+        placed.setdefault(rooms[edge["to_id"]], []).append(edge["from_id"])
+    edges = data["edges"]
+    while len(data["nodes"]) < nodes:
+        edge = rng.choice(rows)
+        node = copy.deepcopy(by_id[edge["from_id"]])
+        node["id"] = max(by_id) + 1
+        data["nodes"].append(node)
+        by_id[node["id"]] = node
+        room, support = rooms[edge["to_id"]], edge["to_id"]
+        edges.append({"from_id": node["id"], "relation_type": edge["relation_type"], "to_id": support})
+        edges.append({"from_id": node["id"], "relation_type": "INSIDE", "to_id": room})
+        near = {support, *rng.sample(placed[room], min(12, len(placed[room])))}
+        edges += [
+            {"from_id": a, "relation_type": "CLOSE", "to_id": b}
+            for n in near
+            for a, b in ((n, node["id"]), (node["id"], n))
+        ]
+        placed[room].append(node["id"])
+    return data

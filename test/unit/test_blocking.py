@@ -10,12 +10,11 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, tabletop
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder
 from planweave.core.base.failure import Code
-from planweave.core.checks.blocking import revealing_actions
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, World, WorldObject
 from planweave.core.workflow.ports import Choice
-from planweave.methods.blocking import Blocking
+from planweave.methods.blocking import Blocking, revealing_actions
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.journal import Journal
 

@@ -10,10 +10,10 @@ from doubles.scripted import tabletop
 from planweave.bench.episodes import Spec, play
 from planweave.bench.records import Recorder
 from planweave.bodies.home.port import SimulatedHome
-from planweave.core.checks.blocking import lacking, resolution_actions
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal
+from planweave.methods.blocking import lacking, resolution_actions
 
 OBJECTS = "a b c: item; tray: container; plate: surface; table: location"
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 import planweave as pw
-from planweave.core.checks.blocking import resolution_actions
 from planweave.core.checks.validation import validate
 from planweave.core.symbolic.transition import Transition, completed
 from planweave.core.symbolic.world import Known, WorldObject
 from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.geometry import spatial
+from planweave.methods.blocking import resolution_actions
 
 LAMPS = """(define (domain lamps)
  (:requirements :strips :typing :derived-predicates :negative-preconditions)

@@ -4,7 +4,7 @@ import kairos
 import pytest
 from codes import raises_code
 
-from planweave.core.symbolic.plan_files import load_plan, read_plan
+from planweave.core.symbolic.plan import load_plan, read_plan
 
 TWO = [("pick-up", "a"), ("stack", "a", "b-1")]
 FORMS = {

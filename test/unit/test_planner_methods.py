@@ -16,7 +16,7 @@ from planweave.core.symbolic.world import Action, Literal, World, WorldObject
 from planweave.core.trees.program import read_program
 from planweave.core.workflow.ports import ConditionCheck, Planner
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
-from planweave.llm.embeddings.hashed import HashedEmbedder
+from planweave.llm.embeddings import HashedEmbedder
 from planweave.llm.parsing import parse_step
 from planweave.llm.step_list import numbered_steps
 from planweave.methods import questions

@@ -179,7 +179,7 @@ def test_the_size_is_the_hubs_where_it_answers(monkeypatch):
 
 
 def test_the_region_head_in_numpy_is_the_network_that_is_trained():
-    from training.region_head.network import Network
+    from training.region_head.train import Network
 
     head = load_region_head()
     rng = np.random.default_rng(0)

@@ -52,7 +52,6 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """As a person would say it."""
         return " ".join(word for word in (self.size, self.shade, self.noun) if word)
 
 

@@ -75,7 +75,6 @@ class PlanweaveLibero(EmbodimentBase):
         return GuardrailContribution((("planweave-limits", LimitsApprover(self._robot, 1.0 / STEP)),))
 
     def close(self) -> None:
-        """End the simulator."""
         if self._simulator is not None:
             self._simulator.close()
             self._simulator = None

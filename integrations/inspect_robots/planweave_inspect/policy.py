@@ -106,12 +106,10 @@ class PlanweavePolicy(PolicyBase):
         return ActionChunk([Action(self._session.next(observation))], control_hz=self._hz)
 
     def transcript(self) -> Any:
-        """How the task went."""
         result = self._session.result if self._session is not None else None
         return None if result is None else {"state": result.state.name, "steps": str(result).splitlines()}
 
     def close(self) -> None:
-        """End the task, if one runs."""
         if self._session is not None:
             self._session.end()
             self._session = None
@@ -136,7 +134,6 @@ class _Session:
         self._begun = False
 
     def next(self, observation: Observation) -> np.ndarray:
-        """The target that follows an observation."""
         if self._over.is_set():
             return self._target
         if not self._begun:
@@ -171,7 +168,6 @@ class _Session:
         return found
 
     def end(self) -> None:
-        """End the task."""
         self._over.set()
         self._inbox.put(None)
         if self._begun:
@@ -210,7 +206,6 @@ class _Targets:
         return ""
 
     def step(self) -> np.ndarray:
-        """The next target."""
         if self._goals:
             self.hold = self._goals.pop(0)
         return self.hold
@@ -261,7 +256,6 @@ class _Camera:
 
     @classmethod
     def load(cls, file: str, robot: RobotDescription) -> _Camera:
-        """A camera by its file's name or path."""
         config = load_camera(file)
         intrinsics = Intrinsics(*config.intrinsics, config.width, config.height)
         return cls(load_extrinsics(find_camera(file), robot), intrinsics)

@@ -125,7 +125,6 @@ class SimulatedArm(EmbodimentBase, ABC):
         return GuardrailContribution((("planweave-limits", LimitsApprover(self._robot, HZ)),))
 
     def close(self) -> None:
-        """Free the cameras."""
         while self._cameras:
             self._cameras.pop().close()
 

@@ -39,8 +39,6 @@ _RUN = "TrimmedTestScene1_graph/results_intentions_march-13-18"
 
 
 class EaiSuite:
-    """The tasks in the order of the data."""
-
     name = "eai"
     description = "342 tasks of the Embodied Agent Interface (VirtualHome), our corrected scorer"
     needs_ros = False

@@ -32,7 +32,6 @@ class PlainHome(SimulatedHome):
         self._injection = injection
 
     def execute(self, action: Action, timeout: float, stopped: Callable[[], bool]) -> StepResult:
-        """Execute one action without delay."""
         with self.lock:
             if self._injection is not None:
                 return self._injection.execute(self.simulator, action)
@@ -90,7 +89,6 @@ class HomeSuite:
         return _case(Path(), name, row)
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A new home, with the case's fault where it has one."""
         return HomeStage(case, load_graph(case.scene))
 
 

@@ -20,7 +20,6 @@ class Cancellation:
 
     @property
     def is_set(self) -> bool:
-        """Return whether the task was cancelled."""
         return self._set
 
     def cancel(self, reason: str = "cancelled") -> None:

@@ -25,11 +25,6 @@ class PlanweaveError(Exception):
     code: str = "failed"
     usage: Usage | None = None
 
-    @property
-    def code_name(self) -> str:
-        """The same as `code`."""
-        return self.code
-
 
 class ActionFailureError(PlanweaveError):
     """An action failed. action_code: how; `code` is its name in lower case, such as no_grasp."""

@@ -19,8 +19,6 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """Health of one component: level, message, and values by name."""
-
     level: Level
     message: str
     values: Mapping[str, object] = field(default_factory=dict)

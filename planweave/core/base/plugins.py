@@ -84,7 +84,6 @@ class Registry(Mapping[str, Any]):
         return self._loaded[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The part, or the default where there is none of this name."""
         if name not in self:
             return default
         return self[name]
@@ -121,7 +120,6 @@ class Registry(Mapping[str, Any]):
             raise PluginError(f"the {self.kind} {called!r} of the package {package} cannot be made: {wrong}") from error
 
     def package_of(self, name: str) -> str:
-        """Name of the package that provides a part."""
         return _package(self._entries[name])
 
     def _load(self, entry: EntryPoint) -> Any:

@@ -43,5 +43,4 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens

@@ -48,7 +48,6 @@ class FormulaVocabulary:
     derived: set[str] = field(default_factory=set)
 
     def is_a(self, name: str, ancestor: str) -> bool:
-        """Return whether a type is, or is below, another one."""
         while name and name != ancestor:
             name = self.types.get(name, "")
         return name == ancestor

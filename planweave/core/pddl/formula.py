@@ -19,8 +19,6 @@ class TypedVariable:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A predicate over terms."""
-
     predicate: str
     terms: tuple[str, ...]
 
@@ -35,8 +33,6 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Negation."""
-
     part: Formula
 
 

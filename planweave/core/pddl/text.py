@@ -44,7 +44,6 @@ class PddlText:
         return f"{self.name}:{self._line(at)}:{self._column(at)}"
 
     def error(self, at: int, code: str, message: str) -> PddlError:
-        """The error for what is wrong at an offset."""
         return PddlError(f"{self.place(at)}: {message}", code, self._line(at), self._column(at))
 
     def _line(self, at: int) -> int:

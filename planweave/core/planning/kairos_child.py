@@ -22,7 +22,6 @@ def found(domain: str, problem: str, end: float, options: dict[str, Any]) -> dic
 
 
 def as_dict(result: Any) -> dict[str, Any]:
-    """A kairos.SolveResult as JSON values."""
     return {
         "status": str(result.status).rpartition(".")[2],
         "steps": [[step.name, list(step.args)] for step in result.plan.steps] if result.plan else [],

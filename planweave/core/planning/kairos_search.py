@@ -49,18 +49,15 @@ class SearchResult:
 
     @classmethod
     def from_dict(cls, row: dict[str, Any]) -> SearchResult:
-        """The result of kairos_child."""
         steps = tuple((name, tuple(args)) for name, args in row.get("steps", ()))
         return cls(row["status"], steps, tuple(row["messages"]), row.get("states", 0))
 
     @property
     def solved(self) -> bool:
-        """Return whether there is a plan."""
         return self.status == "SOLVED"
 
     @property
     def unsolvable(self) -> bool:
-        """Return whether it is proved that there is none."""
         return self.status == "UNSOLVABLE"
 
     @property

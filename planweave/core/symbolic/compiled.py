@@ -67,7 +67,6 @@ class CompiledAction:
         return (test(state, frame) for test in self.conditions)
 
     def possible(self, state: State, args: Sequence[str]) -> bool:
-        """Return whether the precondition holds."""
         return all(self.each(state, args))
 
     def changes(self, state: State, args: Sequence[str]) -> tuple[list[AtomKey], list[AtomKey]]:
@@ -86,7 +85,6 @@ class CompiledFormula:
     size: int
 
     def holds(self, state: State, values: Iterable[str]) -> bool:
-        """Return whether the formula holds for these values of its free variables."""
         return self.run(state, _frame(self.size, [*values]))
 
     def bindings(self, state: State, values: Iterable[str]) -> list[tuple[str, ...]]:
@@ -174,7 +172,6 @@ def compile_axioms(domain: Domain) -> CompiledAxioms | None:
 
 
 def _compile_axiom(domain: Domain, axiom: Axiom) -> CompiledFormula:
-    """The search for all facts of an axiom, as bindings."""
     compiler = _Compiler(domain)
     head = Atom(axiom.predicate, tuple(p.name for p in axiom.parameters))
 

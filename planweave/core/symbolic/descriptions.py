@@ -38,7 +38,6 @@ def features_of(domain: Domain, thing: WorldObject) -> set[str]:
 
 
 def fits(domain: Domain, description: Description, thing: WorldObject) -> bool:
-    """Return whether an object is one of those described."""
     if description.noun and description.noun not in nouns_of(domain, thing):
         return False
     if not description.words <= features_of(domain, thing):

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from planweave.core.base.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.base.yaml_files import parse_yaml
 from planweave.core.pddl.conditions import FormulaVocabulary
-from planweave.core.pddl.domain_reader import DomainReader, ParsedDomain
-from planweave.core.pddl.extension import completed
+from planweave.core.pddl.domain_reader import DomainReader, ParsedDomain, completed
 from planweave.core.pddl.formula import Atom, Axiom, TypedVariable
 from planweave.core.pddl.text import PddlText
 from planweave.core.symbolic.domain_files import Loaded, domain_texts, find_domain
@@ -95,7 +94,6 @@ class Domain:
 
     @cached_property
     def derived(self) -> frozenset[str]:
-        """The derived predicates."""
         return frozenset(axiom.predicate for axiom in self.axioms)
 
     @cached_property
@@ -326,7 +324,6 @@ def _read(source: NotesSource, notes_source: NotesSource) -> Domain:
 
 
 def is_pddl_text(text: str) -> bool:
-    """Return whether a text is PDDL rather than a name or a path."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";")
 
 

@@ -37,7 +37,6 @@ class RuleCheck:
         self._heights = Heights(domain, world, words) if words else None
 
     def touches(self, action: Action) -> Iterator[Broken]:
-        """The rules that an action breaks by what it touches."""
         if self._any_untouched:
             for name in touched(self._domain.actions[action.name], action):
                 rules = self._touching.get(name)

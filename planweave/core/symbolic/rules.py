@@ -23,7 +23,6 @@ class Description:
 
     @property
     def is_anything(self) -> bool:
-        """Return whether every object fits."""
         return not self.noun and not self.words and not self.but
 
 

@@ -70,7 +70,6 @@ class ActionSchema:
     cost: tuple[float | Atom, ...] = ()
 
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
-        """Parameters bound to arguments."""
         return {p.name: a for p, a in zip(self.parameters, args)}
 
     def achieving(

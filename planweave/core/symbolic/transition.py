@@ -70,7 +70,6 @@ class Transition:
         self._axioms = compile_axioms(domain)
 
     def state(self, facts: Iterable[Literal] | None = None) -> State:
-        """A fresh mutable state with the world's facts, or with the given ones."""
         if facts is None:
             late = {p: partial(_keys, p, of) for p, of in self.world.by_predicate.items()}
             return State({}, self._members, late, self._axioms)
@@ -135,7 +134,6 @@ class Transition:
         return Change(added, deleted, delete)
 
     def undo(self, state: State, change: Change) -> None:
-        """Revert a change."""
         for fact in change.added:
             state.discard(fact)
         for fact in change.deleted:
@@ -165,7 +163,6 @@ class Transition:
         return [{**binding, **dict(zip(names, row))} for row in search.bindings(state, binding.values())]
 
     def holds(self, state: State, formula: Formula, binding: Binding) -> bool:
-        """Return whether a formula holds whose free variables are bound."""
         if isinstance(formula, Atom):  # what needs no search is not worth a look-up
             return _ground(formula, binding) in state
         if isinstance(formula, Not):
@@ -362,7 +359,6 @@ def _ground(atom: Atom, binding: Binding) -> AtomKey:
 
 
 def facts_of(state: State) -> frozenset[Literal]:
-    """The facts of a state as literals."""
     return frozenset(Literal(fact[0], fact[1:]) for fact in state.facts)
 
 

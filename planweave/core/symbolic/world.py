@@ -60,7 +60,6 @@ class Literal:
 
     @property
     def atom(self) -> Literal:
-        """The same literal without its negation."""
         return self if self.positive else Literal(self.predicate, self.args)
 
     @property
@@ -69,7 +68,6 @@ class Literal:
         return (self.predicate, *self.args)
 
     def negated(self) -> Literal:
-        """The opposite literal."""
         return Literal(self.predicate, self.args, not self.positive)
 
     @classmethod
@@ -179,17 +177,14 @@ class World:
 
     @cached_property
     def by_name(self) -> dict[str, WorldObject]:
-        """Objects by their names."""
         return {o.name: o for o in self.objects}
 
     @cached_property
     def spellings(self) -> dict[str, str]:
-        """The objects' names by their lower case."""
         return {o.name.lower(): o.name for o in self.objects}
 
     @cached_property
     def by_predicate(self) -> dict[str, list[Literal]]:
-        """Facts by their predicates."""
         found: dict[str, list[Literal]] = defaultdict(list)
         for fact in self.facts:
             found[fact.predicate].append(fact)
@@ -216,7 +211,6 @@ class World:
         return replace(self, facts=self.facts.union(found)) if found else self
 
     def unmet(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:
-        """Those of the literals that do not hold."""
         return tuple(x for x in literals if not self.holds(x))
 
     def fault(self) -> str:

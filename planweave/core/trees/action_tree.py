@@ -41,12 +41,10 @@ class TreeNode:
 
     @property
     def is_end(self) -> bool:
-        """Return whether this leaf ends a sampled plan."""
         return self.action is None and self.parent is not None
 
     @property
     def valid(self) -> bool:
-        """Return whether this node may still be tried."""
         return self.status not in (Status.FAILED, Status.INVALID)
 
     def valid_children(self) -> list[TreeNode]:
@@ -54,7 +52,6 @@ class TreeNode:
         return sorted((c for c in self.children.values() if c.valid), key=lambda c: -c.samples)
 
     def path(self) -> list[TreeNode]:
-        """Nodes from the first action to this one, without the root."""
         nodes: list[TreeNode] = []
         node: TreeNode | None = self
         while node is not None and node.parent is not None:
@@ -149,5 +146,4 @@ def with_fallback(rows: Sequence[TreeRow], record: Mapping[str, Any]) -> tuple[T
 
 
 def as_json(rows: Sequence[TreeRow]) -> list[dict[str, Any]]:
-    """Rows as plain JSON values."""
     return [{**asdict(row), "status": row.status.name.lower()} for row in rows]

@@ -143,8 +143,6 @@ class _Asking:
 
 @dataclass(frozen=True)
 class Decision:
-    """A person's answer to a request."""
-
     approve: bool
     comment: str
     approver: str = ""  # who says so, as the sender of the answer tells; nobody checks it

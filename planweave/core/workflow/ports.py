@@ -212,7 +212,6 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Return whether the action was carried out."""
         return self.code is Code.SUCCESS
 
     @property

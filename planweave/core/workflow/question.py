@@ -202,7 +202,6 @@ class Remembered:
 
     @property
     def text(self) -> str:
-        """The entry in words, in one line."""
         said = {
             NAME: f'"{self.phrase}" is {self.choice}',
             REFUSAL: f"{self.sentence!r}: refused ({self.question}) since {self.choice}",

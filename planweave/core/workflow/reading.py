@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.world import Literal
+from planweave.core.symbolic.world import Action, Literal
 
 READING_KINDS = ("task", "question", "unclear", "cannot")
 
@@ -51,3 +53,27 @@ class WrittenReading:
     choices: tuple[tuple[Literal, ...], ...] = ()
     words: tuple[tuple[str, str], ...] = ()
     not_covered: tuple[str, ...] = ()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: literals and actions as texts, tuples as lists."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, (Literal, Action)):
+        return str(value)
+    return asdict(value) if isinstance(value, Usage) else value
+
+
+def as_texts(wanted: Any) -> dict[str, Any]:
+    """goal, before and keep of a reading, a choice or a request, as JSON has them."""
+    return {key: plain(getattr(wanted, key)) for key in ("goal", "before", "keep")}
+
+
+def from_texts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of `as_texts`, of a row that may have more; what it lacks is empty."""
+    goal, keep = (tuple(map(Literal.parse, row.get(key, ()))) for key in ("goal", "keep"))
+    return {"goal": goal, "before": states(row.get("before", ())), "keep": keep}
+
+
+def states(written: Sequence[Sequence[str]]) -> tuple[tuple[Literal, ...], ...]:
+    return tuple(tuple(map(Literal.parse, state)) for state in written)

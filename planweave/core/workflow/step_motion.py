@@ -68,7 +68,6 @@ class PlanPreview:
 
     @property
     def known(self) -> bool:
-        """Return whether the motions of all steps are known to their end."""
         return bool(self.steps) and all(step.known for step in self.steps)
 
     @property
@@ -97,7 +96,6 @@ def step_text(step: StepMotion) -> str:
 
 
 def preview_text(preview: PlanPreview) -> str:
-    """The motions of a whole plan in words."""
     closest = preview.closest
     if closest is None:
         return preview.message or "nothing moves"
@@ -107,7 +105,6 @@ def preview_text(preview: PlanPreview) -> str:
 
 
 def far_text() -> str:
-    """A distance that is not measured."""
     return f"more than {SEEN_WITHIN * 100:.0f} cm"
 
 

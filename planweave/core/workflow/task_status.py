@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.action_tree import Status
 from planweave.core.workflow.question import UserQuestion
+from planweave.core.workflow.reading import plain
 
 
 class TaskState(enum.IntEnum):
@@ -30,7 +31,6 @@ class TaskState(enum.IntEnum):
 
     @property
     def ended(self) -> bool:
-        """Return whether the task has reached a final state."""
         return self not in (TaskState.QUEUED, TaskState.RUNNING, *_WAITING)
 
 
@@ -98,16 +98,8 @@ class TaskStatus:
         """The fields as JSON has them, literals and actions as texts, without the question and with the state's
         number.
         """
-        found = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        found = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
         return {**found, "question": None, "state": int(self.state)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, (Literal, Action)):
-        return str(value)
-    return asdict(value) if isinstance(value, Usage) else value
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,6 @@ class ChatRequest:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the deadline."""
         return self.deadline - time.monotonic()
 
     def check(self) -> None:

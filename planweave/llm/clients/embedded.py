@@ -143,7 +143,6 @@ class EmbeddedClient:
         params.cache_ram_mib, params.sleep_idle_seconds = CACHE_MIB, REST_SECONDS
 
     def close(self) -> None:
-        """Stop the server."""
         with self._lock:
             if self._client is not None:
                 self._client.close()

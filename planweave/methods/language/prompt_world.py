@@ -16,7 +16,7 @@ from dataclasses import replace
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.llm.accounting import estimated_tokens
-from planweave.llm.embeddings.base import Embedder
+from planweave.llm.embeddings import Embedder
 from planweave.methods.language.prompting import prompt_notes
 
 REMEMBERED = 64  # tasks whose choice of objects is kept

@@ -359,7 +359,6 @@ def comparison_messages(world: World, sentence: str, understood: str) -> Message
 
 
 def _reading_turns(domain: Domain, sentence: str) -> Iterator[dict[str, str]]:
-    """The in-context examples of readings."""
     for example in examples_for(domain, "goals", sentence):
         reply = {"kind": "task", "goal": [], **{k: v for k, v in example.items() if k != "task"}}
         yield turn("user", "goal/user.txt", task=example["task"])
@@ -376,7 +375,6 @@ def turns(name: str | Path, key: str, domain: Domain, sentence: str = "") -> lis
 
 
 def example_part(domain: Domain, key: str, default: Any) -> Any:
-    """A part of the example file of a domain; the default where it has none."""
     return examples(domain).get(key, default)
 
 

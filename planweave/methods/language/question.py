@@ -14,7 +14,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import Choice, Grounding, Proposals, Written
 from planweave.llm.clients.base import About, ChatReplies, ChatReply, ChatRequest
-from planweave.llm.embeddings.base import Embedder
+from planweave.llm.embeddings import Embedder
 from planweave.llm.names import Mender
 from planweave.llm.reasoning import ask_until_read
 from planweave.methods.language.prompting import Messages

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from planweave.core.base.errors import ParseError
 from planweave.core.base.usage import Usage
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import Action, World
+from planweave.core.workflow.ports import Candidate
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import agreed, bounded
 from planweave.llm.reasoning import read_each
 from planweave.methods.language.prompting import one_line, plan_examples, turn
 from planweave.methods.language.question import Question
 from planweave.methods.language.translate import Translation, Translator
+from planweave.methods.running.episode import Episode
 
 TOKENS = 40  # of one step
 MAX_STEP = 300  # characters
@@ -90,6 +92,33 @@ def sampled_steps(
     count = Counter(text.lower() for text, _, _ in rows)
     rows.sort(key=lambda row: -count[row[0].lower()])  # of equal scores the most frequent wins
     return rows, replies.usage
+
+
+def follow_sampled(
+    episode: Episode,
+    words: str,
+    samples: int,
+    max_steps: int,
+    choose: Callable[[World, Sequence[Action], Sequence[Candidate]], Action | None],
+) -> None:
+    """Make a plan step by step from the first observation, then execute it. words: the name of the request.
+
+    choose: the next step, of the candidates after the steps so far; None: the plan ends.
+    """
+    world, plan = episode.observe(), list[Action]()
+    while len(plan) < max_steps:
+        episode.tell("planning step by step")
+        proposed = episode.planner.propose_steps(
+            words, episode.sentence, world, plan, samples=samples, task_id=episode.task_id
+        )
+        episode.spend(proposed.usage)
+        step = choose(world, plan, proposed.candidates)
+        if step is None:
+            break
+        plan.append(step)
+    if not plan:
+        episode.tell(message=NO_STEP)
+    episode.follow(plan)
 
 
 def example_text(question: Question, index: int) -> str:

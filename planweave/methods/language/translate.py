@@ -20,7 +20,7 @@ from planweave.core.pddl.formula import TypedVariable
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.schemas import ActionSchema, filled
 from planweave.core.symbolic.world import Action, World
-from planweave.llm.embeddings.base import Embedder
+from planweave.llm.embeddings import Embedder
 
 MAX_CHARACTERS = 300  # of a step; longer ones are prose
 _NAMED = 0.6  # likeness from which on a kind of thing counts as named

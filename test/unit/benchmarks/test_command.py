@@ -13,7 +13,7 @@ def test_figures_that_have_no_tasks_refuse_one(capsys):
 def test_each_figure_can_be_measured_several_times(monkeypatch, tmp_path):
     turns = iter(range(1, 4))
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    monkeypatch.setattr("benchmarks.rules.run", lambda options, console: [figure("time", f"{next(turns)} s", "≤ 2 s")])
-    assert benchmarks.main(["rules", "--runs", "3"]) == 0
-    (measured,) = results.ResultFile.read(tmp_path / "rules.json").figures
+    monkeypatch.setattr("benchmarks.world.run", lambda options, console: [figure("time", f"{next(turns)} s", "≤ 2 s")])
+    assert benchmarks.main(["world", "--runs", "3"]) == 0
+    (measured,) = results.ResultFile.read(tmp_path / "world.json").figures
     assert (measured.value, measured.values, measured.met) == ("2 [1, 3] s", ("1 s", "2 s", "3 s"), (None,) * 3)

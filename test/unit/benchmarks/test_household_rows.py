@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from doubles.decisions import Decisions
 
-from benchmarks.household import check_rows
+from benchmarks.household import check_rows, decision_figures
 from benchmarks.tokens import CHECKED, PAPER, TREE, UNCORRECTED, token_rows
 from planweave.bench.suites import SUITES
 
@@ -28,3 +29,12 @@ def test_the_check_refuses_no_right_plan_and_most_wrong_ones():
     refused, of_right, passed, of_wrong = map(int, re.findall(r"\d+", made.value))
     assert refused == 0 <= of_right and 0 <= passed < 0.5 * of_wrong
     assert check_rows("home", CASES, varied=8) == [right, made]
+
+
+def test_every_question_is_measured():
+    decisions = Decisions()
+    figures = decision_figures(decisions, repeats=1)
+    assert decisions.objects == 443 and set(figures) == set(decisions.questions())
+    nobody = ("condition by rule", "goal by the grammar", "command (lang_prompt)")  # rules are enough
+    for name, row in figures.items():
+        assert row["median_ms"] > 0 and (row["characters"] == 0) == (name in nobody)

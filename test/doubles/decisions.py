@@ -1,18 +1,15 @@
-"""How long a decision of each method takes beside the model: the prompt, the reply, the tree and the check of plans.
-
-The model is played by ready replies that take no time. Every question is put to a world that was not seen before.
+"""Every question of the planner about a large home, with ready replies that take no time; each to a world that was not
+seen before.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.household_figures import large_home
+from doubles.home_graphs import large_home
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.observation import Observer
 from planweave.bodies.home.simulator import HomeSimulator
@@ -152,24 +149,3 @@ class Decisions:
             "condition by the model": (("True",), lambda w: p.check_condition("'salmon' is 'fresh'", w)),
             "goal by the grammar": (("",), lambda w: p.interpret_goal(f"put {self.salmon} in {self.fridge}", w)),
         }
-
-
-def decision_figures(decisions: Decisions | None = None, repeats: int = 40) -> dict[str, dict[str, float]]:
-    """Median and 95th percentile in milliseconds, and characters of the prompt (0: nobody was asked), by question."""
-    decisions = decisions or Decisions()
-    worlds, figures = decisions.worlds(), {}
-    for name, (replies, ask) in decisions.questions().items():
-        decisions.client.texts, decisions.client.characters = list(replies), 0
-        times = []
-        for _ in range(repeats):
-            world = next(worlds)
-            begin = time.perf_counter()
-            ask(world)
-            times.append((time.perf_counter() - begin) * 1e3)
-        figures[name] = {
-            "median_ms": statistics.median(times),
-            "first_ms": times[0],
-            "p95_ms": sorted(times)[min(len(times) - 1, int(0.95 * len(times)))],
-            "characters": decisions.client.characters,
-        }
-    return figures

@@ -1,12 +1,9 @@
-"""The figures of decisions: the same questions each time, and one figure for each. How fast is not asserted."""
+"""Every question of the planner: the same request each time."""
 
 import json
 
 import pytest
-
-from benchmarks.decision_figures import Decisions, decision_figures
-
-ASKS_NOBODY = ("condition by rule", "goal by the grammar", "command (lang_prompt)")  # rules are enough
+from doubles.decisions import Decisions
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +24,3 @@ def test_questions_do_not_depend_on_what_was_asked_before(decisions):
         return json.dumps(asked)
 
     assert requests(decisions) == requests(decisions) == requests(Decisions())
-
-
-def test_every_question_is_measured(decisions):
-    figures = decision_figures(decisions, repeats=1)
-    assert decisions.objects == 443 and set(figures) == set(decisions.questions())
-    for name, row in figures.items():
-        assert row["median_ms"] > 0
-        assert (row["characters"] == 0) == (name in ASKS_NOBODY)

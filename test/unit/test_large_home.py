@@ -1,9 +1,9 @@
-"""The figures of the household: homes and scripts that they are taken on are sound. How fast is not asserted."""
+"""The large home and the ways at random through homes that other tests and benchmarks use."""
 
 import pytest
-from doubles.home_graphs import execute_line
+from doubles.home_graphs import execute_line, large_home
+from doubles.home_script import a_script
 
-from benchmarks.household_figures import a_script, figures, large_home
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.simulator import HomeSimulator
 
@@ -25,11 +25,3 @@ def test_a_script_can_be_run_and_mixes_actions():
     simulator = HomeSimulator(graph_from(data))
     assert all(execute_line(simulator, line).ok for line in lines)
     assert len({line.partition("]")[0] for line in lines}) > 15
-
-
-def test_all_figures_are_there():
-    found = figures(repeats=1)
-    row = found["444 nodes"]
-    assert row["nodes"] == 444 and row["steps"] == 400
-    for figure in ("step_us", "steps_per_second", "load_ms", "load_and_first_step_ms", "observe_ms", "memory_mib"):
-        assert row[figure] > 0
