@@ -56,6 +56,7 @@ def pytest_configure(config):
     os.environ["TERM"] = "xterm-256color"  # what is drawn does not depend on the caller's terminal
     hypothesis.settings.register_profile("planweave", deadline=None)  # no test is judged by its time
     hypothesis.settings.load_profile("planweave")
+    gc.disable()  # while thousands of tests are collected, which all stay
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
 
@@ -80,6 +81,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What is there now stays: no collection of garbage need look through thousands of tests again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""What holds in every unit test."""
+"""What holds in every unit test, and what many of them share."""
 
 import threading
 
@@ -42,6 +42,26 @@ def short_waits():
             patch.setattr(module, "BETWEEN_LOOKS", 0.02)
         patch.setattr(task_store, "_BUSY", 0.1)
         yield
+
+
+@pytest.fixture(scope="session")
+def _compiled_scene():
+    from planweave.bodies.arm.planning_scene import PlanningScene
+
+    return PlanningScene()
+
+
+@pytest.fixture(scope="module")
+def planning_scene(_compiled_scene):
+    """The default robot with nothing around it, which the tests of a file share."""
+    return _compiled_scene.twin()
+
+
+@pytest.fixture(scope="module")
+def kinematics(planning_scene):
+    from planweave.bodies.arm.kinematics import Kinematics
+
+    return Kinematics(planning_scene.model)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -77,6 +77,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_numbers(whole, tmp_path):
     assert outcome.ran == 0 and not engine.played
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_run_is_refused_with_the_difference(whole, tmp_path):
     other = Config("home", TASKS[:2], ("iterative", "blocking"), ("simulated:0.1",), repeat=2)
     differences = (

@@ -112,6 +112,7 @@ def test_without_a_level_surface_it_says_so():
         find_segments(VIEWS, (5, 5, 5), (6, 6, 6))
 
 
+@pytest.mark.slow
 def test_the_world_has_classes_relations_and_drawers(now):
     names = {o.class_name for o in now.objects}
     assert {"bowl", "ramekin", "cabinet", "stove", "cookie_box", "plate", "drawer"} <= names
@@ -134,10 +135,12 @@ def test_furniture_whose_drawers_are_seen_is_a_cabinet_whatever_it_is_called(wor
     assert [str(literal) for literal in goal] == [f"opened({cabinet.name}_middle_drawer)"]
 
 
+@pytest.mark.slow
 def test_states_that_nobody_saw_stay_unknown(now):
     assert not {f for f in now.facts if f.predicate in ("turned_on", "turned_off")}
 
 
+@pytest.mark.slow
 def test_things_are_where_they_are_for_who_gives_the_orders(now):
     plate = next(o for o in now.objects if o.class_name == "plate")
     assert math.dist(plate.position[:2], (-middle("plate_1"))[:2]) < 0.02

@@ -17,7 +17,8 @@ from planweave.core.base.failure import Code
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", ["codes", pytest.param("messages", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["codes", "messages"])
 def test_the_tables_in_the_documents_are_made_of_the_code(name):
     tool = runpy.run_path(str(ROOT / "tools" / f"{name}.py"))
     assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), f"run: python tools/{name}.py"

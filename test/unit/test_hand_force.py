@@ -9,7 +9,6 @@ from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.hand_force import HandForce
 from planweave.bodies.arm.input_checks import joint_state_fault
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.world import Action, Literal
@@ -30,10 +29,10 @@ CABINET = (
 class Pushed:
     """The simulated arm at rest, with a force at its hand."""
 
-    def __init__(self):
+    def __init__(self, planning_scene):
         scene = load_scene("blocks")
         self.simulator = Simulator(build_model(scene, load_camera()), scene)
-        self.planning_scene = PlanningScene()
+        self.planning_scene = planning_scene
 
     def state(self, force=(0.0, 0.0, 0.0), efforts=True):
         """Measured while something pushes at the hand with a force, N."""
@@ -52,8 +51,8 @@ class Pushed:
 
 
 @pytest.fixture(scope="module")
-def arm():
-    return Pushed()
+def arm(planning_scene):
+    return Pushed(planning_scene)
 
 
 def felt(arm, force, efforts=True, most=20.0):

@@ -9,10 +9,9 @@ import pytest
 from planweave.bodies.arm.approach_planning import ApproachPlanner, held_in
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.held import Held
-from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import Spot
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import angle_between, pose_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
@@ -25,16 +24,6 @@ from planweave.robots import load_robot
 
 HOME = np.array(load_robot().home)
 BOX = Thing("box", "item", "block", (0.5, 0.1, 0.04), (0.04, 0.06, 0.08), yaw=0.2)
-
-
-@pytest.fixture(scope="module")
-def scene():
-    return PlanningScene()
-
-
-@pytest.fixture(scope="module")
-def kinematics(scene):
-    return Kinematics(scene.model)
 
 
 def about(axis, angle):
@@ -103,16 +92,16 @@ def test_the_world_tells_how_it_lies_in_the_hand(kinematics):
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.25])
-def test_it_is_put_down_upright_however_it_lies_in_the_hand(scene, kinematics, tilt):
-    scene.update([])
+def test_it_is_put_down_upright_however_it_lies_in_the_hand(planning_scene, kinematics, tilt):
+    planning_scene.update([])
     held = taken(BOX)
     held = replace(held, thing_to_tcp=held.thing_to_tcp @ about((0, 1, 0), tilt))
-    scene.attach(held.thing, held.thing_to_tcp)
+    planning_scene.attach(held.thing, held.thing_to_tcp)
     try:
-        planner = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 5.0)
+        planner = ApproachPlanner(planning_scene, kinematics, MotionPlanner(planning_scene, kinematics), 5.0)
         approach = planner.to_place(held, [Spot(0.5, -0.2, 0.0)], HOME, "there")
     finally:
-        scene.detach()
+        planning_scene.detach()
     end = held.seen_from(kinematics.forward(approach.line[-1]))
     assert end.orientation is None and approach.placed.orientation is None
     assert end.position == pytest.approx((0.5, -0.2, 0.04), abs=0.004)

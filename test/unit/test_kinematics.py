@@ -4,9 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.robots import load_robot
 
 FR3 = load_robot()
@@ -14,22 +13,12 @@ FR3 = load_robot()
 HOME = np.array(FR3.home)
 
 
-@pytest.fixture(scope="module")
-def scene():
-    return PlanningScene()
-
-
-@pytest.fixture(scope="module")
-def kinematics(scene):
-    return Kinematics(scene.model)
-
-
-def test_forward_is_mujocos(scene, kinematics):
-    data = mujoco.MjData(scene.model)
-    joints = [scene.model.joint(name).qposadr[0] for name in FR3.joint_names]
+def test_forward_is_mujocos(planning_scene, kinematics):
+    data = mujoco.MjData(planning_scene.model)
+    joints = [planning_scene.model.joint(name).qposadr[0] for name in FR3.joint_names]
     for q in np.random.default_rng(1).uniform(FR3.lower, FR3.upper, (50, 7)):
         data.qpos[joints] = q
-        mujoco.mj_kinematics(scene.model, data)
+        mujoco.mj_kinematics(planning_scene.model, data)
         pose = kinematics.forward(q)
         assert pose[:3, 3] == pytest.approx(data.site("tcp").xpos, abs=1e-9)
         assert pose[:3, :3].ravel() == pytest.approx(data.site("tcp").xmat, abs=1e-9)
@@ -67,8 +56,8 @@ def test_reach_on_the_table(kinematics, x, y, reached):
     assert kinematics.reaches(downwards(x, y, 0.03, 0.3)) is reached
 
 
-def test_following_a_line_keeps_hand_and_elbow(scene, kinematics):
-    planner = MotionPlanner(scene, kinematics)
+def test_following_a_line_keeps_hand_and_elbow(planning_scene, kinematics):
+    planner = MotionPlanner(planning_scene, kinematics)
     start = kinematics.ranked(downwards(0.5, 0.2, 0.03, 0.4), HOME)[0]
     line = planner.line(start, (0.0, 0.0, 1.0), 0.12)
     assert line is not None
@@ -79,7 +68,7 @@ def test_following_a_line_keeps_hand_and_elbow(scene, kinematics):
         assert kinematics.forward(q)[:2, 3] == pytest.approx([0.5, 0.2], abs=1e-6)
 
 
-def test_a_line_out_of_the_workspace_is_none(scene, kinematics):
-    planner = MotionPlanner(scene, kinematics)
+def test_a_line_out_of_the_workspace_is_none(planning_scene, kinematics):
+    planner = MotionPlanner(planning_scene, kinematics)
     start = kinematics.ranked(downwards(0.6, 0.0, 0.2, 0.0), HOME)[0]
     assert planner.line(start, (1.0, 0.0, 0.0), 0.6) is None

@@ -69,14 +69,14 @@ def test_a_drawer_is_measured_and_what_lies_in_it_stands_on_its_floor(kitchen):
     true = body.xpos[2] + 0.02  # the board of 12 mm, a gap of 2 and the drawer's own board of 6
     assert floor == pytest.approx(true, abs=0.005)
     kitchen.put(0, (*inside[:2], true))
-    mug = next(o for o in kitchen.look(8).objects if o.name == "mug")
+    mug = next(o for o in kitchen.look(4).objects if o.name == "mug")
     assert mug.visible and mug.thing.position[:2] == pytest.approx(inside[:2], abs=0.006)
     assert mug.thing.bottom == pytest.approx(true, abs=0.006)
 
 
 def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too(kitchen):
     kitchen.put(2, (0.25, 0.46, 0.261))
-    result = kitchen.look(6)
+    result = kitchen.look(4)
     can = next(o.thing for o in result.objects if o.name == "can")
     assert can.position[:2] == pytest.approx((0.25, 0.46), abs=0.006)
     assert can.bottom == pytest.approx(0.26, abs=0.006) and can.size[2] == pytest.approx(0.085, abs=0.006)
@@ -90,7 +90,7 @@ def test_what_stands_on_furniture_is_seen_there_at_the_edge_of_the_picture_too(k
 )
 def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(kitchen, name, index, place, high):
     kitchen.put(index, (*place, 0.261))
-    found = next(o for o in kitchen.look(8).objects if o.name == name)
+    found = next(o for o in kitchen.look(4).objects if o.name == name)
     assert found.visible and found.thing.position[:2] == pytest.approx(place, abs=0.006)
     assert found.thing.bottom == pytest.approx(0.26, abs=0.006) and found.thing.size[2] == pytest.approx(
         high, abs=0.006
@@ -100,7 +100,7 @@ def test_what_reaches_beyond_the_edge_of_furniture_is_as_high_as_it_is(kitchen, 
 @pytest.mark.parametrize("place", [(0.2, 0.45, 0.261), (0.3, 0.42, 0.261), (0.2, -0.45, 0.001)])
 def test_a_mug_whose_floor_is_not_seen_is_a_mug(kitchen, place):
     kitchen.put(0, place)
-    mug = next(o for o in kitchen.look(6).objects if o.thing.colour == "red")
+    mug = next(o for o in kitchen.look(3).objects if o.thing.colour == "red")
     assert mug.name == "mug" and mug.visible
     assert mug.thing.position[:2] == pytest.approx(place[:2], abs=0.006)
 
@@ -152,7 +152,7 @@ def stove(unseen_kitchen):
 
 
 def test_a_stove_is_on_while_its_burner_glows(stove):
-    assert [stove(value) for value in (0.0, 0.2, 1.2, 0.0)] == ["off", "off", "on", "off"]
+    assert [stove(value) for value in (0.2, 1.2, 0.0)] == ["off", "on", "off"]
 
 
 def test_a_dark_burner_says_nothing_where_none_glow(kitchen):
@@ -186,7 +186,7 @@ def open_it(kitchen, seen):
 def seen_open(compiled, seen):
     """What is known after further looks at the open cupboard."""
     open_it(compiled, seen)
-    compiled.look(8)
+    compiled.look(5)
     return compiled.kept()
 
 
@@ -205,19 +205,20 @@ def open_cupboard(compiled, seen_open):
 
 def test_what_was_put_behind_a_door_is_seen_there_by_the_cameras_at_the_side(open_cupboard):
     kitchen, behind = open_cupboard
+    kitchen.put(0, (0.46, -0.03, 0.001))
+    ids = {o.id for o in kitchen.look(4).objects}
     for place in ((-0.03, 0.04), (0.03, -0.04)):
         at = behind(*place)
-        kitchen.put(0, (0.46, -0.03, 0.001))
-        ids = {o.id for o in kitchen.look(4).objects}
         mug = next(t for t in kitchen.perceiver.tracker.tracks if t.name == "mug")
         kitchen.put(0, at)
         by_hand = (at[0] - 0.01, at[1] + 0.01, at[2] + mug.last.size[2] / 2)
         mug.last = replace(mug.last, position=by_hand)
-        seen = kitchen.look(4)
+        seen = kitchen.look(3)
         assert {o.id for o in seen.objects if o.visible} <= ids, "it is one thing, and the one that it was"
         assert next(o for o in seen.objects if o.name == "mug").visible
         kitchen.put(0, (0.46, -0.03, 0.001))
-        mug = next(o for o in kitchen.look(6).objects if o.name == "mug")
+        seen = kitchen.look(4).objects
+        mug, ids = next(o for o in seen if o.name == "mug"), {o.id for o in seen}
         assert mug.visible and mug.thing.position[:2] == pytest.approx((0.46, -0.03), abs=0.01), "it has left"
 
 
@@ -250,11 +251,11 @@ def test_nothing_is_seen_in_an_empty_cupboard_and_what_nobody_knows_there_is_an_
     for thing, place in ((0, (0.46, -0.03, 0.001)), (2, (0.42, 0.16, 0.001))):  # where the open door hides none
         kitchen.put(thing, place)
     kitchen.perceiver.forget()
-    empty = kitchen.look(8).objects
+    empty = kitchen.look(5).objects
     assert {o.name for o in empty if o.visible} == {"mug", "bowl", "can", "plate"}
     kitchen.put(2, behind(0.0, 0.0))
     kitchen.perceiver.forget()
-    found = [o for o in kitchen.look(16).objects if o.thing.position[0] > 0.6 and o.id not in {o.id for o in empty}]
+    found = [o for o in kitchen.look(6).objects if o.thing.position[0] > 0.6 and o.id not in {o.id for o in empty}]
     assert [o.thing.class_name for o in found] == ["unknown_thing"]
     assert found[0].thing.position[:2] == pytest.approx(behind(0.0, 0.0)[:2], abs=0.03)
 
@@ -266,7 +267,7 @@ def test_what_lies_or_stands_before_a_shut_door_is_a_thing_and_no_handle(unseen_
     kitchen.put(3, (0.3, -0.1, 0.0))
     high = 0.001 if turned[0] == 1.0 else 0.042
     kitchen.put(0, (*place, high), turned)
-    result = kitchen.look(4)
+    result = kitchen.look(3)
     assert {f.class_name for f in result.fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
     red = [o for o in result.objects if o.visible and o.thing.colour == "red"]
     assert len(red) == 1 and red[0].thing.position[:2] == pytest.approx(place, abs=0.05)

@@ -61,13 +61,13 @@ def test_a_covered_pot_is_a_lid_and_what_it_covers_and_the_lid_is_known_again_el
         assert vessel.thing.size[2] == pytest.approx(high, abs=0.01)
         return cover.name, vessel
 
-    name, vessel = check(kitchen.look(5), at, high)
+    name, vessel = check(kitchen.look(4), at, high)
     assert not vessel.visible and vessel.inferred
     kitchen.put(LID, (0.50, -0.25, 0.0))
-    off, vessel = check(kitchen.look(7), (0.50, -0.25), 0.0)
+    off, vessel = check(kitchen.look(4), (0.50, -0.25), 0.0)
     assert vessel.visible and off == name
     kitchen.put(LID, (*at, high + 0.0002))
-    again, vessel = check(kitchen.look(7), at, high)
+    again, vessel = check(kitchen.look(4), at, high)
     assert again == name and not vessel.visible
 
 

@@ -27,6 +27,7 @@ print(open("/proc/self/smaps_rollup").read().split("Rss:")[1].split()[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not GNU's")
 def test_large_blocks_are_given_back_whichever_thread_freed_them():
     one, many = (

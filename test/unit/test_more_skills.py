@@ -14,7 +14,6 @@ from doubles.scripted_arm import Bench
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
@@ -26,11 +25,6 @@ TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03
 
 def cube(name, x, y, bottom=0.0, size=0.05, **more):
     return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, **more)
-
-
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
 
 
 @pytest.fixture
@@ -81,6 +75,7 @@ def test_beside_what_lies_in_the_middle_of_a_tray():
 # ---- beside and between ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_beside_and_between(make_bench):
     bench = make_bench()
     assert {"left_of(red_cube, blue_cube)", "near(red_cube, blue_cube)"} <= run(
@@ -181,6 +176,7 @@ def test_fingers_that_do_not_open_again(make_bench):
     assert bench.world.held.thing.name == "red_cube", "what the fingers hold on to has not been let go"
 
 
+@pytest.mark.slow
 def test_fingers_that_shall_open_little_and_do_not_are_noticed_too(make_bench):
     """Else the arm would take the object away with it and drop it where it looks at the table from."""
     bench = make_bench()
@@ -236,6 +232,7 @@ def test_late_images_alone_confirm_nothing(make_bench):
 # ---- trying again ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_slips_on_the_way_is_taken_up_and_put_down(make_bench):
     bench = make_bench("GRASP_LOST 1 look_again")
     run(bench, "grasp(red_cube)")
@@ -244,6 +241,7 @@ def test_what_slips_on_the_way_is_taken_up_and_put_down(make_bench):
     assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
 
 
+@pytest.mark.slow
 def test_what_fell_beside_is_put_there_again(make_bench):
     bench = make_bench("GRASP_LOST 1 look_again")
     run(bench, "grasp(red_cube)")
@@ -492,6 +490,7 @@ def test_a_person_takes_what_is_held_out_and_nobody_does_not(planning_scene, tmp
     assert math.dist(table.simulator.object_pose(0)[0], (0.6, 0.0, 0.4)) < 0.06
 
 
+@pytest.mark.slow
 def test_a_firm_grip_is_stronger_than_the_person(planning_scene):
     table = simulated(planning_scene, "blocks", hand_over_force=20.0, hand_over_seconds=0.4)
     with raises_code("timeout", "red_cube"):

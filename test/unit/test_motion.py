@@ -11,7 +11,7 @@ from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner, SearchTime
-from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
+from planweave.bodies.arm.planning_scene import MARGIN, solid_of
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
@@ -35,22 +35,17 @@ def block(name, centre, size, type="item", class_name="wall", yaw=0.0):
     return Thing(name, type, class_name, centre, size, yaw)
 
 
-@pytest.fixture(scope="module")
-def scene():
-    return PlanningScene()
-
-
 @pytest.fixture
-def planner(scene):
-    scene.detach()
-    scene.update([])
-    scene.set_opening(0.08)
-    return MotionPlanner(scene, Kinematics(scene.model))
+def planner(planning_scene):
+    planning_scene.detach()
+    planning_scene.update([])
+    planning_scene.set_opening(0.08)
+    return MotionPlanner(planning_scene, Kinematics(planning_scene.model))
 
 
 @pytest.fixture(scope="module")
-def safety(scene):
-    return Safety(Kinematics(scene.model), LIMITS)
+def safety(planning_scene):
+    return Safety(Kinematics(planning_scene.model), LIMITS)
 
 
 def above(planner, x, y, z=0.25):
@@ -71,26 +66,26 @@ def test_near_the_end_of_its_reach_the_arm_lifts_as_far_as_it_can_and_not_sidewa
 
 
 @pytest.mark.parametrize(("aside", "clears"), [(0.0, False), (0.05, True)])
-def test_what_is_held_by_its_rim_has_room_to_tip_on_the_way(planner, scene, aside, clears):
+def test_what_is_held_by_its_rim_has_room_to_tip_on_the_way(planner, planning_scene, aside, clears):
     """A bowl that is carried over a low block: held in its middle it passes close above it."""
     start, goal = (above(planner, 0.5, y, 0.2)[0] for y in (-0.25, 0.25))
     bowl = block("bowl", (0.5 - aside, -0.25, 0.19), (0.12, 0.12, 0.05), class_name="bowl")
-    scene.attach(bowl, np.linalg.inv(planner.kinematics.forward(start)) @ pose_of(bowl))
-    scene.update([block("low", (0.45, 0.0, 0.075), (0.3, 0.05, 0.15))])
+    planning_scene.attach(bowl, np.linalg.inv(planner.kinematics.forward(start)) @ pose_of(bowl))
+    planning_scene.update([block("low", (0.45, 0.0, 0.075), (0.3, 0.05, 0.15))])
     path = planner.plan(start, [goal])
     assert (len(path) > 2) == clears
-    assert scene.path_contact(path, MARGIN / 2) is None
+    assert planning_scene.path_contact(path, MARGIN / 2) is None
 
 
-def assert_sound(trajectory, scene, safety, margin=MARGIN - 3e-3):
+def assert_sound(trajectory, planning_scene, safety, margin=MARGIN - 3e-3):
     """At rest at both ends, within limits, free as a controller would interpolate it."""
     assert not trajectory.velocities[[0, -1]].any()
     assert (np.diff(trajectory.times) > 0).all()
     safety.check(trajectory)
-    assert scene.path_contact(trajectory.dense(0.02), margin) is None
+    assert planning_scene.path_contact(trajectory.dense(0.02), margin) is None
 
 
-def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, planner):
+def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(planning_scene, planner):
     rng = np.random.default_rng(5)
     things = [
         block(
@@ -114,49 +109,49 @@ def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, p
         spec.add_exclude(bodyname1=pair[0], bodyname2=pair[1])
     model = spec.compile()
     data = mujoco.MjData(model)
-    scene.update(things)
+    planning_scene.update(things)
     hits = 0
     for q in rng.uniform(FR3.lower, FR3.upper, (400, 7)):
         data.qpos[:7], data.qpos[7:] = q, 0.04
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
         free = not data.ncon or data.contact.dist.min() >= 0.0
-        assert scene.free(q, 0.0) == free
+        assert planning_scene.free(q, 0.0) == free
         hits += not free
     assert 100 < hits < 400
 
 
-def test_random_motions_among_objects_are_sound(scene, planner, safety):
+def test_random_motions_among_objects_are_sound(planning_scene, planner, safety):
     rng = np.random.default_rng(3)
     things = [cube(f"c{i}", 0.35 + 0.1 * (i % 4), -0.3 + 0.15 * (i // 2), yaw=0.3 * i) for i in range(8)]
     things.append(block("box", (0.55, 0.40, 0.04), (0.20, 0.24, 0.08), "container", "box", 0.4))
-    scene.update(things)
+    planning_scene.update(things)
     at = HOME
     for _ in range(25):
         goals = above(planner, rng.uniform(0.35, 0.62), rng.uniform(-0.4, 0.4), rng.uniform(0.16, 0.35))
         path = planner.plan(at, goals)
-        assert_sound(time_path(path, LIMITS), scene, safety)
+        assert_sound(time_path(path, LIMITS), planning_scene, safety)
         at = path[-1]
 
 
 @pytest.mark.ompl
-def test_a_wall_between_is_avoided(scene, planner, safety):
+def test_a_wall_between_is_avoided(planning_scene, planner, safety):
     wall = block("wall", (0.55, 0.0, 0.20), (0.40, 0.03, 0.40))
-    scene.update([wall])
+    planning_scene.update([wall])
     start, goal = above(planner, 0.5, 0.25)[0], above(planner, 0.5, -0.25)[0]
-    scene.update([])
-    assert scene.edge_free(start, goal)
-    scene.update([wall])
-    assert not scene.edge_free(start, goal)
+    planning_scene.update([])
+    assert planning_scene.edge_free(start, goal)
+    planning_scene.update([wall])
+    assert not planning_scene.edge_free(start, goal)
     path = planner.plan(start, [goal], seconds=10.0)
     assert len(path) > 2
     assert path[0] == pytest.approx(start) and path[-1] == pytest.approx(goal)
-    assert_sound(time_path(path, LIMITS), scene, safety)
+    assert_sound(time_path(path, LIMITS), planning_scene, safety)
 
 
-def test_a_path_that_is_not_wanted_again_is_not_given_again(scene, planner):
+def test_a_path_that_is_not_wanted_again_is_not_given_again(planning_scene, planner):
     """What is free at the planner's samples may touch something between them: its own first choices are not random."""
-    scene.update([])
+    planning_scene.update([])
     robot, tried = load_robot(), list[np.ndarray]()
     start, goal = np.array(robot.home), np.array(robot.observe)
     for _ in range(3):
@@ -167,45 +162,45 @@ def test_a_path_that_is_not_wanted_again_is_not_given_again(scene, planner):
     assert len(tried[0]) == 2 and len(tried[1]) == 3, "straight, then over a raised point"
 
 
-def test_an_object_held_is_kept_clear_too(scene, planner):
+def test_an_object_held_is_kept_clear_too(planning_scene, planner):
     pole = block("pole", (0.45, 0.0, 0.15), (0.04, 0.04, 0.30))
-    scene.update([pole])
+    planning_scene.update([pole])
     q = above(planner, 0.45, 0.0, 0.42)[0]
-    assert scene.free(q)
+    assert planning_scene.free(q)
     rod = Thing("rod", "item", "rod", (0.0, 0.0, 0.0), (0.03, 0.03, 0.25))
     pose = np.eye(4)
     pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
-    scene.attach(rod, pose)
-    assert {scene.contact(q).first, scene.contact(q).second} == {"rod", "pole"}
-    scene.detach()
-    assert scene.free(q)
+    planning_scene.attach(rod, pose)
+    assert {planning_scene.contact(q).first, planning_scene.contact(q).second} == {"rod", "pole"}
+    planning_scene.detach()
+    assert planning_scene.free(q)
 
 
-def test_a_goal_inside_an_obstacle_fails_by_name(scene, planner):
+def test_a_goal_inside_an_obstacle_fails_by_name(planning_scene, planner):
     goal = above(planner, 0.5, 0.2)[0]
-    scene.update([block("crate", (0.5, 0.2, 0.2), (0.3, 0.3, 0.4))])
+    planning_scene.update([block("crate", (0.5, 0.2, 0.2), (0.3, 0.3, 0.4))])
     with raises_code("planning_failed", "crate") as failure:
         planner.plan(HOME, [goal], seconds=0.3)
     assert failure.value.action_code is Code.PLANNING_FAILED
 
 
 @pytest.mark.ompl
-def test_a_search_ends_in_time(scene, planner, monkeypatch):
+def test_a_search_ends_in_time(planning_scene, planner, monkeypatch):
     """Where something lies between the samples of every path that is found."""
-    scene.update([])
-    monkeypatch.setattr(scene, "edge_free", lambda *_: False)
+    planning_scene.update([])
+    monkeypatch.setattr(planning_scene, "edge_free", lambda *_: False)
     with pytest.raises(SkillFailureError) as failure:
         planner.plan(HOME, above(planner, 0.5, 0.0, 0.30)[:1], seconds=0.3)
     assert failure.value.action_code is Code.PLANNING_FAILED and "within 0.3 s" in failure.value.message
 
 
-def test_trays_are_hollow(scene, planner):
+def test_trays_are_hollow(planning_scene, planner):
     tray = block("tray", (0.5, 0.2, 0.03), (0.24, 0.30, 0.06), "container", "tray")
     q = planner.kinematics.ranked(downwards(0.5, 0.2, 0.045, 0.0), HOME)
-    scene.update([tray])
-    assert any(scene.contact(x, 0.0) is None for x in q)
-    scene.update([block("tray", tray.position, tray.size)])  # the same, but solid
-    assert all(scene.contact(x, 0.0) is not None for x in q)
+    planning_scene.update([tray])
+    assert any(planning_scene.contact(x, 0.0) is None for x in q)
+    planning_scene.update([block("tray", tray.position, tray.size)])  # the same, but solid
+    assert all(planning_scene.contact(x, 0.0) is not None for x in q)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from planweave.bodies.arm.arms.grippers import NoGripper
 from planweave.bodies.arm.arms.moveit import ERRORS, PIPELINES, STATUSES, MoveItFollower, MoveItPlanner
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits, time_path
@@ -39,15 +37,9 @@ CONFIG = config_dir() / "moveit"
 
 
 @pytest.fixture(scope="module")
-def scene():
-    scene = PlanningScene()
-    scene.set_opening(0.08)
-    return scene
-
-
-@pytest.fixture(scope="module")
-def kinematics(scene):
-    return Kinematics(scene.model)
+def scene(planning_scene):
+    planning_scene.set_opening(0.08)
+    return planning_scene
 
 
 # ---- the server, in this process ----------------------------------------------------------------------------------

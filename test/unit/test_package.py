@@ -152,6 +152,7 @@ def test_colcon_test_runs_pytest(given):
     assert any(requirement.startswith("pytest") for requirement in given["extras_require"]["test"])
 
 
+@pytest.mark.slow
 def test_pytest_starts_beside_the_plugins_of_a_sourced_ros(tmp_path):
     """Those of Jazzy and Kilted have hooks with `path`, which pytest 9 refuses at its start."""
     for plugin in ("launch_testing", "launch_ros", "launch_pytest"):

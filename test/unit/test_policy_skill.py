@@ -13,7 +13,6 @@ from doubles.scripted_arm import FR3, Bench
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.policy.contract import load_contract
 from planweave.bodies.arm.policy.openpi import KEY, PolicyError, pack, unpack
 from planweave.bodies.arm.policy.skill import steps_of
@@ -30,11 +29,6 @@ GRASP = Action("grasp", ("red_cube",))
 HOME = np.array(FR3.home)
 STILL = np.array([[*HOME, 0.0]] * CHUNK)
 PICTURE = np.full((48, 96, 3), 200, np.uint8)
-
-
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
 
 
 @pytest.fixture(scope="module")

@@ -91,6 +91,7 @@ def test_the_previewed_path_is_the_one_that_the_arm_takes_and_planning_it_moves_
         assert step.duration == pytest.approx(table.skills.mover.motion_seconds, rel=0.2)
 
 
+@pytest.mark.slow
 def test_each_step_begins_in_the_world_that_the_steps_before_leave(motions):
     steps = motions(*STACK)
     for one, two in pairwise(steps):

@@ -7,6 +7,7 @@ import pytest
 from planweave.robots import load_robot, meshes
 from planweave.robots.model import robot_spec
 
+pytestmark = pytest.mark.slow
 FR3 = load_robot()
 
 

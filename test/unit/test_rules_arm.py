@@ -10,7 +10,6 @@ from doubles.scripted_arm import Bench
 
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.rule_check import ruled
@@ -20,11 +19,6 @@ from planweave.goals import read_rule
 
 def cube(name, x, y, bottom=0.0, size=0.05, **more):
     return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, **more)
-
-
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
 
 
 @pytest.fixture

@@ -168,6 +168,7 @@ def outline(model, geom):
     return size * np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
+@pytest.mark.slow
 def test_every_kind_has_its_footprint_and_fits_the_gripper():
     for name, kind in KINDS.items():
         scene = scene_of(f"{{kind: {name}, position: [0.5, 0.0]}}")

@@ -21,11 +21,6 @@ BLUE = replace(RED, name="blue_cube", position=(0.45, 0.1, 0.025))
 PUSH, GRASP = Action("push_aside", ("red_cube",)), Action("grasp", ("red_cube",))
 
 
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
-
-
 @pytest.fixture
 def bench(planning_scene):
     def make(**lists):

@@ -39,11 +39,6 @@ def cube(name, x, y, bottom=0.0, size=0.05, **more):
     return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, **more)
 
 
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
-
-
 @pytest.fixture
 def bench(planning_scene):
     planning_scene.detach()

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from doubles.scripted import literals
 
-from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits
@@ -166,11 +164,6 @@ def test_the_classical_planner_starts_from_them():
 # ---- many objects ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def model():
-    return PlanningScene().model
-
-
 def crowd(number):
     """Cubes in rows 55 mm apart."""
     return [
@@ -179,25 +172,24 @@ def crowd(number):
     ]
 
 
-def seen(model, number, domain=DOMAIN):
-    kinematics = Kinematics(model)
+def seen(kinematics, number, domain=DOMAIN):
     known = WorldModel(domain, load_workspace("tabletop"), kinematics, Safety(kinematics, JointLimits()))
     known.on_detections(crowd(number), 1.0)
     return known.world()
 
 
-def test_a_world_grows_as_its_objects_do(model):
-    few, many = seen(model, 25), seen(model, 100)
+def test_a_world_grows_as_its_objects_do(kinematics):
+    few, many = seen(kinematics, 25), seen(kinematics, 100)
     assert len(many.facts) <= 4.5 * len(few.facts) <= 4.5 * 8 * 25
     assert many.derived == DERIVED
     assert many.holds(*literals("between(cube_1, cube_0, cube_2)")) and not many.holds(*literals("apart(cube_50)"))
 
 
-def test_what_an_action_asks_for_is_listed(model, monkeypatch):
+def test_what_an_action_asks_for_is_listed(kinematics, monkeypatch):
     monkeypatch.setattr(
         "planweave.bodies.arm.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"})
     )
-    known = seen(model, 9)
+    known = seen(kinematics, 9)
     assert known.derived.keys() == DERIVED.keys() - {"near"}
     near = {f.args for f in known.facts if f.predicate == "near"}
     xy = {t.name: np.array(t.position[:2]) for t in crowd(9)}

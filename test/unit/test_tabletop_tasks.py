@@ -24,7 +24,6 @@ from planweave.bench.tabletop_variants import variant
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits
@@ -40,11 +39,6 @@ from planweave.simulation.scene import load_scene
 
 DOMAIN = Domain.load("tabletop")
 FORMS = {"tray": "hollow", "box": "hollow", "bowl": "hollow", "cube": "box", "cylinder": "cylinder"}
-
-
-@pytest.fixture(scope="module")
-def planning_scene():
-    return PlanningScene()
 
 
 def things_of(task):

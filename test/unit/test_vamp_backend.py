@@ -7,7 +7,6 @@ from doubles import vamp_api
 from planweave.bodies.arm import vamp_backend
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
 from planweave.robots import load_robot
 
@@ -27,19 +26,14 @@ def with_vamp(monkeypatch):
     vamp_backend._planner.cache_clear()
 
 
-@pytest.fixture(scope="module")
-def scene():
-    return PlanningScene()
-
-
 def turned(joint, by):
     q = np.array(FR3.home)
     q[joint] += by
     return q
 
 
-def search(scene, start, goal):
-    planner = MotionPlanner(scene, Kinematics(scene.model))
+def search(planning_scene, start, goal):
+    planner = MotionPlanner(planning_scene, Kinematics(planning_scene.model))
     return planner._search(start, [goal], 0.008, 3.0)
 
 
@@ -50,7 +44,7 @@ def test_without_vamp_nothing_is_proposed(monkeypatch):
     vamp_backend._planner.cache_clear()
 
 
-def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp):
+def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(planning_scene, with_vamp):
     seen = []
     via = turned(0, 0.4)
 
@@ -59,8 +53,8 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
         return [list(start), list(via), list(goal)]
 
     with_vamp(plan)
-    scene.update([Thing("block", "item", "cube", (0.6, -0.4, 0.025), (0.05, 0.05, 0.05), 0.3)])
-    path = search(scene, np.array(FR3.home), turned(0, 0.8))
+    planning_scene.update([Thing("block", "item", "cube", (0.6, -0.4, 0.025), (0.05, 0.05, 0.05), 0.3)])
+    path = search(planning_scene, np.array(FR3.home), turned(0, 0.8))
     assert len(seen) == 1 and len(seen[0].cuboids) == 2  # the table and the block
     assert seen[0].cuboids[1].center == [0.6, -0.4, 0.025]
     np.testing.assert_allclose(path, [FR3.home, turned(0, 0.8)])  # the waypoint between is not needed
@@ -84,11 +78,11 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
     ],
     ids=["none found", "beyond the FR3's limits", "through the table"],
 )
-def test_a_proposal_that_does_not_hold_is_left_to_ompl(scene, with_vamp, plan):
+def test_a_proposal_that_does_not_hold_is_left_to_ompl(planning_scene, with_vamp, plan):
     with_vamp(plan)
-    scene.update([])
+    planning_scene.update([])
     start, goal = np.array(FR3.home), turned(0, 0.8)
-    path = search(scene, start, goal)
-    planner = MotionPlanner(scene, Kinematics(scene.model))
+    path = search(planning_scene, start, goal)
+    planner = MotionPlanner(planning_scene, Kinematics(planning_scene.model))
     assert path is not None and planner._free(path, 0.008)
     np.testing.assert_allclose(path[[0, -1]], [start, goal], atol=1e-6)

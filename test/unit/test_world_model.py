@@ -11,8 +11,7 @@ from doubles.scripted_arm import ScriptedArm
 
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.held import Held
-from planweave.bodies.arm.kinematics import Kinematics, downwards
-from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import JointLimits, time_path
@@ -33,11 +32,6 @@ HOME = np.array(FR3.home)
 
 def cube(name, x, y, **more):
     return Thing(name, "item", "cube", (x, y, 0.025), (0.05,) * 3, **more)
-
-
-@pytest.fixture(scope="module")
-def kinematics():
-    return Kinematics(PlanningScene().model)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_any_text_is_read_or_refused(text):
 
 
 def test_time_grows_with_the_length_of_a_reply():
-    steep = {name: slope for name, slope in slopes(READERS, (3_000, 100_000)).items() if slope > 1.3}
+    steep = {name: slope for name, slope in slopes(READERS, (3_000, 50_000)).items() if slope > 1.3}
     assert not steep
 
 
