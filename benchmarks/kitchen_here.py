@@ -23,6 +23,7 @@ from planweave.simulation.intervention import read_intervention
 
 _LOOKS = 5  # before a task
 _FRESH = 2  # images of a look
+_MOVING = 1.0  # s between images while the arm moves, as nodes have them on two cores
 
 
 class PlayedKitchen(SeeingKitchen):
@@ -31,12 +32,12 @@ class PlayedKitchen(SeeingKitchen):
     def __init__(self, case: KitchenCase, seed: int | None) -> None:
         self._acts: list[Act] = []
         self._covered = False
-        super().__init__(case.scene(seed), verify_seconds=8.0)
+        super().__init__(case.scene(seed), moving_images=_MOVING, verify_seconds=8.0)
         self.body = _LookingBody(self)
         self.see(_LOOKS)
         for act in case.before:
             self._do(act)
-        self.see(_LOOKS)
+        self.see(_LOOKS if case.before else 0)
         self._acts = [*case.during]
 
     @property
