@@ -35,7 +35,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "endpoints": ("",),
     "core": ("FOLDER --limit 5 --texts 60000",),
     "real_frames": ("FOLDER --task test",),
-    "kitchen": ("--seeds 3 --task mug_away plain",),
+    "kitchen": ("--seeds 3 --task mug_away plain", "--here --hands --seeds 2"),
     "policies": ("--repeat 10 --task table kitchen",),
 }
 #: figures of which --task chooses some
@@ -82,6 +82,8 @@ def parser() -> argparse.ArgumentParser:
         "--texts", type=int, default=100_000, help="fuzzed replies, sentences, random plans of core (default: 100000)"
     )
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
+    made.add_argument("--here", action="store_true", help="of kitchen: in one process, without nodes")
+    made.add_argument("--hands", action="store_true", help="of kitchen: people's hands at these seeds, too")
     made.add_argument(
         "--runs", type=int, default=0, metavar="N", help="measure N times and write results/FIGURES.json, too"
     )

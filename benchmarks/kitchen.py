@@ -11,8 +11,7 @@ import contextlib
 import math
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,136 +25,16 @@ from std_srvs.srv import Trigger
 
 from benchmarks.figures import Row, figure
 from benchmarks.honesty import Judged, Judgement, Report, judged, outcome_row
-from benchmarks.honesty_cases import AWAY, Spot
+from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
+from benchmarks.kitchen_here import play_here
 from benchmarks.spun_node import spun_node, wait_until
-from planweave.bench import kitchen_tasks
-from planweave.bench.kitchen_tasks import (
-    BOTTOM,
-    CLOSED,
-    DOOR,
-    KNOB,
-    MUG_AWAY,
-    OFF,
-    ON,
-    OPEN,
-    SHUT,
-    SWUNG,
-    TOP,
-    KitchenTask,
-    part_name,
-    within,
-)
+from planweave.api import Result
+from planweave.bench.kitchen_tasks import part_name, within
 from planweave.cli.run import started
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.simulation.scene import Scene, load_scene
-from planweave_ros.client import Client
+from planweave_ros.client import Client, TaskResult
 from planweave_ros.tabletop_runs import Truth
-
-COUNTER: Spot = (0.38, -0.16, 0.0)
-BEFORE_DOOR: Spot = (0.53, -0.30, 0.0)
-
-
-@dataclass(frozen=True)
-class Act:
-    """What a person does: moves objects and parts of furniture, or covers the cameras. when: a moment of the robot's
-    handling of `watch` (see Intervene.srv); "" at once. once: not before this part is so far open, in the truth.
-    """
-
-    when: str = ""
-    watch: str = "mug"
-    objects: Mapping[str, Spot] = field(default_factory=dict)
-    parts: Mapping[str, float] = field(default_factory=dict)
-    camera: bool | None = None
-    once: tuple[str, tuple[float, float]] | None = None
-
-
-@dataclass(frozen=True)
-class KitchenCase(KitchenTask):
-    """A task with a person's hands. before: acts before it; during: acts meanwhile. blind: nothing could show the goal
-    at the end.
-    """
-
-    before: tuple[Act, ...] = ()
-    during: tuple[Act, ...] = ()
-    blind: bool = False
-
-    @property
-    def things(self) -> set[str]:
-        """Kinds of the things that it is about."""
-        handled = {
-            name for act in (*self.before, *self.during) for name in (*act.objects, *([act.watch] * bool(act.when)))
-        }
-        return {*self.inside, *self.on, *self.on.values(), *handled}
-
-
-TASKS = tuple(KitchenCase(**vars(task)) for task in kitchen_tasks.TASKS)
-
-_JUST_SHUT = (-0.01, 0.004)  # m that a drawer is out which has just been shut
-
-
-def _mug(name: str, *during: Act, blind: bool = False) -> KitchenCase:
-    """The mug is put away into the top drawer."""
-    return KitchenCase(name, MUG_AWAY, {TOP: SHUT}, {"mug": TOP}, during=during, blind=blind)
-
-
-def _behind(name: str, *during: Act) -> KitchenCase:
-    """The mug is put away behind the cupboard's door."""
-    sentence = "put the mug in the cupboard and close it"
-    return KitchenCase(name, sentence, {DOOR: CLOSED}, {"mug": DOOR}, during=during)
-
-
-def _open(name: str, *during: Act, blind: bool = False) -> KitchenCase:
-    return KitchenCase(name, "open the top drawer", {TOP: OPEN}, during=during, blind=blind)
-
-
-HONESTY = (
-    _mug("plain"),
-    KitchenCase("open_already", "open the top drawer", {TOP: OPEN}, open_at_first={TOP: 0.15}),
-    KitchenCase("ajar", "close the top drawer", {TOP: SHUT}, open_at_first={TOP: 0.04}),
-    _mug("drawer_shut_at_lift", Act("lift", parts={TOP: 0.0})),
-    KitchenCase(
-        "drawer_shut_at_carry",
-        "put the mug in the top drawer",
-        inside={"mug": TOP},
-        open_at_first={TOP: 0.16},
-        during=(Act("carry", parts={TOP: 0.0}),),
-    ),
-    _open("drawer_shut_when_open", Act(parts={TOP: 0.0}, once=(TOP, OPEN))),
-    KitchenCase(
-        "drawer_opened_when_shut",
-        "close the top drawer",
-        {TOP: SHUT},
-        open_at_first={TOP: 0.15},
-        during=(Act(parts={TOP: 0.12}, once=(TOP, _JUST_SHUT)),),
-    ),
-    _mug("mug_taken_at_approach", Act("approach", objects={"mug": AWAY})),
-    _mug("mug_taken_at_carry", Act("carry", objects={"mug": AWAY})),
-    _mug("mug_moved_at_approach", Act("approach", objects={"mug": COUNTER})),
-    _mug("mug_taken_out_at_retreat", Act("retreat", objects={"mug": COUNTER})),
-    _mug("mug_taken_out_of_the_closed_drawer", Act(objects={"mug": COUNTER}, once=(TOP, _JUST_SHUT))),
-    _mug("cameras_covered_at_retreat", Act("retreat", camera=False), blind=True),
-    _open("cameras_covered_when_open", Act(camera=False, once=(TOP, OPEN)), blind=True),
-    KitchenCase(
-        "other_drawer_opened",
-        "open the top drawer",
-        {TOP: OPEN, BOTTOM: (-0.01, 1.0)},
-        during=(Act(parts={BOTTOM: 0.12}, once=(TOP, (0.03, 1.0))),),
-    ),
-    KitchenCase(
-        "door_shut_when_open", "open the cupboard", {DOOR: SWUNG}, during=(Act(parts={DOOR: 0.0}, once=(DOOR, SWUNG)),)
-    ),
-    KitchenCase("drawer_locked", "open the top drawer", {TOP: OPEN}, locked=(TOP,)),
-    KitchenCase("door_locked", "open the cupboard", {DOOR: SWUNG}, locked=(DOOR,)),
-    KitchenCase("door_blocked", "open the cupboard", {DOOR: SWUNG}, before=(Act(objects={"can": BEFORE_DOOR}),)),
-    _behind("mug_taken_out_of_the_cupboard", Act("retreat", objects={"mug": COUNTER})),
-    _behind("mug_taken_away_from_the_cupboard", Act("retreat", objects={"mug": AWAY})),
-    KitchenCase("stove_turned_on", "turn off the stove", {KNOB: OFF}, before=(Act(parts={KNOB: 1.2}),)),
-    KitchenCase("stove_off_already", "turn off the stove", {KNOB: OFF}),
-    KitchenCase(
-        "stove_turned_off_when_on", "turn on the stove", {KNOB: ON}, during=(Act(parts={KNOB: 0.0}, once=(KNOB, ON)),)
-    ),
-)
-
 
 PATIENCE = 240.0  # wall seconds for one task; for whatever else is waited for, a fourth of it
 _SET = 4  # frames that together show all of the scene
@@ -182,8 +61,7 @@ class KitchenStage:
 
     def play(self, case: KitchenCase, seed: int | None = None) -> Judgement:
         """One case from its scene to the verdict; seed: of a random arrangement, None for that of the scene."""
-        name = case.id if seed is None else f"{case.id}/{seed}"
-        return judged(name, case.blind, partial(self._run, case, seed))
+        return judged(case.named(seed), case.blind, partial(self._run, case, seed))
 
     def _run(self, case: KitchenCase, seed: int | None) -> Report:
         self._set(case, seed)
@@ -198,10 +76,9 @@ class KitchenStage:
         finally:
             ended.set()
             person.join(PATIENCE / 4)
-        missing = self._missing(case)
         if failed:
             raise failed[0]
-        return result.success, not missing, came[0], result.message + "".join(f"; truly not {m}" for m in missing)
+        return report(result, self._missing(case), came[0])
 
     def _set(self, case: KitchenCase, seed: int | None) -> None:
         """Load the scene, and wait until the cameras see its furniture and what the case is about."""
@@ -246,7 +123,7 @@ class KitchenStage:
         kinds = [o.kind for o in self._scene.objects]
         request = Intervene.Request(when=act.when, watch=kinds.index(act.watch))
         request.objects = [kinds.index(name) for name in act.objects]
-        request.places = [Point(x=x, y=y, z=z) for x, y, z in act.objects.values()]
+        request.places = [Point(x=x, y=y, z=z) for x, y, z in act.places(self._scene).values()]
         request.joints, request.values = list(act.parts), list(act.parts.values())
         request.camera = [] if act.camera is None else [act.camera]
         self._ask(self._intervene, request)
@@ -278,20 +155,46 @@ def running_kitchen(console: Console) -> Iterator[KitchenStage]:
         yield KitchenStage(client, node, Path(folder))
 
 
+def report(result: Result | TaskResult, missing: Sequence[str], came: bool) -> Report:
+    """What a task said, what of its goal is not so, and whether the person's moment came."""
+    return result.success, not missing, came, result.message + "".join(f"; truly not {m}" for m in missing)
+
+
+Play = Callable[[KitchenCase, int | None], Judgement]
+
+
+@contextlib.contextmanager
+def playing(options: argparse.Namespace, console: Console) -> Iterator[Play]:
+    """How a case is played, at a seed of a random arrangement, None for that of the scene."""
+    if not options.here:
+        with running_kitchen(console) as stage:
+            yield stage.play
+        return
+
+    def play(case: KitchenCase, seed: int | None) -> Judgement:
+        return judged(case.named(seed), case.blind, lambda: report(*play_here(case, seed)))
+
+    yield play
+
+
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
     known = [case.id for case in (*TASKS, *HONESTY)]
     for name in options.tasks:
         if name not in known:
             raise UnknownNameError("kitchen case", name, known)
     tasks, honesty = ([c for c in cases if not options.tasks or c.id in options.tasks] for cases in (TASKS, HONESTY))
+    seeds = [*range(options.seeds)]
     played: dict[str, list[Judgement]] = {"tasks": [], "honesty": []}
-    with running_kitchen(console) as stage:
+    with playing(options, console) as play:
         for kind, cases in (
-            ("tasks", [(case, seed) for seed in range(options.seeds) for case in tasks]),
-            ("honesty", [(case, None) for case in honesty * options.repeat]),
+            ("tasks", [(case, seed) for seed in seeds for case in tasks]),
+            (
+                "honesty",
+                [(case, seed) for seed in (seeds if options.hands else [None] * options.repeat) for case in honesty],
+            ),
         ):
             for case, seed in cases:
-                one = stage.play(case, seed)
+                one = play(case, seed)
                 played[kind].append(one)
                 console.print(
                     f"{one.case}: {one.outcome.value} ({one.seconds:.0f} s) {one.message[:300]}", highlight=False

@@ -26,6 +26,7 @@ from planweave.methods.running.options import PaperMode
 #: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
 #: What has stopped the arm on its way may not do so on another.
 _OUT_OF_REACH = {Code.UNREACHABLE: 1, Code.PLANNING_FAILED: 1, Code.COLLISION: 2}
+_LOOK = 10.0  # s for a look
 
 
 def _check_there(episode: Episode, world: World) -> None:
@@ -70,17 +71,22 @@ class Classical(PaperMode):
         failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
         tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
         self._surprise = ""  # why the last plan was given up, in words
+        looked = (
+            0  # the attempt before which another look was taken: what one shows badly, as after an action, is no proof
+        )
         world = episode.observe()
         for attempt in range(self.max_replans + 1):
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
-            _check_there(episode, world)
-            if self.limited:
-                _check_seen(episode, world)
-            disproved = {fact: then for fact, then in disproved.items() if then == _circumstances(world)}
-            believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
-            plan = self._solve(episode, believed, disproved, failures)
+            try:
+                plan, believed = self._next(episode, world, disproved, predicted, failures)
+            except NoPlanError:
+                anew = world if attempt in (0, looked) else episode.look(_LOOK)
+                if anew.facts == world.facts:
+                    raise
+                looked, world = attempt + 1, anew
+                continue
             episode.journal.add(
                 "classical_plan",
                 actions=[str(a) for a in plan],
@@ -113,6 +119,23 @@ class Classical(PaperMode):
             message=f"gave up after {self.max_replans} replans"
             + (f", at last since {self._surprise}" if self._surprise else "")
         )
+
+    def _next(
+        self,
+        episode: Episode,
+        world: World,
+        disproved: dict[Literal, frozenset[Literal]],
+        predicted: UnobservedEffects,
+        failures: Mapping[Action, Sequence[str]],
+    ) -> tuple[tuple[Action, ...], World]:
+        """A plan, and the world as it is believed to be; raises NoPlanError. Forgets what was disproved in others."""
+        _check_there(episode, world)
+        if self.limited:
+            _check_seen(episode, world)
+        for fact in [fact for fact, then in disproved.items() if then != _circumstances(world)]:
+            del disproved[fact]
+        believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
+        return self._solve(episode, believed, disproved, failures), believed
 
     def _solve(
         self,

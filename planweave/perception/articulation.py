@@ -133,7 +133,10 @@ def _is_same(old: SeenJoint, new: SeenJoint, as_named: bool) -> bool:
         away = float(np.linalg.norm((new.anchor - old.anchor)[:2]))
     else:
         moved = new.panel.centre - old.panel.centre
-        away = float(np.linalg.norm(moved - old.axis * (moved @ old.axis)))
+        aside = moved - old.axis * (moved @ old.axis)
+        away = float(np.linalg.norm(aside))
+        if abs(aside[2]) > max(old.panel.half[2], new.panel.half[2]):
+            return False  # it is a piece of the front above or below, which something before it has cut in two
     return away < (_NAMED if as_named else _SAME)
 
 

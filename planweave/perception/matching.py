@@ -17,6 +17,8 @@ from planweave.perception.geometry import wrap_yaw
 
 LEVEL = 0.012  # m: heights that differ by less are one
 _PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
+_PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
+_BOTH = 0.9  # of its width from a vessel another one cannot stand
 _RESIZED = 0.35  # largest difference, as a share, between two measured widths of one object
 
 
@@ -90,6 +92,15 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
         yaw=yaw,
         confidence=old.confidence + weight * (new.confidence - old.confidence),
     )
+
+
+def may_have_come(before: Detection, now: Detection) -> bool:
+    """Whether what is seen may be a thing that was near, and whose place is hidden now: pushed, or, of a vessel that is
+    inferred below its lid, so near to its place that there cannot be two.
+    """
+    if now.inferred:
+        return now.shape == before.shape == "hollow" and apart(before, now) < _BOTH * min(before.size[:2])
+    return math.dist(now.position, before.position) < _PUSHED
 
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:

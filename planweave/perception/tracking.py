@@ -32,6 +32,7 @@ from planweave.perception.matching import (
     apart,
     blend,
     collide,
+    may_have_come,
     of_one_size,
     on_lower_ground,
     place_is_empty,
@@ -50,7 +51,6 @@ _OPENING = 0.006  # m: a gripper that opens by this much has let go
 _BRIEF = 12  # frames
 _FADED = 8  # views of what stands on a hidden thing after which a glimpse of another colour beneath it was an error
 _DOUBLE = 0.06  # m between the halves of one thing
-_PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 _HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
 _MOVES = 0.02  # m from view to view by which a thing that no hand holds moves by itself
@@ -273,7 +273,7 @@ class Tracker:
     def _moved(self, free: list[Detection], scene: SeenScene) -> list[Detection]:
         """Assign remaining detections to unseen tracks of the same appearance: to the held one, to those that have left
         their place, then to dropped ones and to those whose place is hidden, if near. What is hidden may still be
-        there: its name must not go to its twin across the table. An inferred detection is never assigned to it.
+        there: its name must not go to its twin across the table.
         """
         lost = [
             (t, self._absence(t, free, scene) if t.name else _Absence.HIDDEN) for t in self._tracks if not t.matched
@@ -286,7 +286,7 @@ class Tracker:
             if (t.looks_like(d) or (t.moves and not t.clashes(d)))
             and (not d.cut or (d.beyond and t.last.beyond))
             and of_one_size(t.last, d)
-            and (absence != _Absence.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
+            and (absence != _Absence.HIDDEN or may_have_come(t.last, d))
             and (absence != _Absence.HELD or not d.inferred)
         ]
         return self._pair([t for t, _ in lost], free, costs, moved=True)
@@ -322,7 +322,7 @@ class Tracker:
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
         track.matched, track.inferred = True, detection.inferred
-        track.missing = track.glimpsed = 0.0
+        missing, track.missing, track.glimpsed = track.missing, 0.0, 0.0
         track.looks += track.doubtful  # it was itself, ill seen
         track.doubtful.clear()
         # The side of a hidden cube tells less about it than what was seen before.
@@ -341,6 +341,8 @@ class Tracker:
         track.rgb = red, green, blue
         detection = on_lower_ground(track.last, detection)
         track.held, track.grip, track.slipped = False, track.grip if not moved else None, False
+        if moved:
+            self._take_along(track, detection, missing)
         if (
             not moved
             and detection.class_name == track.last.class_name
@@ -350,6 +352,15 @@ class Tracker:
             track.last = blend(track.last, detection, self.rules.smoothing)
         else:
             track.last = detection
+
+    def _take_along(self, vessel: Track, there: Detection, missing: float) -> None:
+        """What is hidden in a vessel goes along with it, if it was not seen to be gone before that was (`missing`)."""
+        was, by = vessel.last, np.subtract(there.position, vessel.last.position)
+        for track in self._tracks if was.shape == "hollow" else ():
+            hidden = track is not vessel and not (track.matched or track.held) and track.missing <= missing
+            if hidden and was.covers(*track.last.position[:2]) and was.bottom <= track.last.bottom < was.top:
+                x, y, z = (by + track.last.position).tolist()
+                track.last, track.missing = replace(track.last, position=(x, y, z)), 0.0
 
     @staticmethod
     def _moving(track: Track, detection: Detection) -> Detection:
@@ -379,6 +390,7 @@ class Tracker:
         """Merge a newer track into an older one whose object is observed at its place."""
         self._tracks.remove(new)
         self.find(old)
+        self._take_along(old, new.last, old.missing)
         old.last, old.rgb, old.grip = new.last, new.rgb, None
         old.missing = old.glimpsed = 0.0
         old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
@@ -563,9 +575,7 @@ class Tracker:
 
 
 def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> list[tuple[int, int]]:
-    """Indices of tracks and of detections within reach: `near` metres along the table, twice that in space, and twice
-    as far for the held object.
-    """
+    """Indices of tracks and detections within reach: `near` m along the table, twice that in space; the held, twice."""
     if not tracks or not free:
         return []
     away = np.array([t.last.position for t in tracks])[:, None] - np.array([d.position for d in free])

@@ -49,8 +49,8 @@ class SeeingWorld(WorldModel):
 class SeeingKitchen(SeenKitchen):
     """The kitchen with its arm. `check` says what the look at a task's end makes of a goal."""
 
-    def __init__(self, fixtures=None, moving_images=True, cameras=NAMES, **settings):
-        """moving_images: whether images are taken while the arm moves, too, which costs time."""
+    def __init__(self, fixtures=None, moving_images=0.5, cameras=NAMES, **settings):
+        """moving_images: s between images while the arm moves, 0 for none: they cost time."""
         super().__init__(fixtures, cameras)
         robot, self._moving_images = self.simulator.robot, moving_images
         self.data.qpos[:] = self.simulator._start
@@ -125,7 +125,7 @@ class SeeingKitchen(SeenKitchen):
     def moving(self):
         """While the arm moves."""
         self.felt()
-        if self._moving_images and self.simulator.time - self._image_at > 2 * _FRAME:
+        if 0 < self._moving_images < self.simulator.time - self._image_at:
             self.image()
 
     def run(self, action):

@@ -234,13 +234,18 @@ def pull(monkeypatch):
             pulls=lambda _: (),
             pushes=lambda _: (),
         )
-        world = SimpleNamespace(part_moved=lambda name, value: None)
+        world = SimpleNamespace(
+            part_moves=lambda name: None,
+            part_moved=lambda name, value: None,
+            world=lambda: SimpleNamespace(facts=()),
+        )
         context = SimpleNamespace(
             mover=hand,
             world=world,
             articulation=lambda name: part,
             gripper=SimpleNamespace(opening=0.08),
             feel=lambda path, what: lambda state: None,
+            is_seen=lambda name: True,
         )
         return articulated._push(context, "drawer", []) if push else articulated._pull(context, "drawer", 0.2, [])
 
@@ -273,3 +278,14 @@ def test_a_motion_that_did_not_begin_was_not_held(pull, push):
     with raises_code("collision", "nothing was moved"):
         pull(hand, push)
     assert hand.done[-1] == "retreat"
+
+
+@pytest.mark.parametrize(
+    ("inside", "shown_at", "looks"), [((), 1, 0), (("mug",), 1, 1), (("mug",), 3, 3), (("mug",), 9, 4)]
+)
+def test_what_is_about_to_be_shut_in_is_looked_at_until_it_is_seen(inside, shown_at, looks):
+    taken = []
+    sight = SimpleNamespace(look=lambda: taken.append(1))
+    context = SimpleNamespace(sight=sight, is_seen=lambda name: len(taken) >= shown_at)
+    articulated._look_inside(context, inside)
+    assert len(taken) == looks

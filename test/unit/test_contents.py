@@ -52,6 +52,15 @@ def test_it_is_gone_where_the_open_drawer_is_seen_without_it(contents):
     assert contents.hider("mug") == "" and contents.update({}, cabinet(0.0)) == {}
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_what_perception_has_lost_when_the_hand_begins_to_shut_the_drawer_is_not_in_it(contents, known):
+    contents.known = {"mug"} if known else {}
+    contents.part_moves(DRAWER)
+    assert ("mug" in contents.update({}, cabinet(0.0))) == known
+    contents.part_moves(DRAWER)
+    assert ("mug" in contents.update({}, cabinet(0.1))) == known, "where it was seen last the drawer is no more"
+
+
 def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):
     for _ in range(10):
         assert "mug" in contents.update({}, cabinet(0.15, visible=False))

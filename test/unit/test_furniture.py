@@ -81,6 +81,16 @@ def test_a_front_that_is_half_hidden_is_known_by_its_name():
     ]
 
 
+def test_a_front_that_is_cut_in_two_is_not_the_drawer_below_it():
+    before = [drawer(), drawer("bottom_drawer", height=0.05)]
+    halves = [drawer(name, 0.15, height) for name, height in (("top_drawer", 0.175), ("bottom_drawer", 0.125))]
+    now = [replace(half, panel=replace(half.panel, half=np.array((0.006, 0.12, 0.025)))) for half in halves]
+    assert [(joint.name, joint.value, joint.visible) for joint in remembered(before, now)] == [
+        ("top_drawer", 0.15, True),
+        ("bottom_drawer", 0.0, False),
+    ]
+
+
 def kitchen_of(fixture):
     return Kitchen(parse_scene(SCENE % fixture, find_config("scenes", "blocks").with_name("test.yaml")))
 

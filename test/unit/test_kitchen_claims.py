@@ -1,4 +1,4 @@
-"""What is claimed of a mug behind a shut door: nothing, where it came out again before it was shut."""
+"""What is claimed of a mug in a shut drawer or behind a shut door: nothing, where it came out before it was shut."""
 
 import pytest
 from doubles.seeing_kitchen import SeeingKitchen
@@ -8,7 +8,7 @@ from planweave.bench.kitchen_tasks import kitchen_task
 pytestmark = pytest.mark.gl
 TASK = kitchen_task("mug_in_cupboard")
 LYING = (0.7071, 0.7071, 0.0, 0.0)
-MUG, PLATE, CUPBOARD = 0, 3, 1
+MUG, PLATE, CABINET, CUPBOARD = 0, 3, 0, 1
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +54,27 @@ def test_what_came_out_is_not_there(kitchen, place, turned, looks):
     kitchen.see(looks)
     kitchen.move(CUPBOARD, "door", 0.0)
     assert not kitchen.check("in mug cupboard", "closed cupboard", times=5).confirmed and kitchen.missing(TASK)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_a_person_takes_from_a_drawer_while_the_arm_comes_to_shut_it_is_not_there(compiled, taken):
+    kitchen, task = compiled, kitchen_task("mug_away")
+    kitchen.start_over()
+    kitchen.move(CABINET, "top_drawer", 0.15)
+    body = kitchen.data.body("fixture_0_top_drawer")
+    kitchen.see(5)
+    inside = body.xpos + body.xmat.reshape(3, 3) @ (-0.05, 0.0, 0.02)
+    kitchen.put(MUG, tuple(inside))
+    kitchen.see(8)
+    kitchen.world.motion_began()
+    if taken:
+        kitchen.put(MUG, (2.0, 0.0, 0.0))
+    kitchen.see(6)
+    kitchen.world.part_moves("cabinet_top_drawer")
+    kitchen.move(CABINET, "top_drawer", 0.0)
+    if not taken:
+        kitchen.put(MUG, tuple(inside + 0.15 * body.xmat.reshape(3, 3) @ (1.0, 0.0, 0.0)))
+    kitchen.see(6)
+    kitchen.world.motion_ended(kitchen.simulator.time)
+    check = kitchen.check("in mug cabinet_top_drawer", "closed cabinet_top_drawer", times=4)
+    assert check.confirmed != taken and bool(kitchen.missing(task)) == taken

@@ -88,6 +88,25 @@ def test_where_nothing_shows_the_lid_it_is_one_unknown_thing_until_the_pot_was_s
     assert cover.thing.bottom == pytest.approx(0.09, abs=0.01) and not vessel.visible
 
 
+@pytest.mark.gl
+@pytest.mark.slow
+def test_what_is_hidden_in_a_covered_pot_goes_along_with_it():
+    others = "".join(f"  - {{kind: mug, position: [{x}, {y}]}}\n" for x, y in ((0.3, -0.3), (0.3, 0.3), (0.62, -0.1)))
+    kitchen = SeenKitchen(scene(at=(0.45, 0.14)) + others)
+    kitchen.put(LID, (0.50, -0.25, 0.0))
+    kitchen.look(3)
+    kitchen.put(CAN, (0.45, 0.14, 0.004))
+    kitchen.look(4)
+    for y in (0.14, -0.02, 0.04):  # to where it was not at all, and to where it was in part
+        for index, height in ((POT, 0.0), (LID, HIGH), (CAN, 0.004)):
+            kitchen.put(index, (0.45, y, height))
+        found = {o.name: o for o in kitchen.look(5).objects if o.thing.class_name != "mug"}
+        assert found.keys() == {"pot", "lid", "can"}, y
+        assert not found["can"].visible and found["lid"].visible
+        for name in found:
+            assert found[name].thing.position[:2] == pytest.approx((0.45, y), abs=0.012)
+
+
 # ---- what follows -------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """The loops of the methods against a scripted model and a symbolic body: good path, each recovery path."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -269,6 +270,24 @@ def test_classical_plans_again_when_the_world_surprises():
         e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
         Classical().run(e)
         assert body.world.unmet(e.goal) == ()
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_classical_looks_once_more_before_it_finds_no_plan(comes_back):
+    """What one look shows badly, as after an action, is no reason to end."""
+    hidden = set(literals("reachable(a)"))
+
+    class Blinking(SymbolicBody):
+        def look(self, seconds):
+            self.world = replace(self.world, facts=self.world.facts | (hidden if comes_back else set()))
+            return super().look(seconds)
+
+    fault = Code.NO_GRASP, "slipped", lambda world: replace(world, facts=world.facts - hidden)
+    body = Blinking(tabletop(OBJECTS, FACTS), {"grab_and_putin(a, left_tray)": [fault]})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with contextlib.nullcontext() if comes_back else pytest.raises(NoPlanError):
+        Classical().run(e)
+    assert (body.world.unmet(e.goal) == ()) == comes_back
 
 
 @pytest.mark.parametrize(("changed", "then"), [("at(b, middle)", "a"), ("holding(b)", "b"), ("", "b")])

@@ -1,20 +1,24 @@
 """The door for skills: which are found, which carry out an action, and a person who is one of them."""
 
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from codes import raises_code
 from doubles.scripted_arm import Bench
 
+from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.parameters import skill_lists
 from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills.door import SKILLS, make_lists
-from planweave.bodies.arm.skills.planned import BUILT_IN
+from planweave.bodies.arm.skills.planned import BUILT_IN, PlannedSkill
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Action
+from planweave.core.symbolic.world import Action, Literal
 
 RED = Thing("red_cube", "item", "cube", (0.45, 0.0, 0.025), (0.05,) * 3)
 BLUE = replace(RED, name="blue_cube", position=(0.45, 0.1, 0.025))
@@ -106,3 +110,22 @@ def test_a_person_is_not_asked_for_what_the_hand_must_do(bench):
 
 def test_the_settings_list_nothing_by_default():
     assert SkillSettings().skills == {}
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_what_is_seen_to_be_done_is_not_done_again_where_only_the_way_out_failed(seen):
+    domain, calls = Domain.load("tabletop"), []
+    worlds = [domain.world("red_cube: item; tray: container", [fact]) for fact in ("holding(red_cube)", "hand_empty()")]
+    done = replace(worlds[1], facts=worlds[1].facts | {Literal("in", ("red_cube", "tray"))})
+    known = SimpleNamespace(domain=domain, held=None, things=lambda: (replace(RED, visible=seen),))
+    known.world = lambda: done if calls else worlds[0]
+    settings = SimpleNamespace(retries=read_retries(["PLANNING_FAILED 1 back_off"]))
+    context = SimpleNamespace(world=known, settings=settings, tried=[], look_anew=lambda: None)
+
+    def place(context, *args):
+        calls.append(args)
+        raise SkillFailureError(Code.PLANNING_FAILED, "no way out")
+
+    with nullcontext() if seen else pytest.raises(SkillFailureError):
+        PlannedSkill({"place_in": place}).run(context, Action("place_in", ("red_cube", "tray")))
+    assert len(calls) == (1 if seen else 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from planweave.bodies.arm.furniture import Furniture, is_open, is_shut
@@ -11,6 +11,7 @@ from planweave.geometry.arrays import Array
 from planweave.geometry.joints import SeenJoint
 
 _LOOKS = 5  # at what is open without a thing that should be in view there, after which it is gone
+_STANDS = 0.01  # m by which a drawer that was not moved may seem to be farther out, or less
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
 
@@ -33,6 +34,9 @@ class Contents:
 
     def __init__(self) -> None:
         self._inside: dict[str, _Inside] = {}
+        self._joints: dict[str, SeenJoint] = {}  # at the newest look
+        self.known: Collection[str] = ()
+        """Names of the things that perception knows in the newest image, also one taken while the arm moves."""
         self.behind_doors: list[Thing] = []
         """Rooms behind open doors, as seen last."""
 
@@ -40,7 +44,7 @@ class Contents:
         """Contents of their own, the same until now."""
         other = Contents()
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
-        other.behind_doors = self.behind_doors
+        other._joints, other.known, other.behind_doors = self._joints, self.known, self.behind_doors
         return other
 
     def clear(self) -> None:
@@ -60,6 +64,15 @@ class Contents:
                 for name in [name for name, inside in self._inside.items() if inside.part == room.name]:
                     self.drop(name)
 
+    def part_moves(self, part: str) -> None:
+        """The hand begins to move a part, with what lies in it. What perception knows no more, since its place was seen
+        empty while the part stood as it was, is not in there: once it is shut, no look tells.
+        """
+        joint = self._joints.get(part)
+        for name, inside in [row for row in self._inside.items() if row[1].part == part and row[0] not in self.known]:
+            if joint is not None and (joint.kind != "slide" or abs(joint.value - inside.value) < _STANDS):
+                self.drop(name)
+
     def hider(self, name: str) -> str:
         """The drawer, or the furniture behind whose door it is, that hides a thing; empty where none does."""
         inside = self._inside.get(name)
@@ -72,6 +85,7 @@ class Contents:
         there once it is shut. So it is where something appears elsewhere that may be it.
         """
         joints = self.find(things, furniture)
+        self.known, self._joints = things.keys(), joints
         found = {**things, **self.carried(things, joints)}
         for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
             inside.looks = inside.looks + 1 if _in_view(found[name], joints[inside.part], name in things) else 0

@@ -140,6 +140,8 @@ class WorldModel:
             # A tracker that was reset, or started again, names nothing in its first images.
             unsure = (self._things or not self._looks) and 0 < self._empty < _LOOKS
             if self._moving or stamp < self._still_since or unsure:
+                if self._moving and not unsure:
+                    self._contents.known = found.keys()
                 if was_silent:
                     self._tell()
                 return
@@ -375,6 +377,11 @@ class WorldModel:
             if fact.positive:
                 self._felt.add(fact)
             self._refresh()
+
+    def part_moves(self, name: str) -> None:
+        """The arm begins to move a drawer, door or knob."""
+        with self._changed:
+            self._contents.part_moves(name)
 
     def part_moved(self, name: str, value: float) -> None:
         """The arm has moved a drawer, door or knob; how far, the next look tells."""

@@ -75,6 +75,10 @@ class Episode:
         self.canceled.check()
         return self.body.observe().with_derived(self.goal)
 
+    def look(self, seconds: float) -> World:
+        """The world as it is seen from now on, or the newest one where nothing is seen so long."""
+        return self.body.look(seconds).world.with_derived(self.goal)
+
     def spend(self, usage: Usage | None) -> None:
         """Add language model usage."""
         self.usage = self.usage + (usage or Usage())

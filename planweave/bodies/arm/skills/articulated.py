@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -21,6 +21,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.geometry.arrays import Array
 
 _ATTEMPTS, _TRIES = 3, 5  # at drawers and doors; at knobs, which may turn both ways
+_LAST_LOOKS = 4  # at what was seen in a part that is about to be shut: as many show that it is gone
 _ENOUGH = 3  # free ways of which the shortest is taken
 _PLANS = 3  # of these, paths to which are looked for
 _SOLUTIONS = 4  # joint solutions looked at for one pose
@@ -246,17 +247,30 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     part = context.articulation(name)
     target = part.closed_end - np.sign(part.open_end) * _SHUT[part.kind]
     ways = ((pose, _carried(part, pose, target, share), 0.0) for pose, share in part.pushes(context.gripper))
+    inside = {f.args[0] for f in context.world.world().facts if f.predicate == "in" and f.args[1] == name}
+    seen = set(filter(context.is_seen, inside))
     motion, mover = _plan(context, name, part, ways, tried, target), context.mover
     _approach(context, motion)
+    _look_inside(context, seen)
     _leave_out(context, name, part)
     feel = context.feel(motion.along, f"the hand pushed {name}")
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    held, failure = _along(context, motion, "pushing", part, feel)
+    held, failure = _along(context, name, motion, "pushing", part, feel)
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
     if failure is not None:
         raise failure
     return held
+
+
+def _look_inside(context: SkillContext, seen: Collection[str]) -> None:
+    """Look once more at what was seen in a part, which nobody sees once that is shut; where it is not seen, as often as
+    shows whether it is gone.
+    """
+    for _ in range(_LAST_LOOKS if seen else 0):
+        context.sight.look()
+        if all(map(context.is_seen, seen)):
+            return
 
 
 def _take(
@@ -279,7 +293,7 @@ def _take(
         raise SkillFailureError(Code.NO_GRASP, f"the gripper closed on nothing at the handle of {name}")
     try:
         slipping = _slipping(name, width)
-        held, failure = _along(context, motion, "moving", part, lambda state: slipping(state) or feel(state))
+        held, failure = _along(context, name, motion, "moving", part, lambda state: slipping(state) or feel(state))
     finally:
         mover.phase("opening", 0.8)
         mover.grip(motion.opening)
@@ -291,12 +305,13 @@ def _take(
 
 
 def _along(
-    context: SkillContext, motion: _Motion, phase: str, part: Articulation, watch: Watch
+    context: SkillContext, name: str, motion: _Motion, phase: str, part: Articulation, watch: Watch
 ) -> tuple[str, SkillFailureError | None]:
     """Move with a part. Returns what held the arm on its way, as the part's end does, and the failure that is to be
     raised once the hand has retreated.
     """
     mover = context.mover
+    context.world.part_moves(name)
     begun = mover.motion_seconds
     try:
         mover.move(motion.along, phase, 0.5, slow=True, touching=(part.thing,), watch=watch)

@@ -214,13 +214,16 @@ def _leave(context: SkillContext, approach: Approach) -> None:
     try:
         context.go_observe()
     except SkillFailureError as error:
-        way_back, start = approach.path[::-1], context.arm.state().positions
+        start = context.arm.state().positions
+        nearest = int(np.linalg.norm(approach.line - start, axis=1).argmin())
+        way_back = np.vstack([start, approach.line[nearest::-1], approach.path[::-1]])
         with context.mover.thinking("retreating", 0.78):
             context.mover.update_scene()
-            blocked = context.scene.path_contact(np.vstack([start, way_back]), 0.0)
+            context.leave_out_touched()  # what was let go may have come to rest a little elsewhere than was thought
+            blocked = context.scene.path_contact(way_back, 0.0)
         if error.action_code is not Code.PLANNING_FAILED or blocked is not None:
             raise
-        context.mover.move(np.vstack([start, way_back]), "retreating", 0.8, slow=True)
+        context.mover.move(way_back, "retreating", 0.8, slow=True)
         context.go_observe()
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from planweave.bodies.arm import effects
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, turn_on
 from planweave.bodies.arm.skills.context import SkillContext
@@ -48,8 +49,10 @@ class PlannedSkill:
     def run(self, context: SkillContext, action: Action) -> None:
         """Call the function; after a failure apply the remedy of its code and retry.
 
-        A lost object is grasped again first (regrasp after a slip).
+        A lost object is grasped again first (regrasp after a slip). What the action is for may be seen to be so all the
+        same, where only the way out failed.
         """
+        facts = effects.expected(context.world.domain, context.world.world(), action)
         failures: Counter[Code] = Counter()
         first: SkillFailureError | None = None
         context.tried.clear()
@@ -69,6 +72,9 @@ class PlannedSkill:
                     raise
                 remedy, first = retry.remedy, first or error
             _prepare(context, remedy)
+            seen = all(thing.visible for thing in context.world.things() if thing.name in action.args)
+            if facts and seen and not effects.unmet(facts, context.world.world()):
+                return
 
 
 def _prepare(context: SkillContext, remedy: str) -> None:
