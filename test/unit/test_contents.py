@@ -61,6 +61,13 @@ def test_what_perception_has_lost_when_the_hand_begins_to_shut_the_drawer_is_not
     assert ("mug" in contents.update({}, cabinet(0.1))) == known, "where it was seen last the drawer is no more"
 
 
+@pytest.mark.parametrize(("looks", "kept"), [(1, True), (2, False)])
+def test_what_the_last_looks_at_the_open_drawer_did_not_show_is_not_in_it_once_it_is_shut(contents, looks, kept):
+    for _ in range(looks):
+        contents.update({}, cabinet(0.15))
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
+
+
 def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):
     for _ in range(10):
         assert "mug" in contents.update({}, cabinet(0.15, visible=False))

@@ -45,8 +45,8 @@ def test_what_stays_behind_the_door_is_there(kitchen):
 
 @pytest.mark.parametrize(
     ("place", "turned", "looks"),
-    [((2.0, 0.0, 0.0), (), 5), ((-0.2, 0.001), (), 0), ((-0.2, 0.045), LYING, 0)],
-    ids=["taken_away", "stands_before_it", "lies_before_it"],
+    [((2.0, 0.0, 0.0), (), 5), ((2.0, 0.0, 0.0), (), 3), ((-0.2, 0.001), (), 0), ((-0.2, 0.045), LYING, 0)],
+    ids=["taken_away", "taken_away_soon", "stands_before_it", "lies_before_it"],
 )
 def test_what_came_out_is_not_there(kitchen, place, turned, looks):
     """looks: at the open cupboard without it."""

@@ -11,6 +11,7 @@ from planweave.geometry.arrays import Array
 from planweave.geometry.joints import SeenJoint
 
 _LOOKS = 5  # at what is open without a thing that should be in view there, after which it is gone
+_LAST = 2  # such looks, the last ones before it was shut, after which nobody knows: one alone may be an error
 _STANDS = 0.01  # m by which a drawer that was not moved may seem to be farther out, or less
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
@@ -82,17 +83,20 @@ class Contents:
         """The things of a look, with those that lie hidden in drawers at the places to which these have taken them.
 
         What should be in view where it is open, and is not, is gone after some looks: nobody knows any more that it is
-        there once it is shut. So it is where something appears elsewhere that may be it.
+        there once it is shut. So it is where something appears elsewhere that may be it, and where it is shut by somebody
+        else before these looks.
         """
         joints = self.find(things, furniture)
         self.known, self._joints = things.keys(), joints
         found = {**things, **self.carried(things, joints)}
         for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
-            inside.looks = inside.looks + 1 if _in_view(found[name], joints[inside.part], name in things) else 0
-            if inside.looks >= _LOOKS or any(_may_be(inside, other) for other in things.values()):
+            joint = joints[inside.part]
+            shut = joint.visible and is_shut(joint)
+            inside.looks += not shut and _in_view(found[name], joint, name in things)
+            if inside.looks >= (_LAST if shut else _LOOKS) or any(_may_be(inside, other) for other in things.values()):
                 self.drop(name)
                 found.pop(name)
-                if name in things and joints[inside.part].kind != "slide":
+                if name in things and joint.kind != "slide":
                     found[name] = things[name]
         return found
 
