@@ -255,6 +255,7 @@ def _leave_in_time(code: int) -> None:
 LONG = 10.0
 """Seconds; half of the lease, since on a busy machine the last sign of life may have been sent seconds before."""
 _TICK = 0.5
+_LITTLE, _REST = 0.1, 4.0  # share of a core that is no work, and s without work after which memory is given back
 
 
 def stood_still(passed: float, used: float) -> bool:
@@ -267,7 +268,7 @@ def stood_still(passed: float, used: float) -> bool:
 
 class Standstill:
     """Monitors in its own thread until the first long suspension of the process: SIGSTOP, a debugger, a frozen
-    container. on_standstill(seconds) is called once.
+    container. on_standstill(seconds) is called once. When a process rests after work, its memory is given back.
 
     Peers drop a DDS participant that is silent for its lease of 20 s. One that continues after that is not always
     matched with them again: its timers run, but no message and no request reaches it. It ends, to be restarted.
@@ -279,12 +280,18 @@ class Standstill:
         threading.Thread(target=self._watch, args=begin, name="standstill", daemon=True).start()
 
     def _watch(self, time_before: float, used_before: float) -> None:
+        rests_since, worked = time_before, True
         while True:
             time.sleep(_TICK)
             now, used = time.monotonic(), time.process_time()
             if stood_still(now - time_before, used - used_before):
                 self._on_standstill(now - time_before)
                 return
+            if used - used_before > _LITTLE * (now - time_before):
+                rests_since, worked = now, True
+            elif worked and now - rests_since > _REST:
+                give_back_memory()
+                worked, used = False, time.process_time()
             time_before, used_before = now, used
 
 

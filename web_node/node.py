@@ -34,7 +34,6 @@ from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE
 from planweave.core.base.errors import ConfigError, PlanweaveError
-from planweave.core.base.memory import give_back_memory
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
@@ -177,9 +176,7 @@ class WebNode(GuardedNode):
             self._view.move(self._state.positions, self._state.width)
 
     def _make_view(self, root: str, opacity: float | None = None) -> RobotView:
-        view = RobotView(self._server.scene, self._robot, self._model, root, opacity)
-        give_back_memory()
-        return view
+        return RobotView(self._server.scene, self._robot, self._model, root, opacity)
 
     def _on_preview(self, msg: PlanPreview) -> None:
         self._panel.ghost.preview(convert.preview_from_msg(msg))

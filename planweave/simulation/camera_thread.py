@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planweave.core.base.errors import ConfigError
-from planweave.core.base.memory import give_back_memory
 from planweave.simulation.camera import OverheadCamera, RgbdFrame
 from planweave.simulation.offscreen import free_contexts
 from planweave.simulation.simulator import Snapshot
@@ -53,7 +52,6 @@ class CameraThread:
         self._shown: np.ndarray | None = None
         self._looks = 0  # images rendered of that state
         self._rendered = 0.0  # time.monotonic() of the last one
-        self._rests = False  # whether images of it are republished
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="camera", daemon=True)
         self._thread.start()
@@ -126,11 +124,7 @@ class CameraThread:
         if self._shown is None or not np.array_equal(self._shown, state.qpos):
             self._looks, self._shown = 0, state.qpos
         elif self._looks >= LOOKS and self._still and time.monotonic() < self._rendered + self._pause():
-            if not self._rests:
-                self._rests = True
-                give_back_memory()  # a rest begins
             return [replace(still, time=state.time) for still in self._still]
-        self._rests = False
         self._still = [camera.render(state.time, state.qpos) for camera in cameras]
         self._looks, self._rendered = self._looks + 1, time.monotonic()
         return self._still

@@ -6,13 +6,16 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from codes import raises_code
 from doubles.environment import python_path
 
 from planweave.core.base.errors import SystemDownError
+from planweave.core.base.memory import _as_in_files, give_back_memory
 from planweave.launcher.running_system import RunningSystem, log_folder, start_node, stop_nodes
 from planweave.launcher.systems import NodeSpec, System
 
@@ -257,3 +260,28 @@ def test_a_node_that_keeps_dying_is_given_up_aloud(program, tmp_path, quick):
     ):
         until(lambda: running.revive(said.append), 30)
     assert len(said) == 5
+
+
+def test_memory_that_is_given_back_leaves_all_that_is_in_use():
+    before = np.linalg.inv(np.eye(40) * 2.0)
+    kept = [bytes(1000) for _ in range(1000)]
+    ours = list(_as_in_files(Path("/proc/self/smaps").read_text(encoding="utf-8")))
+    assert ours and all(start < end for start, end in ours)
+    give_back_memory()
+    assert np.array_equal(np.linalg.inv(np.eye(40) * 2.0), before) and kept[-1] == bytes(1000)
+
+
+def test_only_what_is_as_in_its_file_is_mapped_anew():
+    def part(place, rights, path, own):
+        return f"{place} {rights} 00000000 08:01 77 {path}\nRss: 8 kB\nAnonymous: {own} kB\nVmFlags: rd\n"
+
+    rows = [
+        ("1000-2000", "r-xp", "/lib/a lib.so", 0),
+        ("2000-3000", "r-xp", "/lib/a lib.so", 4),  # patched when it was loaded
+        ("3000-4000", "rw-p", "/lib/a lib.so", 0),
+        ("4000-5000", "r--s", "/dev/shm/fastdds", 0),
+        ("5000-6000", "r-xp", "[vdso]", 0),
+        ("6000-7000", "r--p", "/lib/a lib.so", 0),
+    ]
+    text = "".join(part(*row) for row in rows) + "8000-9000 rw-p 00000000 00:00 0\nAnonymous: 0 kB\n"
+    assert list(_as_in_files(text)) == [(0x1000, 0x2000), (0x6000, 0x7000)]
