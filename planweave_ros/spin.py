@@ -255,7 +255,8 @@ def _leave_in_time(code: int) -> None:
 LONG = 10.0
 """Seconds; half of the lease, since on a busy machine the last sign of life may have been sent seconds before."""
 _TICK = 0.5
-_LITTLE, _REST = 0.1, 4.0  # share of a core that is no work, and s without work after which memory is given back
+_LITTLE, _REST = 0.1, 4.0  # share of a core that is no work, and s without work after which memory is given back,
+_WORK = 1.0  # thoroughly after so many s of processor time
 
 
 def stood_still(passed: float, used: float) -> bool:
@@ -280,7 +281,7 @@ class Standstill:
         threading.Thread(target=self._watch, args=begin, name="standstill", daemon=True).start()
 
     def _watch(self, time_before: float, used_before: float) -> None:
-        rests_since, worked = time_before, True
+        rests_since, worked, given_back = time_before, True, -_WORK
         while True:
             time.sleep(_TICK)
             now, used = time.monotonic(), time.process_time()
@@ -290,8 +291,10 @@ class Standstill:
             if used - used_before > _LITTLE * (now - time_before):
                 rests_since, worked = now, True
             elif worked and now - rests_since > _REST:
-                give_back_memory()
+                thorough = used - given_back > _WORK
+                give_back_memory(thorough)
                 worked, used = False, time.process_time()
+                given_back = used if thorough else given_back
             time_before, used_before = now, used
 
 

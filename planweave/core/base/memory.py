@@ -25,18 +25,20 @@ def use_one_heap() -> None:
         mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
-def give_back_memory() -> None:
-    """Collect garbage, return free heap pages to the operating system, and map what libraries are made of anew.
+def give_back_memory(thorough: bool = True) -> None:
+    """Return free heap pages to the operating system; thorough: collect garbage before, and map what libraries are made
+    of anew.
 
     Most of a library's code is needed once, as that of a compiler of shaders; what is needed again is read from the
-    system's cache. Takes some 50 milliseconds; call after start-up and after finished work.
+    system's cache. Takes some milliseconds, thorough some 50; call after start-up and after finished work.
     """
-    gc.collect()
     library = ctypes.CDLL(None)
+    if thorough:
+        gc.collect()
     trim = getattr(library, "malloc_trim", None)  # of the GNU C library
     if trim is not None:
         trim(0)
-    if _MAPS.exists():
+    if thorough and _MAPS.exists():
         library.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         for start, end in _as_in_files(_MAPS.read_text(encoding="utf-8", errors="replace")):
             library.madvise(start, end - start, _DONTNEED)
