@@ -117,6 +117,17 @@ def test_a_sloping_wall_that_lies_down_between_the_pads_is_not_lost(thick: float
     assert least / 2 < best.least < 1.5 * least
 
 
+def test_a_can_as_wide_as_the_hand_opens_is_taken_across_its_middle() -> None:
+    """Seen a little wider one way, it fits between the fingers that way only beside its middle, and slips out there."""
+    cells = [(i * 0.006, j * 0.006) for i in range(-6, 7) for j in range(-6, 7)]
+    inside = [(x, y) for x, y in cells if math.hypot(x / 0.033, y / 0.037) < 1.0]
+    columns = (Part.box(upright(0.5 + x, 0.1 + y, GROUND + 0.045, 0), [0.003, 0.003, 0.045]) for x, y in inside)
+    grasps = first(thing_of_solid("can", "item", "can", Solid(tuple(columns))), [])
+    beside = [g for g in grasps if abs(np.subtract(g.point[:2], (0.5, 0.1)) @ g.pose[:2, 0]) > 0.021]
+    assert math.dist(grasps[0].point[:2], (0.5, 0.1)) < 0.006
+    assert beside and all(g.cost > grasps[0].cost + 2.0 for g in beside)
+
+
 def test_a_rim_beside_another_thing_is_grasped_elsewhere() -> None:
     bowl = vessel("bowl", 0.5, 0.0, 0.06, 0.05)
     wall = block("wall", 0.5, 0.08, (0.3, 0.02, 0.2))
