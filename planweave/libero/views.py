@@ -111,6 +111,7 @@ class SeenView:
         self._base = np.asarray(base, float)[:3]
         self._builder = ThingBuilder(domain)
         self._carried: Thing | None = None
+        self._in_tcp = np.eye(4)  # the pose of what is carried, in the tool's frame
         self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
         if self._await_rest():
             self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
@@ -152,8 +153,8 @@ class SeenView:
         held = self._in_hand(held, tcp_to_base, views) if held is not None else None
         let_go = None
         if held is None and self._carried is not None:
-            put = {thing.name: thing for thing in world.things() if not thing.visible}
-            let_go = self._moved(pose_of(put.get(self._carried.name, self._carried)))
+            put = next((t for t in world.things() if t.name == self._carried.name and not t.visible), None)
+            let_go = self._moved(pose_of(put) if put is not None else tcp_to_base @ self._in_tcp)  # else it slipped out
             self._carried = None
         self._scene.look(views, stamp, let_go)
         self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
@@ -161,7 +162,7 @@ class SeenView:
 
     def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
         """What is held, where the scene shows nothing else."""
-        taken, self._carried = self._carried is not held.thing, held.thing
+        taken, self._carried, self._in_tcp = self._carried is not held.thing, held.thing, held.thing_to_tcp
         motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
         slipped = self._scene.follow_held(held.thing.name, motion, tcp_to_base, views, stamp, taken)
         if slipped is None:

@@ -27,7 +27,7 @@ from planweave.perception.tracking import Rules, Tracker
 _SAME, _SHARED, _OF_ANOTHER = 0.005, 0.5, 2000  # m, share of points that are those of another thing, and points of that
 _SAMPLE = 400  # points of a thing that are tried at places
 _ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
-_FALL = 0.16  # m that a thing may fall when it is let go
+_FALL, _RISES = 0.16, 0.02  # m that a thing may fall when it is let go, and that it is higher where it does not
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
@@ -95,7 +95,7 @@ class KnownThings:
                 continue
             else:
                 there, track.taken, track.carried = track.taken.moved(let_go), None, True
-                seen = self._near(there, there.low) or self._by_place(there)
+                seen = self._hanging(there, self._near(there, there.low)) or self._by_place(there)
                 if seen is None:
                     self.put(there)
                     self._tracker.lose(track)
@@ -227,6 +227,15 @@ class KnownThings:
             if np.abs(_histogram(shades) - own).sum() < _UNLIKE and _as_large(group, thing.points):
                 return replace(thing, points=group, colours=shades)
         return None
+
+    def _hanging(self, thing: SeenThing, found: SeenThing | None) -> SeenThing | None:
+        """A thing just let go, as it was found; what rises above that there in its colours, where it hangs on fingers
+        that have gone up, while its place, as in a basket, is hidden.
+        """
+        above = self._by_colour(thing, thing.middle) if found is not None else None
+        if found is None or above is None or above.bounds[1][2] < found.bounds[1][2] + _RISES:
+            return found
+        return above
 
     def _by_place(self, thing: SeenThing) -> SeenThing | None:
         """A thing just let go, of which pictures show another side than before: what stands where it should, as high,

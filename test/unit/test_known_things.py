@@ -73,6 +73,18 @@ def middle(box):
     return (np.array(box[0]) + box[1]) / 2
 
 
+@pytest.mark.parametrize("up", [0.0, 0.07, 0.1])
+def test_what_hangs_on_the_fingers_over_a_basket_is_not_in_it(up):
+    """Its place in the basket is hidden, and what little of it is seen there would do for a thing that is."""
+    tall, (x, y) = ((0.0, 0.1, 0.0), (0.05, 0.15, 0.13), RED), (0.2, 0.005)
+    walls = [((0.17, 0.07, 0.0), (0.18, 0.19, 0.12), GREEN), ((0.28, 0.07, 0.0), (0.29, 0.19, 0.12), GREEN)]
+    walls += [((0.18, 0.07, 0.0), (0.28, 0.08, 0.12), GREEN), ((0.18, 0.18, 0.0), (0.28, 0.19, 0.12), GREEN)]
+    kept = memory(("cup", tall))
+    let_go(kept, by(x, y), views(shifted(tall, x, y, up), *walls))
+    cup = thing(kept, "cup")
+    assert cup.visible and cup.bounds[1] == pytest.approx((x + 0.05, y + 0.15, up + 0.13), abs=0.004)
+
+
 def test_what_did_not_move_is_seen_where_it_was():
     kept = memory(("cup", CUP), ("box", BOX))
     before = [t.points for t in kept.things]

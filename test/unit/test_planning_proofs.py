@@ -318,6 +318,17 @@ def test_the_deadline_ends_the_elimination_of_actions(monkeypatch):
     assert solver._needed(transition, goals, plan, Deadline(0.0)) == plan
 
 
+@pytest.mark.parametrize("all_outcomes", [False, True])
+def test_what_a_plan_does_not_need_is_left_out_whatever_outcomes_are_searched(monkeypatch, all_outcomes):
+    domain, world, goal = table(6)
+    padded = ("push_aside(c4)", "grasp(c5)", "place_in(c5, tray)")
+    actions = map(pw.Action.parse, padded)
+    given = kairos_search.SearchResult("SOLVED", tuple((a.name, a.args) for a in actions))
+    monkeypatch.setattr(solver, "start", lambda *_: Given(given))
+    plan = solver.solve(domain, world, [pw.Literal("in", ("c5", "tray"))], all_outcomes=all_outcomes)
+    assert list(map(str, plan)) == ["grasp(c5)", "place_in(c5, tray)"]
+
+
 def test_all_that_is_done_for_a_plan_looks_at_the_deadline(monkeypatch):
     """Whenever the time is out, no plan is found, and no search goes on."""
     monkeypatch.setattr(solver, "SMALL", 0)

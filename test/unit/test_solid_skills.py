@@ -117,6 +117,17 @@ def test_a_sloping_wall_that_lies_down_between_the_pads_is_not_lost(thick: float
     assert least / 2 < best.least < 1.5 * least
 
 
+def test_a_can_as_wide_as_the_hand_opens_is_taken_across_its_middle() -> None:
+    """Seen a little wider one way, it fits between the fingers that way only beside its middle, and slips out there."""
+    cells = [(i * 0.006, j * 0.006) for i in range(-6, 7) for j in range(-6, 7)]
+    inside = [(x, y) for x, y in cells if math.hypot(x / 0.033, y / 0.037) < 1.0]
+    columns = (Part.box(upright(0.5 + x, 0.1 + y, GROUND + 0.045, 0), [0.003, 0.003, 0.045]) for x, y in inside)
+    grasps = first(thing_of_solid("can", "item", "can", Solid(tuple(columns))), [])
+    beside = [g for g in grasps if abs(np.subtract(g.point[:2], (0.5, 0.1)) @ g.pose[:2, 0]) > 0.021]
+    assert math.dist(grasps[0].point[:2], (0.5, 0.1)) < 0.006
+    assert beside and all(g.cost > grasps[0].cost + 2.0 for g in beside)
+
+
 def test_a_rim_beside_another_thing_is_grasped_elsewhere() -> None:
     bowl = vessel("bowl", 0.5, 0.0, 0.06, 0.05)
     wall = block("wall", 0.5, 0.08, (0.3, 0.02, 0.2))
@@ -237,6 +248,15 @@ def test_a_drawer_that_is_full_to_its_rim_has_no_place(full: float, room: bool) 
     assert any(spots.inside(item, drawer, [drawer, *inside], spots.Ground(GROUND))) is room
 
 
+@pytest.mark.parametrize(("height", "room_for"), [(0.06, True), (0.11, True), (0.15, False)])
+def test_what_would_stand_out_of_a_drawer_has_no_place_in_it(height: float, room_for: bool) -> None:
+    """It could not be shut any more; a compartment need not be."""
+    item, region = block("item", 0.3, -0.3, (0.04, 0.04, height)), Region((0.5, 0.2, 0.0), (0.2, 0.2, 0.06))
+    for kind, fits in (("drawer", room_for), ("compartment", True)):
+        part = room("part", "part", kind, region)
+        assert any(spots.inside(item, part, [part], spots.Ground(GROUND))) is fits
+
+
 def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
     boards = [Part.box(upright(0.55, 0.2, z, 0), [0.12, 0.12, 0.01]) for z in (0.05, 0.3)]
     oven = thing_of_solid(
@@ -271,6 +291,20 @@ def test_two_things_have_room_on_a_region_for_two() -> None:
     second_spot = next(iter(spots.on(two, stove, [stove, there], spots.Ground(GROUND))))
     assert first_spot.z == pytest.approx(0.03, abs=0.002)
     assert second_spot.z == pytest.approx(0.03, abs=0.002)
+    assert math.dist((first_spot.x, first_spot.y), (second_spot.x, second_spot.y)) > 0.07 + spots.FINGERS - spots.GAP
+
+
+def test_two_long_things_stand_side_by_side_wholly_on_what_bears_them() -> None:
+    """As two moka pots on a burner: the first one in the middle, or at one end, would leave the second half over."""
+    stove = thing_of_solid(
+        "stove", "fixture", "stove", Solid((Part.box(upright(0.5, 0.2, 0.0, 0), [0.08, 0.1, 0.03]),))
+    )
+    one, two = block("one", 0.3, -0.3, (0.08, 0.14, 0.15)), block("two", 0.4, -0.3, (0.08, 0.14, 0.15))
+    first = next(iter(spots.on(one, stove, [stove, two], spots.Ground(GROUND))))
+    there = replace(one, position=(first.x, first.y, first.z + 0.075))
+    second = next(iter(spots.on(two, stove, [stove, there], spots.Ground(GROUND))))
+    assert all(abs(s.x - 0.5) < 0.07 and abs(s.y - 0.2) < 0.03 for s in (first, second))
+    assert abs(first.x - second.x) > 0.08 + spots.FINGERS - 0.012
 
 
 def test_beside_means_left_or_right_on_the_ground() -> None:
@@ -279,6 +313,12 @@ def test_beside_means_left_or_right_on_the_ground() -> None:
         spot = next(iter(spots.beside(item, target, side * math.pi / 2, [target], spots.Ground(GROUND))))
         assert spot.z == pytest.approx(GROUND, abs=0.001)
         assert 0.07 < side * (spot.y - 0.1) < 0.14 and abs(spot.x - 0.5) < 0.01
+
+
+def test_beside_something_a_long_thing_stands_so_that_it_is_near() -> None:
+    item, target = block("item", 0.3, -0.3, (0.03, 0.08, 0.03)), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
+    spot = next(iter(spots.beside(item, target, math.pi / 2, [target], spots.Ground(GROUND))))
+    assert spot.yaws is not None and abs(math.sin(spot.yaws[0])) == pytest.approx(1.0, abs=0.01)
 
 
 def test_between_two_things_it_stands_in_the_middle() -> None:

@@ -37,9 +37,10 @@ _PAD = 0.020  # height of a pad
 _WEDGE = 0.35  # tangent of the angle up to which both sides may slope
 _SLANTED = 0.012  # sides that recede by more over the breadth of a finger are no sides to close on
 _PALM = 0.10, 0.035  # half extents of the palm along and across the closing direction
-# Cost of 1 m beside the middle, across the approach, as what is held there turns between level fingers; of a thing of
-# one part, which is narrower there than it is seen.
-_BESIDE, _BESIDE_ONE = 4.0, 30.0
+# Cost of 1 m beside the middle, across the approach, as what is held there turns between level fingers; of what fills
+# its outline, as a can, which is narrower there than it is seen.
+_BESIDE, _BESIDE_FULL, _FULL = 4.0, 30.0, 0.85
+_CHORD, _SLIPS = 0.9, 2.0  # share of its width that is taken of such a thing at least; cost where it is less
 _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12
@@ -55,17 +56,24 @@ def tiers(thing: Thing, others: Iterable[Thing], gripper: GripperDescription) ->
     low, high = _bounds(parts)
     near = [p for other in others if other.name != thing.name for p in parts_of(other) if _is_near(p, low, high)]
     middle = np.array([*thing.position[:2], (low[2] + high[2]) / 2])
+    full = len(parts) == 1 or _is_full(thing)
     yaw, _, _ = rectangle_around(np.vstack([part.corners[:, :2] for part in parts]))
     yaws = [yaw + math.pi * k / _YAWS for k in range(_YAWS)]  # along its sides, among others
-    yield _spread(_candidates(parts, near, _towards(0.0, 0.0), yaws, middle, gripper))
+    yield _spread(_candidates(parts, near, _towards(0.0, 0.0), yaws, middle, full, gripper))
     away = math.atan2(thing.position[1], thing.position[0])
     for tilt in _TILTS:
         closings = (0.0, math.pi / 2) if tilt > 1.0 else (0.0, math.pi / 4, math.pi / 2, 3 * math.pi / 4)
         found: list[Grasp] = []
         for azimuth in _AZIMUTHS:
-            grasps = _candidates(parts, near, _towards(tilt, away + azimuth), closings, middle, gripper)
+            grasps = _candidates(parts, near, _towards(tilt, away + azimuth), closings, middle, full, gripper)
             found += [replace(g, cost=g.cost + 0.2 * abs(azimuth)) for g in grasps]
         yield _spread(found)
+
+
+def _is_full(thing: Thing) -> bool:
+    """Whether a thing fills its outline, seen from above, and has no hollow."""
+    cells = np.argwhere(np.isfinite(thing.solid.heights.top)).astype(np.int32)
+    return not thing.solid.openings and len(cells) > _FULL * cv2.contourArea(cv2.convexHull(cells))
 
 
 def _towards(tilt: float, azimuth: float) -> Array:
@@ -82,11 +90,11 @@ def _candidates(
     approach: Array,
     yaws: Iterable[float],
     middle: Array,
+    full: bool,
     gripper: GripperDescription,
 ) -> list[Grasp]:
-    """Grasps with closing directions turned by `yaws` about the approach."""
+    """Grasps with closing directions turned by `yaws` about the approach. full: the thing fills its outline."""
     found: list[Grasp] = []
-    beside = _BESIDE if len(parts) > 1 else _BESIDE_ONE
     for yaw in yaws:
         turned = approach @ upright(0.0, 0.0, 0.0, yaw)[:3, :3]
         back = frame(turned.T, np.zeros(3))
@@ -99,7 +107,7 @@ def _candidates(
         lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else deepest
         levels = {*np.arange(top - least, lowest - _LEVELS, -_LEVELS).tolist(), deepest}
         for level in sorted({max(level, lowest) for level in levels}, reverse=True):
-            found += _at_level(own, around, level, least, turned, middle, beside, gripper)
+            found += _at_level(own, around, level, least, turned, middle, full, gripper)
     return found
 
 
@@ -110,18 +118,17 @@ def _at_level(
     least: float,
     turned: Array,
     middle: Array,
-    beside: float,
+    full: bool,
     gripper: GripperDescription,
 ) -> Iterator[Grasp]:
-    """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them; beside: cost
-    of a metre beside the middle.
-    """
+    """Grasps with the finger tips at a height. least: what the pads hold is at least this high above them."""
     thickness, half_width = gripper.finger_size
     reach = max(1, round(half_width / STEP))
     high = own.top > level
     blocked = _widened(np.maximum(own.top, around) > level - 0.001, reach)
     others = _widened(around > level, reach)  # between the fingers it would be taken along
     palm_free = level + gripper.tip + gripper.reach_down
+    wide, beside = high.sum(axis=0), _BESIDE_FULL if full else _BESIDE
     for row in range(0, high.shape[1], 2):
         if not high[:, row].any():
             continue
@@ -151,6 +158,7 @@ def _at_level(
                     + 15.0 * slant
                     + 20.0 * max(0.0, _ENOUGH - height)
                     + 20.0 * (_WIDE - room)
+                    + _SLIPS * float(full and wide[row] < _CHORD * wide.max())
                 )
                 yield Grasp(pose, width + 2 * room, width, cost, nothing)
 

@@ -192,7 +192,8 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
         near, far = grid((0.9 * s for s in region.size[:2]), _GRID), []
     c, s = math.cos(turn), math.sin(turn)
     hollow = region is None and _hollow(target) is not None  # which holds what leans on its walls
-    apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region, others) else 0.0
+    twin = region is not None and _leaves_room(item, region, others)
+    apart = (min(item.size[:2]) + FINGERS) / 2 if twin else 0.0  # across its length, so that both stand side by side
     lying = [o for o in others if o.bottom > target.bottom and target.covers(*o.position[:2])]
     found: list[tuple[float, Spot]] = []
     for offsets in (near, far):
@@ -208,7 +209,9 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
                 continue
             spot = _spot(item, there, rest.z, yaw)
             loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
-            found.append((3.0 * abs(math.hypot(u, v) - apart) + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
+            across = yaw - turn + (0.0 if item.size[0] < item.size[1] else math.pi / 2)
+            off = min(math.hypot(u - a * math.cos(across), v - a * math.sin(across)) for a in (apart, -apart))
+            found.append((3.0 * off + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
     if region is not None and item.size[2] > _TALL * max(item.size[:2]):
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
@@ -248,8 +251,8 @@ def inside(
     the fingers beside what lies there.
     """
     region = region or max(target.regions, key=_height, default=None) or _hollow(target)
-    if region is None:
-        return
+    if region is None or (target.class_name == "drawer" and item.size[2] > 2 * region.size[2]):
+        return  # most of it would stand out of what has to be shut
     roof = _is_roofed(region, others)
     resting = Resting(item, others, ground.height, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
@@ -301,7 +304,7 @@ def beside(
         distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
         there = target.position[0] + distance * u, target.position[1] + distance * v
         for tight, spot in _on_ground(item, resting, there, near, ground, (yaw,)):
-            yield 0.3 * abs(angle) + gap + 5.0 * tight, spot
+            yield 0.3 * abs(angle) + distance + 5.0 * tight, spot
 
 
 @cheapest_first

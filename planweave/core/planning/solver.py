@@ -76,11 +76,9 @@ def solve(
         steps, found, fault = [], SearchResult("TIMEOUT"), ""
     if steps:
         plan = [action for action, _ in steps]
-        if not all_outcomes:
-            plan = _needed(transition, goal, plan, deadline)
         if any(outcome is not None for _, outcome in steps):
             return tuple(plan)
-        return tuple(_putting_aside(transition, goal, plan, deadline))
+        return tuple(_putting_aside(transition, goal, _needed(transition, goal, plan, deadline), deadline))
     off = {name for literal in unmet for name in achievers(able, literal)} & world.actions_off
     notes = (*unaccounted, *([refusal(sorted(off))] if off else ()), *_obstacles(domain, world, unmet))
     lead = "no plan reaches the goal" if found.unsolvable else "no plan was found for the goal"
