@@ -342,7 +342,7 @@ class PerceptionNode(ManagedNode):
             self._perceiver.pipeline.extrinsics = Extrinsics(self._extrinsics.frame_id, pose)
         start = time.monotonic()
         way = self._joints.between(self._perceiver.stamp, frame.stamp) if robot is not None else ()
-        sides = self._side_views(frame, robot, way)
+        sides = self._side_views(frame, robot)
         result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot, way, sides)
         for problem in result.problems:
             self._say(problem)
@@ -364,12 +364,14 @@ class PerceptionNode(ManagedNode):
         self._message.header.stamp = convert.stamp_to_msg(nanoseconds)
         self._publisher.publish(self._message)
 
-    def _side_views(self, frame: Frame, robot: RobotState | None, way: Sequence[RobotState]) -> list[DepthView] | None:
+    def _side_views(self, frame: Frame, robot: RobotState | None) -> list[DepthView] | None:
         """What the further cameras show at the moment of a frame; what is wrong with the others is said. None while the
         robot moves.
         """
-        if robot is not None and _moves(robot, way):
-            return None
+        if robot is not None:  # a simulator faster than real time has no state of its own within that moment
+            before = self._joints.at(frame.stamp - _MOMENT)
+            if before is None or any(abs(a - b) > _STANDS for a, b in zip(before.joints, robot.joints)):
+                return None
         if not self._companions.cameras:
             return []
         found, problems = self._companions.at(frame.stamp)
@@ -432,12 +434,6 @@ class PerceptionNode(ManagedNode):
         if now - self._said.get(key, -math.inf) >= _REPEAT:
             self._said[key] = now
             self.get_logger().warning(text)
-
-
-def _moves(robot: RobotState, way: Sequence[RobotState]) -> bool:
-    """Whether the robot has moved within the last moment before a state; way: its states until then."""
-    newest = [state for state in way if state.stamp > robot.stamp - _MOMENT]
-    return any(max(abs(a - b) for a, b in zip(state.joints, robot.joints)) > _STANDS for state in newest)
 
 
 def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> DetectedObjects:

@@ -83,8 +83,8 @@ class Contents:
         """The things of a look, with those that lie hidden in drawers at the places to which these have taken them.
 
         What should be in view where it is open, and is not, is gone after some looks: nobody knows any more that it is
-        there once it is shut. So it is where something appears elsewhere that may be it, and where it is shut by somebody
-        else before these looks.
+        there once it is shut. So it is where something appears elsewhere that may be it, and where the last looks
+        before somebody shut it, fewer, did not show it.
         """
         joints = self.find(things, furniture)
         self.known, self._joints = things.keys(), joints
