@@ -23,12 +23,12 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+import planweave as pw
 from benchmarks.figures import Row, figure
 from benchmarks.honesty import Judged, Judgement, Report, judged, outcome_row
 from benchmarks.kitchen_cases import HONESTY, TASKS, Act, KitchenCase
 from benchmarks.kitchen_here import play_here
 from benchmarks.spun_node import spun_node, wait_until
-from planweave.api import Result
 from planweave.bench.kitchen_tasks import part_name, within
 from planweave.cli.run import started
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
@@ -155,7 +155,7 @@ def running_kitchen(console: Console) -> Iterator[KitchenStage]:
         yield KitchenStage(client, node, Path(folder))
 
 
-def report(result: Result | TaskResult, missing: Sequence[str], came: bool) -> Report:
+def report(result: pw.Result | TaskResult, missing: Sequence[str], came: bool) -> Report:
     """What a task said, what of its goal is not so, and whether the person's moment came."""
     return result.success, not missing, came, result.message + "".join(f"; truly not {m}" for m in missing)
 

@@ -4,21 +4,25 @@ empty.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from planweave.geometry.joints import SeenFixture
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, footprint_points
 from planweave.perception.evidence import evidence
-from planweave.perception.geometry import wrap_yaw
+from planweave.perception.geometry import rotate_into, wrap_yaw
 
 LEVEL = 0.012  # m: heights that differ by less are one
 _PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
 _PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _BOTH = 0.9  # of its width from a vessel another one cannot stand
+_INSIDE = (0.3, 0.3, 0.35)  # shares of its length, width and height around its middle that are surely inside a thing
+_GRID = np.array(list(itertools.product(*[np.linspace(-1, 1, 9)] * 3)))  # over a box
 _RESIZED = 0.35  # largest difference, as a share, between two measured widths of one object
 
 
@@ -101,6 +105,18 @@ def may_have_come(before: Detection, now: Detection) -> bool:
     if now.inferred:
         return now.shape == before.shape == "hollow" and apart(before, now) < _BOTH * min(before.size[:2])
     return math.dist(now.position, before.position) < _PUSHED
+
+
+def is_cut_through(thing: Detection, fixtures: Iterable[SeenFixture]) -> bool:
+    """Whether a part of furniture that is seen now goes through a thing's inside, so that it cannot be there."""
+    half, z = np.array(thing.size) * _INSIDE, thing.bottom + thing.size[2] / 2
+    for joint in (joint for fixture in fixtures for joint in fixture.joints if joint.visible):
+        for box in (joint.panel, *joint.box):
+            points = box.centre + _GRID * box.half @ box.axes.T
+            away = np.column_stack((rotate_into(points[:, :2], thing.position[:2], thing.yaw), points[:, 2] - z))
+            if (np.abs(away) < half).all(axis=1).sum() > 1:
+                return True
+    return False
 
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:

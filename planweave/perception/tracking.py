@@ -32,6 +32,7 @@ from planweave.perception.matching import (
     apart,
     blend,
     collide,
+    is_cut_through,
     may_have_come,
     of_one_size,
     on_lower_ground,
@@ -176,8 +177,7 @@ class Tracker:
 
     def know(self, thing: Detection, name: str = "") -> Track:
         """Add an object, by default one that is still to be named."""
-        track = Track(self._next_id, thing, name, named=thing.look if name else ("", ""))
-        track.looks[thing.look] += 1
+        track = Track(self._next_id, thing, name, looks=Counter([thing.look]), named=thing.look if name else ("", ""))
         self._next_id += 1
         self._tracks.append(track)
         return track
@@ -215,9 +215,8 @@ class Tracker:
     def update(
         self, detections: Sequence[Detection], scene: SeenScene, hand: Hand | None = None, repeated: bool = False
     ) -> list[Track]:
-        """Process one frame; returns the named tracks.
-
-        repeated: the frame is the previous one again, noise included, so that an error in it is no second error.
+        """Process one frame; returns the named tracks. repeated: it is the previous one again, noise included, so that
+        an error in it is no second error.
         """
         for track in self._tracks:
             track.matched, track.inferred, track.whole = track.taken is not None, False, False
@@ -405,6 +404,8 @@ class Tracker:
             track.missing = track.glimpsed = 0.0
         elif not track.held:
             track.missing += 1.0 if empty else self._is_taken(track, free, repeated)
+        if track.last.class_name == UNKNOWN and is_cut_through(track.last, scene.fixtures):
+            track.missing = self.rules.clear_views  # it was a part of furniture, before that was seen there
 
     def _infer(self) -> None:
         """Infer the supports of an object observed at its height, unless their place was since seen empty or occupied,
@@ -427,9 +428,8 @@ class Tracker:
             track.inferred = carries and not track.missing
 
     def _is_taken(self, track: Track, free: Sequence[Detection], repeated: bool) -> float:
-        """Confidence, 0 to 1, that another object is observed at this object's place, which excludes it.
-
-        Depth noise can change a shape: a repeated frame adds nothing to that doubt.
+        """Confidence, 0 to 1, that another object is observed at this object's place, which excludes it. Depth noise
+        can change a shape: a repeated frame adds nothing to that doubt.
         """
         if any(t.whole and collide(t.last, track.last) for t in self._tracks):
             return 1.0

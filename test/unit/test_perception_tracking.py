@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planweave.core.base.paths import find_config
+from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
@@ -330,6 +331,22 @@ def test_covered_things_stay_and_vanished_things_go_after_some_clear_views():
     assert not seen["red_cube"].visible
     assert "red_cube" in table.see(cube(0.6, 0.3, "blue"), times=2)
     assert "red_cube" not in table.see(cube(0.6, 0.3, "blue"))
+
+
+@pytest.mark.parametrize(("out", "gone"), [(0.17, True), (0.02, False)])
+def test_an_unknown_thing_that_an_open_drawer_goes_through_was_a_part_of_it(out, gone):
+    """Seen once while the drawer was drawn; its place is never seen to be empty, as the drawer is there."""
+    table, axes = Table(), np.eye(3)
+    thing = cube(0.50, 0.34, class_name=UNKNOWN, shape="irregular", z=0.106, size=(0.09, 0.09, 0.21))
+    table.see(thing, times=3)
+    panel = OrientedBox(np.array((0.63 - out, 0.30, 0.17)), axes, np.array((0.006, 0.11, 0.04)))
+    floor = OrientedBox(np.array((0.63 - out / 2, 0.30, 0.14)), axes, np.array((out / 2, 0.10, 0.006)))
+    joint = SeenJoint("top_drawer", "slide", -axes[0], panel.centre, out, 0.17, panel, None, box=(floor,))
+    cabinet = SeenFixture(
+        "cabinet", "cabinet", (OrientedBox(np.array((0.74, 0.30, 0.1)), axes, np.full(3, 0.1)),), (joint,)
+    )
+    scene = replace(over([replace(thing, size=(0.3, 0.3, 0.2))]), detections=(), fixtures=(cabinet,))
+    assert [t.last.class_name for t in table.tracker.update((), scene)] == ([] if gone else [UNKNOWN])
 
 
 def test_a_clear_view_between_others_does_not_add_up_with_a_new_sight():
