@@ -166,6 +166,8 @@ class SeenView:
         motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
         slipped = self._scene.follow_held(held.thing.name, motion, tcp_to_base, views, stamp, taken)
         if slipped is None:
+            if taken:  # it stands where it stood
+                self._in_tcp = np.linalg.inv(tcp_to_base) @ pose_of(held.thing)
             return None
         in_base = frame(slipped.rotation, slipped.translation)
         return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from codes import raises_code
 
-from planweave.core.base.errors import ConfigError
 from planweave.perception.calibration import find_camera, load_extrinsics
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import load_robot
@@ -113,7 +112,7 @@ def test_a_camera_on_the_hand_is_where_the_joints_say(simulator):
 
 
 def test_a_camera_on_a_link_that_the_robot_lacks_is_refused(simulator):
-    with pytest.raises(ConfigError, match="elbow"):
+    with raises_code("configuration", "elbow"):
         build_model(simulator.scene, replace(load_camera(), parent="elbow"))
 
 
