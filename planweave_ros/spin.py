@@ -207,7 +207,6 @@ def run_node(
 
     try:
         node = make()
-        give_back_memory()
         if isinstance(node, GuardedNode):
             node.finalized = signals.wake
         if not signals.came:

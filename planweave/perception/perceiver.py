@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planweave.core.base.memory import give_back_memory
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox, SeenFixture, turn
 from planweave.geometry.seen_object import SeenObject
@@ -152,7 +151,6 @@ class Perceiver:
         self.stamp = -np.inf
         """Of the newest frame, seconds."""
         self._equal = 0  # frames in a row that equal the last one
-        self._rests = False  # whether frames are not looked at
         self._last: tuple[_Input, Perceived] | None = None
         self._scene: SeenScene | None = None  # of the last frame that was processed, until frames rest
 
@@ -197,11 +195,8 @@ class Perceiver:
         )
         self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
         if self._last is not None and self._equal >= _SETTLED and not self.deciding:
-            if not self._rests:
-                self._rests, self._scene = True, None
-                give_back_memory()
+            self._scene = None
             return replace(self._last[1], stamp=stamp)
-        self._rests = False
         answered = getattr(self._detector, "answered", 0)
         if answered != self._answered or (names != self._looked_for and self._open):
             self.tracker.judge_anew()

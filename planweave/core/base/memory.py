@@ -30,7 +30,7 @@ def give_back_memory(thorough: bool = True) -> None:
     of anew.
 
     Most of a library's code is needed once, as that of a compiler of shaders; what is needed again is read from the
-    system's cache. Takes some milliseconds, thorough some 50; call after start-up and after finished work.
+    system's cache. Takes some milliseconds, thorough some 50; a node calls it when it rests after work.
     """
     library = ctypes.CDLL(None)
     if thorough:
