@@ -188,6 +188,9 @@ class TrajectoryController:
         self._checked = 0.0
         error, still = np.abs(positions - self._last.positions), bool(np.abs(velocities).max() < STOPPED)
         if self._holding:
+            if arrived and self._late > _HOLD[1] and (pressed := self._blocked()):  # as once what it met gave way
+                self._begin(decelerate(*pressed, self._timestep), holding=True)
+                return True
             return not arrived or not ((error.max() < _HOLD[0] and still) or self._late > _HOLD[1])
         limits = self._tolerances.goal if arrived else self._tolerances.path
         outside = bool(((error > limits) & (limits > 0)).any())

@@ -24,11 +24,12 @@ ASIDE = HOME + [0.5, 0, 0, 0, 0, 0, 0]
 
 
 class Arm:
-    """off: added to what the drives are told, rad; blocked: the first joint stays where it is."""
+    """off: added to what the drives are told, rad; blocked: the first joint stays at `place`."""
 
     def __init__(self):
         self.controller = TrajectoryController(FR3, STEP, HOME)
         self.q, self.v, self.off, self.blocked = HOME.copy(), STILL.copy(), 0.0, False
+        self.place = HOME[0]
         self.ends, self.speeds, self.seconds = [], [], 0.0
 
     def send(self, target=ASIDE, seconds=1.0, **options):
@@ -42,7 +43,7 @@ class Arm:
             if wanted is not None:
                 self.q, self.v = wanted.positions + [self.off, 0, 0, 0, 0, 0, 0], wanted.velocities
                 if self.blocked:
-                    self.q[0], self.v = HOME[0], STILL
+                    self.q[0], self.v = self.place, STILL
             self.speeds.append(float(np.abs(self.v).max()))
             self.seconds += STEP
         return [end.code for end in self.ends]
@@ -68,6 +69,18 @@ def test_a_joint_off_its_path_aborts_the_goal_and_the_arm_brakes(arm):
     wanted = arm.controller.desired
     assert not wanted.velocities.any(), "it holds where it was measured, not where it should have been"
     assert wanted.positions[0] == pytest.approx(HOME[0])
+
+
+def test_an_arm_that_springs_back_after_it_was_stopped_is_held_where_it_comes_to_rest(arm):
+    arm.send()
+    arm.step(0.4)
+    arm.blocked = True
+    while not arm.ends:
+        arm.step(STEP)
+    arm.place = HOME[0] + 0.08
+    arm.step()
+    assert not arm.controller.moving and arm.controller.desired.positions == pytest.approx(arm.q)
+    arm.controller.follow(FR3.joint_names, [Point(0.0, arm.q, STILL), Point(1.0, HOME, STILL)])  # else refused
 
 
 def test_a_tolerance_of_the_goal_replaces_the_default_and_a_negative_one_is_none(arm):

@@ -75,7 +75,8 @@ def outcome_of(ended: ActionEnd, names: RosNames) -> MotionResult:
     if ended.end is End.REJECTED:
         return MotionResult(
             Code.SAFETY_STOP,
-            f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {recover}",
+            f"{ended.action} refused the trajectory: its controller is not active, moves other joints, or holds the "
+            f"arm elsewhere than the trajectory begins; {recover}",
         )
     number = int(getattr(ended.result, "error_code", 0))
     said = str(getattr(ended.result, "error_string", "") or "")
