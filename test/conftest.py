@@ -11,6 +11,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 from planweave.launcher.environment import ros_environment
 
@@ -56,6 +57,9 @@ def pytest_configure(config):
     os.environ["TERM"] = "xterm-256color"  # what is drawn does not depend on the caller's terminal
     hypothesis.settings.register_profile("planweave", deadline=None)  # no test is judged by its time
     hypothesis.settings.load_profile("planweave")
+    if "not slow" in config.option.markexpr:
+        # Each worker would read all of our sources for constants to draw, 5 s of processor time; `make test` does.
+        providers._get_local_constants = lambda: providers._local_constants
     gc.disable()  # while thousands of tests are collected, which all stay
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
@@ -68,21 +72,21 @@ def pytest_collection_modifyitems(items):
     tiers = Path(__file__).parent
     place = {tiers / name: number for number, name in enumerate(LONGEST)}
     files = sorted({item.path: None for item in items}, key=lambda path: place.get(path, len(place)))
+    tier_of = {path: path.relative_to(tiers).parts[0] for path in files if tiers in path.parents}
     for tier in (
-        computing := [f for f in files if tiers / "unit" in f.parents],
+        computing := [f for f in files if tier_of.get(f) == "unit"],
         [f for f in files if f not in computing],
     ):
         place |= {path: rank / len(tier) for rank, path in enumerate(tier)}
     items.sort(key=lambda item: place[item.path])
     for item in items:
-        if tiers in item.path.parents:
-            item.add_marker(item.path.relative_to(tiers).parts[0])
+        if item.path in tier_of:
+            item.add_marker(tier_of[item.path])
 
 
 def pytest_collection_finish():
     """What is there now stays: no collection of garbage need look through thousands of tests again."""
     gc.enable()
-    gc.collect()
     gc.freeze()
 
 
