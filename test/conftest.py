@@ -6,6 +6,7 @@ import importlib.util
 import ipaddress
 import os
 import socket
+import ssl
 import sys
 from pathlib import Path
 
@@ -134,5 +135,8 @@ def _no_network():
         patch.setattr(socket, "getaddrinfo", look_up_locally)
         for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
             patch.delenv(name)
-        patch.setenv("SSL_CERT_FILE", str(TRUSTED))  # one certificate is read faster than all that the system trusts
+        # One certificate is read faster than all that the system trusts.
+        patch.setenv("SSL_CERT_FILE", str(TRUSTED))
+        paths = ssl.get_default_verify_paths()._replace(openssl_cafile=str(TRUSTED))
+        patch.setattr(ssl, "get_default_verify_paths", lambda: paths)
         yield

@@ -157,7 +157,7 @@ class Taker:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableTop:
     """Along x and y, m; its top is z = 0."""
 
     size: tuple[float, ...] = key(numbers(2, between(0.2, 4.0)), (1.2, 1.4))
@@ -170,7 +170,7 @@ class _File:
 
     objects: tuple[SceneObject, ...] = part(SceneObject, many=list)
     description: str = key(text, "")
-    table: Table = part(Table, Table())
+    table: TableTop = part(TableTop, TableTop())
     fixtures: tuple[Fixture, ...] = part(Fixture, (), many=list)
     jitter: Jitter = part(Jitter, Jitter())
     noise: Noise = part(Noise, Noise())
@@ -188,7 +188,7 @@ class Scene:
 
     path: Path
     description: str
-    table: Table
+    table: TableTop
     objects: tuple[SceneObject, ...]
     faults: tuple[Slip | Vanish, ...] = ()
     jitter: Jitter = Jitter()
