@@ -30,7 +30,7 @@ LONGEST = (
     "ros/test_console.py",
     "unit/test_solid_skills.py",
     "ros/test_feedback_node.py",
-    "unit/test_camera_body.py",
+    "unit/test_libero_itself.py",
     "ros/test_stopping.py",
     "unit/test_planner_embedded.py",
     "ros/test_simulation_node.py",
