@@ -34,7 +34,7 @@ from typing import Any
 
 from planweave.core.base.errors import ConfigError, SceneError, UnknownNameError
 from planweave.core.base.paths import find_config, is_file
-from planweave.core.base.yaml_files import compose, read_text
+from planweave.core.base.yaml_files import compose
 from planweave.core.base.yaml_records import between, key, numbers, one_of, part, read_record, text, texts
 from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.shapes import COLOURS, KINDS, Kind
@@ -216,16 +216,13 @@ def load_scene(name: str) -> Scene:
         raise SceneError(
             f"no scene file {name[:200]}: give the path of a scene file, or the name of one in config/scenes"
         )
-    path = Path(name) if name.endswith(".yml") else find_config("scenes", name)
-    try:
-        text = read_text(path)
-    except ConfigError as error:
-        raise SceneError(str(error)) from None
-    return parse_scene(text, path)
+    return parse_scene(None, Path(name) if name.endswith(".yml") else find_config("scenes", name))
 
 
-def parse_scene(text: str, path: Path) -> Scene:
-    """Parse the YAML text of a scene; path is for messages and the scene's name. Raises SceneError."""
+def parse_scene(text: str | None, path: Path) -> Scene:
+    """Parse the YAML text of a scene, by default that of the file; path: for messages and the scene's name. Raises
+    SceneError.
+    """
     try:
         read: _File = read_record(_File, path, compose(path, text), "scene")
     except ConfigError as error:
