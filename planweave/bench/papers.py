@@ -12,12 +12,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
+import yaml
 
 from planweave.bench.paper_metrics import METRICS
 from planweave.bench.parameters import parse_method
 from planweave.bench.suites import SUITES, Case
 from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.core.base.yaml_files import read_yaml
+from planweave.core.base.yaml_files import read_text
 
 #: Columns of ordinary reports for measures that are defined otherwise in a paper.
 _NEAREST = {"exec_first": "exec", "exec_plan": "exec", "lcs_words": "lcs", "gcr_changed": "gcr"}
@@ -124,8 +125,8 @@ class Cell(msgspec.Struct, frozen=True):
 def load_papers(path: Path = PAPERS) -> Mapping[str, Paper]:
     """All papers, checked; raises ConfigError that names the place."""
     try:
-        found: dict[str, Paper] = msgspec.convert(read_yaml(path), dict[str, Paper])
-    except msgspec.ValidationError as error:
+        found: dict[str, Paper] = msgspec.convert(yaml.load(read_text(path), Loader=yaml.CSafeLoader), dict[str, Paper])
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
         raise ConfigError(f"{path}: {error}") from None
     for name, paper in found.items():
         for number, table in paper.tables.items():
