@@ -14,12 +14,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import yaml
 from doubles.named_worlds import table_of, world_of
 
 from benchmarks.figures import Row, figure
 from benchmarks.libero_sentences import Instruction, scenes_of
 from benchmarks.sentence_set import Read, unrelated
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
 from planweave.core.workflow.reading import Reading
@@ -31,7 +31,7 @@ _FIRST_ID = 201  # of things added to a home
 
 def instructions(folder: Path) -> Iterator[Instruction]:
     """The sentences of a folder in their worlds; only readings that were judged by hand have a verdict."""
-    of: list[dict[str, str]] = yaml.safe_load((folder / "sentences.yaml").read_text(encoding="utf-8"))
+    of: list[dict[str, str]] = read_yaml(folder / "sentences.yaml")
     for entry in of:
         name = f"{entry['world']}: {entry['sentence']}"
         yield Instruction(
@@ -74,7 +74,7 @@ def _verdict(entry: Mapping[str, str], got: Reading) -> str:
 
 @cache
 def _content(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((folder / "outside_worlds.yaml").read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_yaml(folder / "outside_worlds.yaml")
     return content
 
 

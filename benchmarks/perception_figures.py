@@ -23,7 +23,7 @@ from planweave.perception.detection import Detection
 from planweave.perception.pipeline import Pipeline
 from planweave.simulation.camera import DepthNoise
 from planweave.simulation.offscreen import choose_gl
-from planweave.simulation.scene import Scene, SceneObject
+from planweave.simulation.scene import Scene, SceneObject, TableTop
 from planweave.simulation.shapes import KINDS
 
 ITEMS = ("cube", "cylinder", "banana", "pear", "apple", "orange", "strawberry", "bottle")
@@ -87,7 +87,7 @@ def random_scene(rng: np.random.Generator, items: int = 6, receptacles: int = 2)
 
     def add(kind: str, colour: str, x: float, y: float, z: float) -> None:
         yaw = float(rng.uniform(-math.pi, math.pi))
-        objects.append(SceneObject(kind, colour, (x, y, z), KINDS[kind].default, yaw, 1))
+        objects.append(SceneObject(kind, (x, y, z), colour, KINDS[kind].default, yaw, 1))
         truth.append(Placed(kind, colour, (x, y, z)))
 
     def spot(radius: float) -> tuple[float, float] | None:
@@ -129,7 +129,7 @@ def random_scene(rng: np.random.Generator, items: int = 6, receptacles: int = 2)
             add("cube", colour, *place, KINDS["cube"].default[0])
         else:
             add(str(kind), colour, *place, 0.0)
-    return Scene(Path("random.yaml"), "random things", (1.2, 1.4), (0.35, 0.0), tuple(objects)), truth
+    return Scene(Path("random.yaml"), "random things", TableTop(), tuple(objects)), truth
 
 
 def _item_colour(rng: np.random.Generator, kind: str) -> str:

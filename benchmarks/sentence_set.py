@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 
-import yaml
 from doubles.named_worlds import world_of
 
 from planweave.core.base.errors import GoalError
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.reading import Reading
@@ -51,7 +51,7 @@ class ReadVerdict:
 
 
 def sentences(path: Path = SENTENCES) -> list[Sentence]:
-    content: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content: dict[str, dict[str, str]] = read_yaml(path)
     return [_sentence(world, text, expected) for world, of in content.items() for text, expected in of.items()]
 
 

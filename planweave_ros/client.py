@@ -417,7 +417,8 @@ class Client(TaskCalls):
         if not response.success:
             raise PlanweaveError(response.message)
         if node != "simulation_node":
-            self._await_world(2.0)
+            now = self.world(2.0)  # the next task starts from it at the earliest
+            self._revision = self._revision if now is None else now.revision
         if self._node.count_services("perception/forget"):
             self._call("perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
@@ -451,13 +452,6 @@ class Client(TaskCalls):
         with self._heard(WorldState, "world_state", TRANSIENT_LOCAL) as (heard, there):
             there.wait(patience)
         return convert.world_from_msg(heard[-1]) if heard else None
-
-    def _await_world(self, patience: float) -> None:
-        """Wait for the world published last, which the next task starts from at the earliest."""
-        with self._heard(WorldState, "world_state", TRANSIENT_LOCAL) as (heard, there):
-            there.wait(patience)
-        if heard:
-            self._revision = int(heard[-1].revision)
 
     def _wait_until_seen(self, patience: float) -> None:
         """Wait until perception, after a reset, has found the objects and the world includes them.

@@ -23,8 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-import yaml
-
+from planweave.core.base.yaml_files import read_yaml
 from planweave.launcher.environment import apt_install
 from planweave.robots import DEFAULT, RobotDescription, load_robot
 
@@ -40,7 +39,7 @@ def parameters(folder: Path, use_sim_time: bool, robot: str = DEFAULT) -> dict[s
     """
 
     def load(name: str) -> dict[str, Any]:
-        return dict(yaml.safe_load((folder / name).read_text()))
+        return dict(read_yaml(folder / name))
 
     return {
         "use_sim_time": use_sim_time,

@@ -6,11 +6,13 @@ import importlib.util
 import ipaddress
 import os
 import socket
+import ssl
 import sys
 from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 from planweave.launcher.environment import ros_environment
 
@@ -28,7 +30,7 @@ LONGEST = (
     "ros/test_console.py",
     "unit/test_solid_skills.py",
     "ros/test_feedback_node.py",
-    "unit/test_camera_body.py",
+    "unit/test_libero_itself.py",
     "ros/test_stopping.py",
     "unit/test_planner_embedded.py",
     "ros/test_simulation_node.py",
@@ -56,6 +58,9 @@ def pytest_configure(config):
     os.environ["TERM"] = "xterm-256color"  # what is drawn does not depend on the caller's terminal
     hypothesis.settings.register_profile("planweave", deadline=None)  # no test is judged by its time
     hypothesis.settings.load_profile("planweave")
+    if "not slow" in config.option.markexpr:
+        # Each worker would read all of our sources for constants to draw, 5 s of processor time; `make test` does.
+        providers._get_local_constants = lambda: providers._local_constants
     gc.disable()  # while thousands of tests are collected, which all stay
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.
     os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
@@ -68,21 +73,21 @@ def pytest_collection_modifyitems(items):
     tiers = Path(__file__).parent
     place = {tiers / name: number for number, name in enumerate(LONGEST)}
     files = sorted({item.path: None for item in items}, key=lambda path: place.get(path, len(place)))
+    tier_of = {path: path.relative_to(tiers).parts[0] for path in files if tiers in path.parents}
     for tier in (
-        computing := [f for f in files if tiers / "unit" in f.parents],
+        computing := [f for f in files if tier_of.get(f) == "unit"],
         [f for f in files if f not in computing],
     ):
         place |= {path: rank / len(tier) for rank, path in enumerate(tier)}
     items.sort(key=lambda item: place[item.path])
     for item in items:
-        if tiers in item.path.parents:
-            item.add_marker(item.path.relative_to(tiers).parts[0])
+        if item.path in tier_of:
+            item.add_marker(tier_of[item.path])
 
 
 def pytest_collection_finish():
     """What is there now stays: no collection of garbage need look through thousands of tests again."""
     gc.enable()
-    gc.collect()
     gc.freeze()
 
 
@@ -130,5 +135,8 @@ def _no_network():
         patch.setattr(socket, "getaddrinfo", look_up_locally)
         for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
             patch.delenv(name)
-        patch.setenv("SSL_CERT_FILE", str(TRUSTED))  # one certificate is read faster than all that the system trusts
+        # One certificate is read faster than all that the system trusts.
+        patch.setenv("SSL_CERT_FILE", str(TRUSTED))
+        paths = ssl.get_default_verify_paths()._replace(openssl_cafile=str(TRUSTED))
+        patch.setattr(ssl, "get_default_verify_paths", lambda: paths)
         yield

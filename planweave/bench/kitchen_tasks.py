@@ -13,6 +13,7 @@ import yaml
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.errors import PlanweaveError, UnknownNameError
 from planweave.core.base.paths import find_config
+from planweave.core.base.yaml_files import read_yaml
 from planweave.simulation.fixtures import FIXTURES, TURNED_ON
 from planweave.simulation.scene import Fixture, Scene
 
@@ -52,7 +53,7 @@ class KitchenTask:
 
     def scene(self, seed: int | None = None) -> str:
         """Text of the scene file; seed: of a random arrangement of the things, None for the kitchen's own."""
-        scene = yaml.safe_load(find_config("scenes", "kitchen").read_text())
+        scene = read_yaml(find_config("scenes", "kitchen"))
         for part, value in self.open_at_first.items():
             index, name = part.split("/")
             scene["fixtures"][int(index)].setdefault("joints", {})[name] = value

@@ -125,7 +125,7 @@ class Cell(msgspec.Struct, frozen=True):
 def load_papers(path: Path = PAPERS) -> Mapping[str, Paper]:
     """All papers, checked; raises ConfigError that names the place."""
     try:
-        found: dict[str, Paper] = msgspec.convert(yaml.safe_load(read_text(path)), dict[str, Paper])
+        found: dict[str, Paper] = msgspec.convert(yaml.load(read_text(path), Loader=yaml.CSafeLoader), dict[str, Paper])
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         raise ConfigError(f"{path}: {error}") from None
     for name, paper in found.items():

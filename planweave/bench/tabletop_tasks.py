@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.core.base.errors import ConfigError, ParseError, UnknownNameError
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.perception.naming import Nameless, name_all
@@ -102,13 +102,13 @@ def load_task(name: str) -> TabletopTask:
     if not path.is_file():
         raise UnknownNameError("task", name, (p.stem for p in FOLDER.glob("*.yaml")))
     try:
-        table = yaml.safe_load(path.read_text(encoding="utf-8"))
+        table = read_yaml(path)
         for key in table if isinstance(table, dict) else ():
             if key not in _TaskRow.__struct_fields__:
                 raise ConfigError(f"{path}: {UnknownNameError('key', str(key), _TaskRow.__struct_fields__)}")
         row = msgspec.convert(table, _TaskRow)
         goal, reference = tuple(map(Literal.parse, row.goal)), tuple(map(Action.parse, row.reference))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {error}") from None
     except ParseError as error:
         raise ConfigError(f"{path}: goal or reference: {error}") from None

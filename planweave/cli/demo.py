@@ -89,15 +89,13 @@ def main(options: argparse.Namespace) -> int:
 
 def load_demo() -> list[DemoTask]:
     """The tasks of config/demo.yaml; raises ConfigError."""
-    import yaml
-
     from planweave.core.base.paths import config_dir
+    from planweave.core.base.yaml_files import read_yaml
 
     path = config_dir() / "demo.yaml"
     try:
-        table = yaml.safe_load(path.read_text())
-        return [DemoTask(**row) for row in table["tasks"]]
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        return [DemoTask(**row) for row in read_yaml(path)["tasks"]]
+    except (KeyError, TypeError) as error:
         raise ConfigError(f"{path}: {error}") from None
 
 

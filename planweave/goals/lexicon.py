@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.pddl.formula import Atom, conjuncts
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.schemas import ActionSchema, Predicate
@@ -63,7 +62,7 @@ class Lexicon:
 
 @lru_cache(maxsize=1)
 def english() -> Mapping[str, Any]:
-    return MappingProxyType(yaml.safe_load(ENGLISH.read_text(encoding="utf-8")))
+    return MappingProxyType(read_yaml(ENGLISH))
 
 
 def singulars(word: str) -> list[str]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import UnknownNameError
-from planweave.core.base.yaml_records import NUMBER, POSITIVE, compose, key, numbers, part, read_record, text, texts
+from planweave.core.base.yaml_files import compose
+from planweave.core.base.yaml_records import NUMBER, POSITIVE, key, numbers, part, read_record, text, texts
 
 Vector = tuple[float, float, float]
 

@@ -6,14 +6,14 @@ A GL context belongs to the thread that created it: create, use and close an Ove
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_files import read_yaml
+from planweave.core.base.yaml_files import compose
+from planweave.core.base.yaml_records import between, key, numbers, read_record, text
 from planweave.simulation.offscreen import OffscreenView
 
 if TYPE_CHECKING:
@@ -31,13 +31,17 @@ class CameraConfig:
     vertical field of view, degrees.
     """
 
-    frame_id: str
-    width: int
-    height: int
-    fovy: float
-    position: tuple[float, float, float]
-    quaternion: tuple[float, float, float, float]
-    parent: str = ""
+    frame_id: str = key(text)
+    width: int = key(between(16, 1280, whole=True))
+    height: int = key(between(16, 960, whole=True))
+    fovy: float = key(between(5.0, 150.0))
+    position: tuple[float, float, float] = key(numbers(3))
+    quaternion: tuple[float, float, float, float] = key(numbers(4))
+    parent: str = key(text, "")
+
+    def problem(self) -> str:
+        given = f"quaternion {list(self.quaternion)} does not have length 1 (order x, y, z, w)"
+        return given if abs(math.hypot(*self.quaternion) - 1) > 1e-3 else ""
 
     @property
     def intrinsics(self) -> tuple[float, float, float, float]:
@@ -59,36 +63,8 @@ def load_camera(name: str = "overhead") -> CameraConfig:
     key.
     """
     path = find_config("cameras", name)
-    raw = read_yaml(path)
-    names = {field.name for field in fields(CameraConfig)} - {"parent"}
-    if not isinstance(raw, dict) or set(raw) - {"parent"} != names:
-        found = sorted(raw) if isinstance(raw, dict) else raw
-        raise ConfigError(f"{path}: needs the keys {', '.join(sorted(names))}, and may have parent; found {found}")
-    try:
-        x, y, z = _floats(raw, "position", 3)
-        qx, qy, qz, qw = _floats(raw, "quaternion", 4)
-        config = CameraConfig(
-            frame_id=str(raw["frame_id"]),
-            width=int(raw["width"]),
-            height=int(raw["height"]),
-            fovy=float(raw["fovy"]),
-            position=(x, y, z),
-            quaternion=(qx, qy, qz, qw),
-            parent=str(raw.get("parent", "")),
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
-        raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")
-    if abs(math.hypot(*config.quaternion) - 1) > 1e-3:
-        raise ConfigError(f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)")
+    config: CameraConfig = read_record(CameraConfig, path, compose(path), "camera")
     return config
-
-
-def _floats(raw: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
-    if not isinstance(raw[key], list) or len(raw[key]) != count:
-        raise ValueError(f"{key} must be {count} numbers, not {raw[key]!r}")
-    return tuple(float(v) for v in raw[key])
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def _add_room(spec: mujoco.MjSpec, scene: Scene) -> None:
     spec.add_material(name="floor", rgba=[0.60, 0.63, 0.67, 1], specular=0.1, shininess=0.1, reflectance=0.06)
     spec.add_material(name="leg", rgba=[0.30, 0.31, 0.33, 1], specular=0.3, shininess=0.4)
     thick, height = 0.036, _LEGS
-    (sx, sy), (cx, cy) = scene.table_size, scene.table_centre
+    (sx, sy), (cx, cy) = scene.table.size, scene.table.centre
     world.add_geom(
         name="table",
         type=box,

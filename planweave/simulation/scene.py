@@ -23,41 +23,62 @@ say (shapes.KINDS, fixtures.FIXTURES). joints: how far a fixture's parts are ope
 locked: [top_drawer]: parts that nobody can move.
 """
 
+# ruff: noqa: RUF009  (the fields are made by functions that say how each is read)
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from planweave.core.base.errors import ConfigError, SceneError
+from planweave.core.base.errors import ConfigError, SceneError, UnknownNameError
 from planweave.core.base.paths import find_config, is_file
-from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.yaml_files import compose
+from planweave.core.base.yaml_records import between, key, numbers, one_of, part, read_record, text, texts
 from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.shapes import COLOURS, KINDS, Kind
 
-_LARGEST = 1e12  # of any number in a scene
-_OBJECT, _NEEDED = ("kind", "colour", "position", "size", "yaw"), ("kind", "position")
 _Limits = Sequence[tuple[float, float]]  # of the table, along x and y
+
+
+def _position(value: Any) -> tuple[float, ...]:
+    place = numbers(0, between(-3.0, 3.0))(value)
+    if len(place) not in (2, 3) or (*place, 0.0)[2] < 0:
+        raise ValueError("x and y and, where it is not the table's top, a height of 0 or more, m")
+    return (*place, 0.0)[:3]
+
+
+def _size(value: Any) -> tuple[float, ...]:
+    size: tuple[float, ...] = numbers(0, between(0.01, 0.6))(value if isinstance(value, list) else [value])
+    return size
+
+
+def _joints(value: Any) -> tuple[tuple[str, float], ...]:
+    if not isinstance(value, dict):
+        raise ValueError("names of parts, each with how far it is open or turned")
+    return tuple((str(name), between(0.0, math.pi)(how_far)) for name, how_far in value.items())
 
 
 @dataclass(frozen=True)
 class SceneObject:
     """One object.
 
-    position: centre of the bottom, m; yaw in rad; size: dimensions of its kind, m; line: in the scene file.
+    position: centre of the bottom, m; colour and size: by default those of its kind; size: its dimensions, m; yaw in
+    rad; line: in the scene file.
     """
 
-    kind: str
-    colour: str
-    position: tuple[float, float, float]
-    size: tuple[float, ...]
-    yaw: float
-    line: int
+    kind: str = key(one_of("kind", KINDS))
+    position: tuple[float, float, float] = key(_position)
+    colour: str = key(one_of("colour", COLOURS), "")
+    size: tuple[float, ...] = key(_size, ())
+    yaw: float = key(between(-2 * math.pi, 2 * math.pi), 0.0)
+    line: int = 0
+
+    def problem(self) -> str:
+        names = {**KINDS, **FIXTURES}[self.kind].size
+        asked = f"size of a {self.kind} must be [{', '.join(names)}], m, not {list(self.size)}"
+        return asked if self.size and len(self.size) != len(names) else ""
 
 
 @dataclass(frozen=True)
@@ -66,8 +87,14 @@ class Fixture(SceneObject):
     locked: parts that stay so.
     """
 
-    joints: tuple[tuple[str, float], ...] = ()
-    locked: tuple[str, ...] = ()
+    kind: str = key(one_of("kind", FIXTURES))
+    joints: tuple[tuple[str, float], ...] = key(_joints, ())
+    locked: tuple[str, ...] = key(texts(0, 99), ())
+
+    def problem(self) -> str:
+        parts = FIXTURES[self.kind].parts
+        unknown = [name for name in (*dict(self.joints), *self.locked) if name not in parts]
+        return str(UnknownNameError("part", unknown[0], parts)) if unknown else super().problem()
 
 
 @dataclass(frozen=True)
@@ -86,42 +113,82 @@ class Vanish:
     """
 
     object: int
-    to: tuple[float, float] | None
+    to: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """A fault as in the file."""
+
+    kind: str = key(one_of("fault", ("slip", "vanish")))
+    object: int = key(between(0, 999, whole=True))
+    times: int = key(between(1, 100, whole=True), 0)
+    to: tuple[float, ...] = key(numbers(2, between(-3.0, 3.0)), ())
+    line: int = 0
+
+    def problem(self) -> str:
+        given, wrong = (self.to, "to") if self.kind == "slip" else (self.times, "times")
+        return f"{wrong} means nothing for a fault of kind {self.kind}; leave it out" if given else ""
 
 
 @dataclass(frozen=True)
 class Jitter:
     """Largest displacement of each object in a benchmark: along x and y (m), in yaw (rad)."""
 
-    position: float = 0.0
-    yaw: float = 0.0
+    position: float = key(between(0.0, 0.3), 0.0)
+    yaw: float = key(between(0.0, math.pi), 0.0)
 
 
 @dataclass(frozen=True)
 class Noise:
     """Relative variation of masses and frictions, drawn with the seed."""
 
-    seed: int = 0
-    mass: float = 0.0
-    friction: float = 0.0
+    seed: int = key(between(0, 2**31 - 1, whole=True), 0)
+    mass: float = key(between(0.0, 0.5), 0.0)
+    friction: float = key(between(0.0, 0.5), 0.0)
 
 
 @dataclass(frozen=True)
 class Taker:
     """A person who takes what the gripper holds out. at: position, m; after: seconds that it must be held still."""
 
-    at: tuple[float, ...] = (0.60, 0.0, 0.40)
-    after: float = 1.0
+    at: tuple[float, ...] = key(numbers(3, between(-2.0, 2.0)), (0.60, 0.0, 0.40))
+    after: float = key(between(0.0, 3600.0), 1.0)
+
+
+@dataclass(frozen=True)
+class TableTop:
+    """Along x and y, m; its top is z = 0."""
+
+    size: tuple[float, ...] = key(numbers(2, between(0.2, 4.0)), (1.2, 1.4))
+    centre: tuple[float, ...] = key(numbers(2, between(-2.0, 2.0)), (0.35, 0.0))
+
+
+@dataclass(frozen=True)
+class _File:
+    """What a scene file holds."""
+
+    objects: tuple[SceneObject, ...] = part(SceneObject, many=list)
+    description: str = key(text, "")
+    table: TableTop = part(TableTop, TableTop())
+    fixtures: tuple[Fixture, ...] = part(Fixture, (), many=list)
+    jitter: Jitter = part(Jitter, Jitter())
+    noise: Noise = part(Noise, Noise())
+    faults: tuple[_Fault, ...] = part(_Fault, (), many=list)
+    person: Taker | None = part(Taker, Taker(), nothing="nobody")
+
+    def problem(self) -> str:
+        asked = "objects: the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
+        return "" if self.objects else asked
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The objects on the table. table_size and table_centre along x and y, m; the table's top is z = 0."""
+    """The objects on the table."""
 
     path: Path
     description: str
-    table_size: tuple[float, ...]
-    table_centre: tuple[float, ...]
+    table: TableTop
     objects: tuple[SceneObject, ...]
     faults: tuple[Slip | Vanish, ...] = ()
     jitter: Jitter = Jitter()
@@ -149,105 +216,51 @@ def load_scene(name: str) -> Scene:
         raise SceneError(
             f"no scene file {name[:200]}: give the path of a scene file, or the name of one in config/scenes"
         )
-    path = Path(name) if name.endswith(".yml") else find_config("scenes", name)
+    return parse_scene(None, Path(name) if name.endswith(".yml") else find_config("scenes", name))
+
+
+def parse_scene(text: str | None, path: Path) -> Scene:
+    """Parse the YAML text of a scene, by default that of the file; path: for messages and the scene's name. Raises
+    SceneError.
+    """
     try:
-        text = read_text(path)
+        read: _File = read_record(_File, path, compose(path, text), "scene")
     except ConfigError as error:
         raise SceneError(str(error)) from None
-    return parse_scene(text, path)
-
-
-def parse_scene(text: str, path: Path) -> Scene:
-    """Parse the YAML text of a scene; path is for messages and the scene's name. Raises SceneError."""
-    try:
-        root = yaml.compose(text, Loader=BoundedLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error)
-        raise SceneError(f"{path}{line}: not valid YAML: {problem}") from error
-    if root is None:
-        raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
-    top = _YamlNode(path, "scene", root).fields(
-        ("description", "table", "objects", "fixtures", "jitter", "noise", "faults", "person"), needed=("objects",)
+    of = read.table
+    table = [(middle - length / 2, middle + length / 2) for length, middle in zip(of.size, of.centre)]
+    objects, fixtures = (
+        tuple(_placed(row, kinds, table, f"{path}:{row.line}: {name}[{k}].position") for k, row in enumerate(rows))
+        for name, rows, kinds in (("objects", read.objects, KINDS), ("fixtures", read.fixtures, FIXTURES))
     )
-    description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
-    fields = _section(top, "table", ("size", "centre"))
-    size, centre = _numbers(fields, "size", 0.2, 4.0, (1.2, 1.4)), _numbers(fields, "centre", -2.0, 2.0, (0.35, 0.0))
-    table = [(middle - length / 2, middle + length / 2) for length, middle in zip(size, centre)]
-    entries = top["objects"].items()
-    if not entries:
-        raise top["objects"].error(
-            "the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
-        )
-    objects = tuple(_read_placed(e.fields(_OBJECT, _NEEDED), KINDS, e.line, table) for e in entries)
-    fixtures = tuple(_read_fixture(entry, table) for entry in (top["fixtures"].items() if "fixtures" in top else ()))
-    faults: list[Slip | Vanish] = []
-    for entry in top["faults"].items() if "faults" in top else ():
-        faults.append(_read_fault(entry, objects, table))
-        if any(type(f) is type(faults[-1]) and f.object == faults[-1].object for f in faults[:-1]):
-            raise entry.error(f"objects[{faults[-1].object}] has such a fault already; give it one entry")
-    fields = _section(top, "jitter", ("position", "yaw"))
-    jitter = Jitter(_number(fields, "position", 0.0, 0.3), _number(fields, "yaw", 0.0, math.pi))
-    fields = _section(top, "noise", ("seed", "mass", "friction"))
-    seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
-    noise = Noise(seed, _number(fields, "mass", 0.0, 0.5), _number(fields, "friction", 0.0, 0.5))
-    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top), fixtures)
+    faults: dict[tuple[str, int], Slip | Vanish] = {}
+    for number, row in enumerate(read.faults):
+        where, which = f"{path}:{row.line}: faults[{number}]", (row.kind, row.object)
+        if row.object >= len(objects):
+            raise SceneError(f"{where}.object is {row.object}, and must be from 0 to {len(objects) - 1}")
+        if which in faults:
+            raise SceneError(f"{where}: objects[{row.object}] has such a fault already; give it one entry")
+        faults[which] = _fault(row, objects[row.object], table, f"{where}.to")
+    named = read.description or path.stem.replace("_", " ")
+    others = read.jitter, read.noise, read.person, fixtures
+    return Scene(path, named, of, objects, tuple(faults.values()), *others)
 
 
-def _read_person(top: dict[str, _YamlNode]) -> Taker | None:
-    if "person" in top and top["person"].is_text:
-        top["person"].choice("person", ("nobody",))
-        return None
-    fields, usual = _section(top, "person", ("at", "after")), Taker()
-    return Taker(_numbers(fields, "at", -2.0, 2.0, usual.at), _number(fields, "after", 0.0, 3600.0, usual.after))
-
-
-def _section(top: dict[str, _YamlNode], key: str, known: tuple[str, ...]) -> dict[str, _YamlNode]:
-    """The entries of an optional mapping."""
-    return top[key].fields(known) if key in top else {}
-
-
-def _numbers(
-    fields: dict[str, _YamlNode], key: str, low: float, high: float, usual: tuple[float, ...], meaning: str = ""
-) -> tuple[float, ...]:
-    """As many numbers as are usual, which are those where none are given."""
-    return fields[key].numbers(len(usual), len(usual), low, high, meaning) if key in fields else usual
-
-
-def _number(fields: dict[str, _YamlNode], key: str, low: float, high: float, usual: float = 0.0) -> float:
-    return _numbers(fields, key, low, high, (usual,))[0]
-
-
-def _read_fixture(entry: _YamlNode, table: _Limits) -> Fixture:
-    fields = entry.fields((*_OBJECT, "joints", "locked"), _NEEDED)
-    placed = _read_placed(fields, FIXTURES, entry.line, table)
-    parts = FIXTURES[placed.kind].parts
-    joints = _section(fields, "joints", parts)
-    locked = tuple(part.choice("part", parts) for part in fields["locked"].items()) if "locked" in fields else ()
-    return Fixture(**vars(placed), joints=tuple((p, _number(joints, p, 0.0, math.pi)) for p in joints), locked=locked)
-
-
-def _read_placed(fields: dict[str, _YamlNode], kinds: Mapping[str, Kind], line: int, table: _Limits) -> SceneObject:
-    name = fields["kind"].choice("kind", kinds)
-    kind = kinds[name]
-    colour = fields["colour"].choice("colour", COLOURS) if "colour" in fields else kind.colour
-    x, y, z = (*fields["position"].numbers(2, 3, -3.0, 3.0), 0.0)[:3]
-    if z < 0:
-        raise fields["position"].error(f"height {z:g} m is below the table's top (z = 0)")
-    size = _numbers(fields, "size", 0.01, 0.6, kind.default, f"{' and '.join(kind.size)} of a {name}")
-    yaw = _number(fields, "yaw", -2 * math.pi, 2 * math.pi)
-    along, across = kind.footprint(size)
-    c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
+def _placed(entry: Any, kinds: Mapping[str, Kind], table: _Limits, where: str) -> Any:
+    """An entry with what its kind has by default; raises SceneError where it would hang over the edge of the table."""
+    name, kind = entry.kind, kinds[entry.kind]
+    made = replace(entry, colour=entry.colour or kind.colour, size=entry.size or kind.default)
+    along, across = kind.footprint(made.size)
+    c, s = abs(math.cos(made.yaw)), abs(math.sin(made.yaw))
     half = (
         ((along * c + across * s) / 2, (along * s + across * c) / 2)
         if along != across or name == "cube" or name in FIXTURES
         else (along / 2,) * 2
     )
-    for axis, value, extent, (low, high) in zip("xy", (x, y), half, table):
+    for axis, value, extent, (low, high) in zip("xy", made.position, half, table):
         if not low <= value - extent or not value + extent <= high:
-            raise fields["position"].error(
-                f"the {name} would hang over the edge of the table: it reaches from "
+            raise SceneError(
+                f"{where}: the {name} would hang over the edge of the table: it reaches from "
                 f"{axis} = {value - extent:.3f} to "
                 f"{value + extent:.3f} m, the table from {low:.3f} to {high:.3f} m; "
                 + (
@@ -256,108 +269,18 @@ def _read_placed(fields: dict[str, _YamlNode], kinds: Mapping[str, Kind], line: 
                     else "the table is too small for it"
                 )
             )
-    return SceneObject(name, colour, (x, y, z), tuple(size), yaw, line)
+    return made
 
 
-def _read_fault(entry: _YamlNode, objects: tuple[SceneObject, ...], table: _Limits) -> Slip | Vanish:
-    fields = entry.fields(("kind", "object", "times", "to"), needed=("kind", "object"))
-    kind = fields["kind"].choice("fault", ("slip", "vanish"))
-    many = f"there are {len(objects)} objects, counted from 0"
-    index = fields["object"].integer(0, len(objects) - 1, many)
-    wrong = "to" if kind == "slip" else "times"
-    if wrong in fields:
-        raise fields[wrong].error(f"means nothing for a fault of kind {kind}; leave it out")
-    if kind == "slip":
-        return Slip(index, fields["times"].integer(1, 100) if "times" in fields else 1)
-    if "to" not in fields:
-        return Vanish(index, None)
-    x, y = fields["to"].numbers(2, 2, -3.0, 3.0)
-    extent = max(KINDS[objects[index].kind].footprint(objects[index].size)) / 2
-    for axis, value, (low, high) in zip("xy", (x, y), table):
+def _fault(row: _Fault, at: SceneObject, table: _Limits, where: str) -> Slip | Vanish:
+    """The fault of an object; where: of its new place, for messages."""
+    if row.kind == "slip":
+        return Slip(row.object, row.times or 1)
+    extent = max(KINDS[at.kind].footprint(at.size)) / 2
+    for axis, value, (low, high) in zip("xy", row.to, table):
         if not low + extent <= value <= high - extent:
-            raise fields["to"].error(
-                f"{axis} = {value:g} m is too near to the edge of the table or beyond it; "
+            raise SceneError(
+                f"{where}: {axis} = {value:g} m is too near to the edge of the table or beyond it; "
                 f"give {axis} from {low + extent:.3f} to {high - extent:.3f}"
             )
-    return Vanish(index, (x, y))
-
-
-class _YamlNode:
-    """A YAML node with its location, for messages."""
-
-    def __init__(self, path: Path, place: str, node: yaml.Node):
-        self._path, self._place, self._node = path, place, node
-        self.line = node.start_mark.line + 1
-
-    def error(self, problem: str) -> SceneError:
-        return SceneError(f"{self._path}:{self.line}: {self._place}: {problem}")
-
-    def fields(self, known: tuple[str, ...], needed: tuple[str, ...] = ()) -> dict[str, _YamlNode]:
-        """The values of a mapping; rejects unknown, duplicate and missing keys."""
-        if not isinstance(self._node, yaml.MappingNode):
-            raise self.error(f"must be a mapping with the keys {', '.join(known)}")
-        result: dict[str, _YamlNode] = {}
-        prefix = "" if self._place == "scene" else f"{self._place}."
-        for key_node, value in self._node.value:
-            key = str(key_node.value)
-            entry = _YamlNode(self._path, f"{prefix}{key}", value)
-            entry.line = key_node.start_mark.line + 1
-            if key not in known:
-                raise entry.error(f"unknown key{_hint(key, known)}")
-            if key in result:
-                raise entry.error("given twice")
-            result[key] = entry
-        for key in needed:
-            if key not in result:
-                raise self.error(f"{key} is missing")
-        return result
-
-    def items(self) -> list[_YamlNode]:
-        if not isinstance(self._node, yaml.SequenceNode):
-            raise self.error("must be a list")
-        return [_YamlNode(self._path, f"{self._place}[{i}]", node) for i, node in enumerate(self._node.value)]
-
-    def text(self) -> str:
-        if not isinstance(self._node, yaml.ScalarNode):
-            raise self.error("must be a text")
-        return str(self._node.value)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the value is a scalar."""
-        return isinstance(self._node, yaml.ScalarNode)
-
-    def choice(self, what: str, known: Iterable[str]) -> str:
-        value, names = self.text(), sorted(known)
-        if value not in names:
-            raise self.error(f"unknown {what} {value!r}{_hint(value, names)}")
-        return value
-
-    def numbers(self, least: int, most: int, low: float, high: float, meaning: str = "") -> tuple[float, ...]:
-        """Finite numbers within [low, high]; a single one may be written without brackets."""
-        try:
-            value: Any = plain_value(self._node)
-        except yaml.YAMLError as error:
-            raise self.error(str(getattr(error, "problem", None) or error)) from None
-        values = value if isinstance(value, list) else [value]
-        count = str(least) if least == most else f"{least} or {most}"
-        asked = f"must be {count} number{'s' if most > 1 else ''}" + (f" ({meaning}, m)" if meaning else "")
-        if not least <= len(values) <= most or not all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) for v in values
-        ):
-            raise self.error(f"{asked}, not {value!r}")
-        for number in values:
-            if not abs(number) < _LARGEST or not low <= number <= high:
-                raise self.error(f"{str(number)[:20]} is not between {low:g} and {high:g}")
-        return tuple(float(v) for v in values)
-
-    def integer(self, low: int, high: int, meaning: str = "") -> int:
-        value = self.numbers(1, 1, -math.inf, math.inf)[0]
-        if value != int(value) or not low <= value <= high:
-            raise self.error(f"must be a whole number from {low} to {high}{'; ' + meaning if meaning else ''}")
-        return int(value)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return (f"; did you mean {close[0]!r}?" if close else "") + f" (known: {', '.join(known)})"
+    return Vanish(row.object, row.to or None)

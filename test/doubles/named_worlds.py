@@ -5,13 +5,12 @@ import json
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.home.port import HomeBody
 from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry.spatial import RELATIONS, derived
@@ -25,7 +24,7 @@ DATA = Path(__file__).resolve().parents[1] / "unit" / "data"
 @cache
 def world_of(name):
     """The domain and the world of that name."""
-    content = yaml.safe_load((DATA / "worlds.yaml").read_text(encoding="utf-8"))[name]
+    content = read_yaml(DATA / "worlds.yaml")[name]
     if "home" in content:
         return Domain.load("household"), HomeBody(content["home"]).observe()
     if "libero" in content:

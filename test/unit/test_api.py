@@ -218,7 +218,7 @@ def test_a_task_in_a_domain_of_a_path(tmp_path):
     [
         ("(define (domain x)", "", "syntax", "PDDL text:1:19"),
         (LAMPS, "actions:\n  ligth: {phrase: x}", "domain", ("notes:2", "'ligth'", "'light'")),
-        (LAMPS, "a: [", "domain", "notes: line 1"),
+        (LAMPS, "a: [", "domain", "notes:1"),
     ],
 )
 def test_a_domain_text_with_an_error(text, notes, code, data):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from catkin_pkg.package import parse_package
+from doubles.syntax import nodes
 
 import planweave
 
@@ -138,7 +139,7 @@ class Source:
         tree = ast.parse(text)
         self.classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
         left_out = set()
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Import):
                 self.modules.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.level == 0:

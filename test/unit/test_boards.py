@@ -20,7 +20,8 @@ def grid(low, high, step=0.004):
     """Points of an upright or level rectangle between two corners in the furniture's own frame: out, along, up."""
     axes = [np.arange(a, b + 1e-9, step) if b > a else np.array([a]) for a, b in zip(low, high)]
     own = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    return np.array([BODY.place(p - (BODY.depth, 0.0, 0.0)) for p in own])
+    along = BODY.middle + np.outer(own[:, 0], BODY.front) + np.outer(own[:, 1], BODY.side)
+    return np.column_stack([along, own[:, 2]])
 
 
 def shelf(back=True, front=False, heights=HEIGHTS):

@@ -54,7 +54,7 @@ def test_rounded_numbers_still_make_a_true_rotation(tmp_path):
     ("content", "data"),
     [
         ("- 1\n", ("frame_id", "position", "quaternion")),
-        ("position: [0, 0\n", "line 2"),
+        ("position: [0, 0\n", "yaml:1"),
         ({**GOOD, "position": [0, 0]}, ("position", "3")),
         ({**GOOD, "position": [0, 0, "1 m"]}, ("position", "3")),
         ({**GOOD, "position": [0, 0, float("nan")]}, ("position", "nan")),

@@ -212,9 +212,9 @@ def test_missing_gl_names_the_package(monkeypatch, simulator):
 @pytest.mark.parametrize(
     ("change", "data"),
     [
-        ({"fovy": None}, ("fovy", "frame_id")),
-        ({"fovy": 400}, "fovy 5 to 150"),
-        ({"width": "wide"}, "'wide'"),
+        ({"fovy": None}, ("yaml:1", "'fovy'")),
+        ({"fovy": 400}, ("fovy", "5 to 150", "400")),
+        ({"width": "wide"}, ("width", "wide")),
         ({"position": [0, 1]}, ("position", "3", "[0, 1]")),
         ({"quaternion": [1, 1, 0, 0]}, ("quaternion", "1.0, 1.0")),
     ],

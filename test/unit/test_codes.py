@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from doubles.syntax import nodes
 
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.cli.main import main
@@ -70,7 +71,7 @@ def test_tests_assert_on_codes_and_not_on_what_errors_say():
     matched, phrases = Counter(), Counter()
     for path in (ROOT / "test").rglob("*.py"):
         folder = path.relative_to(ROOT / "test").parts[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(ast.parse(path.read_text(encoding="utf-8"))):
             phrases[folder] += bool(PHRASE.search(compared(node)))
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "raises":
                 matched[folder] += any(keyword.arg == "match" for keyword in node.keywords)

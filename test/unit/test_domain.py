@@ -260,7 +260,7 @@ TAKEN = "(define (domain x) (:types item) (:predicates holding hand_empty)"  # f
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
             "actions: [",
             "domain",
-            "x.yaml: line 1",
+            "x.yaml:1",
         ),
         (
             "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",

@@ -62,7 +62,7 @@ def test_a_drawer_takes_what_lies_in_it_along():
 @pytest.mark.parametrize(
     ("fixture", "data"),
     [
-        ("kind: cabinet, position: [0.6, 0.1], joints: {lid: 0.1}", "fixtures[0].joints.lid"),
+        ("kind: cabinet, position: [0.6, 0.1], joints: {lid: 0.1}", ("fixtures[0]", "'lid'")),
         ("kind: cabinet, position: [0.6, 0.1], joints: {top_drawer: 0.4}", ("top_drawer", "0 to 0.17", "0.4")),
         ("kind: oven, position: [0.6, 0.1]", "'oven'"),
         ("kind: stove, position: [0.9, 0.0]", ("fixtures[0]", "edge")),

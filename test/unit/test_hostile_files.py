@@ -5,12 +5,13 @@ import shutil
 import time
 
 import pytest
+import yaml
 
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.home.graph import load_graph
 from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.base.paths import config_dir
-from planweave.core.base.yaml_files import read_yaml
+from planweave.core.base.yaml_files import parse_yaml, read_yaml
 from planweave.core.symbolic.domain import Domain
 from planweave.perception.calibration import load_extrinsics
 from planweave.simulation.camera import load_camera
@@ -144,3 +145,11 @@ def test_few_aliases_are_read(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("a: &a [1, 2]\nb: *a\n")
     assert read_yaml(path) == {"a": [1, 2], "b": [1, 2]}
+
+
+def test_values_are_those_of_yaml():
+    text = (
+        "a: [1, -2.5e3, .inf, null, yes, 'yes', 2026-11-29]\nb: &b {c: two words, d: \"\\u00e9\"}\n"
+        "e: é  # a comment\nf: *b\ng: |\n  two\n  lines\n"
+    )
+    assert parse_yaml(text, "text") == yaml.safe_load(text)

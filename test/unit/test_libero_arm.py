@@ -12,11 +12,9 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.timing import JointLimits, time_path
-from planweave.core.base.errors import NotInstalledError
 from planweave.core.base.failure import Code
 from planweave.libero.arm import STEP, LiberoArm
-from planweave.libero.client import LiberoSimulator, LiberoTask
-from planweave.libero.environment import python
+from planweave.libero.client import LiberoTask
 from planweave.libero.geometry import Geometry
 from planweave.robots import load_robot
 from planweave.robots.chain import link_frames
@@ -149,18 +147,3 @@ def test_kinematics_agree_with_the_simulator_s_own_grip_site():
     measured = [0.0107552, -0.1881566, 0.0241215, -2.4800595, -0.0186819, 2.2373576, 0.7695722]
     at = Kinematics(scene.model, PANDA).forward(measured)[:3, 3]  # in the world of libero_goal/0/0:
     assert at + [-0.66, 0.0, 0.912] == pytest.approx([-0.2185823, 0.0129080, 1.1712999], abs=1e-5)
-
-
-@pytest.mark.slow
-def test_the_real_arm_follows():
-    try:
-        python()
-    except NotInstalledError as error:
-        pytest.skip(f"LIBERO is not installed: {error}")
-    with LiberoSimulator() as simulator:
-        simulator.load("libero_goal/0/0", joints=True)
-        arm = LiberoArm(simulator)
-        start = arm.state().positions
-        arm.follow(time_path(np.array([start, start + [0.3, 0, 0, 0.1, 0, 0, 0.2]]), JointLimits.of(PANDA)))
-        assert arm.state().positions - start == pytest.approx([0.3, 0, 0, 0.1, 0, 0, 0.2], abs=0.012)
-        assert arm.grip(0.0, 20.0) < 0.005

@@ -10,7 +10,7 @@ from codes import raises_code
 
 import planweave.libero.client as client
 from planweave.cli.main import main
-from planweave.core.base.errors import NotInstalledError, SystemDownError
+from planweave.core.base.errors import SystemDownError
 from planweave.libero import environment
 from planweave.libero.client import LiberoSimulator
 from planweave.libero.server import Server
@@ -20,13 +20,6 @@ DOUBLE = Path(__file__).parents[1] / "doubles" / "libero_server.py"
 
 def simulator(manner):
     return LiberoSimulator([sys.executable, "-u", str(DOUBLE), manner])
-
-
-def installed():
-    try:
-        return environment.python()
-    except NotInstalledError as error:
-        return pytest.skip(f"LIBERO is not installed: {error}")
 
 
 def test_answers_and_pictures_are_read():
@@ -126,24 +119,6 @@ def test_the_server_needs_nothing_of_planweave():
     code = f"import runpy, sys; runpy.run_path({str(client.SERVER)!r}); print([m for m in sys.modules if 'planw' in m])"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
-
-
-@pytest.mark.slow
-def test_the_real_simulator_loads_steps_and_shows_a_task():
-    installed()
-    with LiberoSimulator() as sim:
-        task = sim.load("libero_goal/3/0")
-        assert task.language == "open the top layer of the drawer and put the bowl inside" and task.inits == 50
-        done = sim.step([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0]] * 3)
-        assert done.count == 3 and not done.success and len(done.state["joints"]) == 7
-        picture, depth = sim.render("agentview", 64, 48)
-        assert picture.std() > 10 and 0.3 < depth.min() < depth.max() < 10
-        again = sim.render("agentview", 64, 48)
-        assert (again[0] == picture).all() and (again[1] == depth).all()
-        with raises_code("scene", "'sky'"):
-            sim.render("sky", 64, 48)
-        with raises_code("scene", "0 to 9"):
-            sim.load("libero_goal/10/0")
 
 
 def test_pictures_of_one_size_are_rendered_by_one_renderer(monkeypatch):

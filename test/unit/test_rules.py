@@ -397,7 +397,7 @@ def test_several_relations_that_a_word_can_mean_do_not_contradict_each_other(tmp
 @pytest.mark.parametrize(
     ("text", "data"),
     [
-        ("tabletop: [", ("line 1", "YAML")),
+        ("tabletop: [", (":1:", "YAML")),
         ("- never put anything on the plate", "rules.yaml: "),
         ("tabeltop: [never put anything on the plate]", ("'tabeltop'", "'tabletop'")),
         ("tabletop: never put anything on the plate", "tabletop"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
 import math
 import threading
@@ -27,9 +29,15 @@ STILL = np.zeros(7)
 CUBE = "objects:\n  - {kind: cube, position: [0.5, 0.0]}\n"
 
 
-def make(text=CUBE):
+@functools.cache
+def built(text):
     scene = parse_scene(text, Path("test.yaml"))
-    return Simulator(build_model(scene, load_camera()), scene)
+    return build_model(scene, load_camera()), scene
+
+
+def make(text=CUBE):
+    model, scene = built(text)
+    return Simulator(copy.copy(model), scene)
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_a_system_is_told_by_the_nodes_that_run(name):
 @pytest.mark.parametrize(
     ("file", "text", "data"),
     [
-        ("systems.yaml", "small: [", "systems.yaml: line "),
+        ("systems.yaml", "small: [", "systems.yaml:1: "),
         ("systems.yaml", "{nodes: {}, options: {}, systems: {small: {nodes: {}}}}", "'description'"),
         ("systems.yaml", "- small", "nodes, options and systems"),
         ("a.yaml", "b_node: {ros__parameters: {}}", ("a.yaml", "/**/a_node")),

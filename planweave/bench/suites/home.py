@@ -11,14 +11,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from planweave.bench.faults import Injection
 from planweave.bench.suites.case import Case
 from planweave.bodies.home.graph import Graph, load_graph
 from planweave.bodies.home.port import HomePort, SimulatedHome
 from planweave.bodies.home.simulator import HomeSimulator, StepResult
 from planweave.core.base.errors import ConfigError
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.workflow.ports import LookingBody
 
@@ -99,10 +98,7 @@ def _cases(path: Path) -> Mapping[str, Case]:
 
 def read_tasks(path: Path) -> dict[str, dict[str, Any]]:
     """The rows of a task file; raises ConfigError."""
-    try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"cannot read the tasks in {path}: {error}") from None
+    rows = read_yaml(path)
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise ConfigError(f"{path}: expected a mapping of task ids to tasks")
     return rows

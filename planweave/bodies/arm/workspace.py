@@ -9,7 +9,8 @@ import yaml
 
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_records import between, compose, flag, key, number, numbers, place_of, read_record
+from planweave.core.base.yaml_files import compose
+from planweave.core.base.yaml_records import between, flag, key, number, numbers, place_of, read_record
 from planweave.core.symbolic.world import Known, WorldObject
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from planweave.core.base.errors import ConfigError, UnknownNameError
-from planweave.core.base.yaml_files import BoundedLoader, plain_value, read_text
+from planweave.core.base.yaml_files import plain_value
 
 Reader = Callable[[Any], Any]
 """Reads a plain value; raises ValueError that says what it must be, or UnknownNameError."""
@@ -95,19 +95,10 @@ def key(read: Reader, default: Any = MISSING) -> Any:
     return field(metadata={"read": read}, **({} if default is MISSING else {"default": default}))
 
 
-def part(kind: type, default: Any = MISSING, *, many: type | None = None) -> Any:
-    """A field that is a record of its own; many: list or dict of such."""
-    return field(metadata={"part": kind, "many": many}, **({} if default is MISSING else {"default": default}))
-
-
-def compose(path: Path) -> Any:
-    """The node of a file, None where it is empty; raises ConfigError."""
-    try:
-        return yaml.compose(read_text(path), Loader=BoundedLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+def part(kind: type, default: Any = MISSING, *, many: type | None = None, nothing: str = "") -> Any:
+    """A field that is a record of its own; many: list or dict of such; nothing: a word that stands for None."""
+    metadata = {"part": kind, "many": many, "nothing": nothing}
+    return field(metadata=metadata, **({} if default is MISSING else {"default": default}))
 
 
 def place_of(path: Path, node: Any) -> str:
@@ -117,11 +108,13 @@ def place_of(path: Path, node: Any) -> str:
 def read_record(kind: type, path: Path, node: Any, what: str, where: str = "", **known: Any) -> Any:
     """A node as a dataclass of `key` and `part` fields; its method `problem`, if any, says what is wrong between them.
 
-    what: what the whole file describes; where: the node's key so far; known: fields that the file does not have. Raises
-    ConfigError.
+    what: what the whole file describes; where: the node's key so far; known: fields that the file does not have, to
+    which a field called line belongs, the node's line. Raises ConfigError.
     """
     if not isinstance(node, yaml.MappingNode):
         raise ConfigError(f"{place_of(path, node)}: {where or f'a {what}'} must be keys and values")
+    if any(each.name == "line" for each in fields(kind)):
+        known["line"] = node.start_mark.line + 1
     wanted = {each.name: each for each in fields(kind) if each.name not in known}
     given: dict[str, Any] = {}
     for name, value in node.value:
@@ -152,6 +145,10 @@ def _value(each: Any, path: Path, node: Any, what: str, where: str) -> Any:
         if not isinstance(node, yaml.MappingNode):
             raise ConfigError(f"{at}: {where} must be keys and values")
         return {str(k.value): read_record(kind, path, item, what, f"{where}.{k.value}") for k, item in node.value}
+    if each.metadata.get("nothing") and isinstance(node, yaml.ScalarNode):
+        if node.value != each.metadata["nothing"]:
+            raise ConfigError(f"{at}: {where}: {UnknownNameError('name', node.value, [each.metadata['nothing']])}")
+        return None
     if kind is not None:
         return read_record(kind, path, node, what, where)
     try:

@@ -14,9 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from planweave.core.base.errors import ConfigError
+from planweave.core.base.yaml_files import read_yaml
 from planweave.core.pddl.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
 from planweave.core.symbolic.descriptions import UNSAID
 from planweave.core.symbolic.domain import Domain, spoken
@@ -440,10 +439,7 @@ def _examples_of(domain_name: str) -> dict[str, Any]:
     path = PROMPTS / "examples" / f"{domain_name}.yaml"
     if not path.is_file():
         return {}
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        raise ConfigError(f"prompts/examples/{path.name}: {error}") from None
+    data = read_yaml(path) or {}
     if not isinstance(data, dict):
         raise ConfigError(f"prompts/examples/{path.name}: expected a mapping with plans, decision and goals")
     return data

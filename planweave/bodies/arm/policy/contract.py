@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_records import between, compose, key, number, numbers, one_of, part, read_record, text
+from planweave.core.base.yaml_files import compose
+from planweave.core.base.yaml_records import between, key, number, numbers, one_of, part, read_record, text
 
 KINDS = {
     "joint_positions": "joint positions, rad",
