@@ -54,7 +54,7 @@ def groups_from_above(points: Array) -> NDArray[np.int32]:
     """Of points (n, 3) which are together, seen from above: the number of the group of each, (n,), from 1 on."""
     if not len(points):
         return np.zeros(0, np.int32)
-    x, y = (np.floor((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))
+    x, y = (((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))
     plan = np.zeros((x.max() + 1, y.max() + 1), np.uint8)
     plan[x, y] = 1
     _, numbers = cv2.connectedComponents(plan, connectivity=8)

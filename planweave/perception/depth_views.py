@@ -151,12 +151,12 @@ class DepthView:
         x, y = self.rays
         turn, move = self.camera_to_frame.rotation, self.camera_to_frame.translation
         z = self.range
-        along_x, along_y = z * x, z * y
+        along_x, along_y, part = z * x, z * y, np.empty_like(z)
         found = np.empty((3, *z.shape), np.float32)  # x, y, z are planes of their own
         for plane, r, by in zip(found, turn.astype(np.float32), move.astype(np.float32)):
             np.multiply(z, r[2], out=plane)
-            plane += along_y * r[1]
-            plane += along_x * r[0]
+            plane += np.multiply(along_y, r[1], out=part)
+            plane += np.multiply(along_x, r[0], out=part)
             plane += by
         return found.transpose(1, 2, 0)
 
@@ -189,8 +189,8 @@ class DepthView:
         dy[r:-r] = (w[2 * r :] - w[: -2 * r]) * np.float32(i.fy / (2 * r))
         ahead = w - x * dx - y * dy  # on the plane n p = d, inverse depth is n (x, y, 1) / d
         up = self.camera_to_frame.rotation[2].astype(np.float32)
-        length = np.sqrt(dx * dx + dy * dy + ahead * ahead)
-        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / np.maximum(length, 1e-9), 0)
+        length = np.maximum(cv2.magnitude(cv2.magnitude(dx, dy), ahead), 1e-9)
+        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / length, 0)
 
     @cached_property
     def level(self) -> np.ndarray:

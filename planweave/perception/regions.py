@@ -83,6 +83,12 @@ class PixelRegion:
         return percentile(self.points[:, 2], 98)
 
     @cached_property
+    def spread(self) -> np.ndarray:
+        """Least, median and largest x and y, (3, 2) m."""
+        xy = self.points[:, :2]
+        return np.stack((xy.min(axis=0), np.median(xy, axis=0), xy.max(axis=0)))
+
+    @cached_property
     def level_area(self) -> float:
         """Area that is not on steep sides, m^2."""
         return self.area(~self.steep)
@@ -106,10 +112,11 @@ def find_regions(
     border = np.ones_like(arm)
     border[_BORDER:-_BORDER, _BORDER:-_BORDER] = 0
     low, high = np.hsplit(np.reshape(table, (2, 2)) + (_LIMIT, -_LIMIT), 2)
-    places, rgb = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3)
+    places, rgb, valid = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3), view.valid.ravel()
     found = []
     for mask in masks:
-        seen = np.flatnonzero(mask & view.valid)
+        seen = np.flatnonzero(mask)
+        seen = seen[valid[seen]]
         seen = seen[no_strays(places[:, seen].T)]
         rows, columns = np.divmod(seen, mask.shape[1])
         at = places[:, seen]
