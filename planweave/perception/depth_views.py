@@ -32,6 +32,7 @@ _SURE = 10  # standard deviations of noise that a step is higher than
 _ARM = 0.014  # m from the middle of a crease to either side of it
 _CREASE = math.tan(math.radians(24.0))  # of the angle between the two sides of a concave crease
 _REACH = 3  # pixels over which a slope is measured
+_HALO = 8  # pixels around a part whose values hang on it
 _LEVEL = 0.94  # upward part of the normal of a level surface: within 20 degrees
 _SLICED = ("smooth", "valid", "inverse", "range", "points", "upward")  # what a part of a picture need not compute again
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -97,6 +98,20 @@ class DepthView:
         known = {name: value[rows, columns] for name in _SLICED if (value := self.__dict__.get(name)) is not None}
         window.__dict__.update(known)
         return window
+
+    def only(self, rows: slice, columns: slice) -> DepthView:
+        """The same picture, of which nothing is known but a part."""
+        high, wide = (slice(max(span.start - _HALO, 0), span.stop + _HALO) for span in (rows, columns))
+        part, found = self.window(high, wide), replace(self)
+        for name in ("inverse", "range", "upward", "points"):
+            planes = np.moveaxis(np.atleast_3d(getattr(part, name)), 2, 0)
+            whole = np.zeros((len(planes), *self.depth.shape), np.float32)
+            whole[:, high, wide] = planes
+            found.__dict__[name] = np.moveaxis(whole, 0, 2) if len(planes) > 1 else whole[0]
+        inside = np.zeros_like(self.valid)
+        inside[rows, columns] = self.valid[rows, columns]
+        found.__dict__.update(smooth=self.smooth, coarse=self.coarse, valid=inside)
+        return found
 
     def hiding(self, mask: np.ndarray) -> DepthView:
         """The same picture without further pixels (h, w) bool."""

@@ -77,7 +77,9 @@ def robot_mask(view: DepthView, state: RobotState, grow: int = 3) -> np.ndarray:
     depth = inside[..., 2]
     reach = np.where(depth > radii + 0.05, view.intrinsics.fx * radii / np.maximum(depth - radii, 1e-3) + 3, np.inf)
     u, v = (at.reshape(depth.shape) for at in view.projector.pixels(ends.reshape(-1, 3)))
-    for (start, end), radius, rows, columns in zip(inside, radii[:, 0], _spans(v, reach, height), _spans(u, reach, width)):
+    for (start, end), radius, rows, columns in zip(
+        inside, radii[:, 0], _spans(v, reach, height), _spans(u, reach, width)
+    ):
         if max(start[2], end[2]) <= 0.02:
             continue
         px, py, pz = (a[rows, columns] - np.float32(o) for a, o in zip((x, y, z), start))
