@@ -85,8 +85,7 @@ class PixelRegion:
     @cached_property
     def spread(self) -> np.ndarray:
         """Least, median and largest x and y, (3, 2) m."""
-        xy = self.points[:, :2]
-        return np.stack((xy.min(axis=0), np.median(xy, axis=0), xy.max(axis=0)))
+        return np.array([(along.min(), percentile(along, 50), along.max()) for along in self.points[:, :2].T]).T
 
     @cached_property
     def level_area(self) -> float:
@@ -138,7 +137,7 @@ def find_regions(
 
 def _spread(x: np.ndarray, y: np.ndarray) -> float:
     """The determinant of the covariance of two coordinates, (n,) each."""
-    x, y = x - x.mean(dtype=float), y - y.mean(dtype=float)
+    x, y = x - x.sum(dtype=float) / len(x), y - y.sum(dtype=float) / len(y)
     return float((x @ x) * (y @ y) - (x @ y) ** 2) / (len(x) - 1) ** 2
 
 
