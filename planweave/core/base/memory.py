@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # parameters of mallopt
-_KEPT = 32 << 20  # bytes of free heap that are kept while a process works: what an image needs, the next one needs, too
+_KEPT = 8 << 20  # bytes of free heap that are kept while a process works: what an image needs, the next one needs, too
 _LARGE = 4 << 20  # bytes; arrays of this size and more are mapped on their own, and given back when they are freed
 _MAPS, _DONTNEED = Path("/proc/self/smaps"), 4  # of Linux; an advice of its madvise
 
