@@ -271,7 +271,7 @@ class DepthView:
                 if dv and du
                 else np.ones((2 * r * dv + 1, 2 * r * du + 1), np.uint8)
             )
-            crease[cv2.dilate(jump, line) > 0] = 0
+            np.putmask(crease, cv2.dilate(jump, line), 0)
             found.append(crease)
         return found
 
@@ -298,16 +298,24 @@ class DepthView:
 
     def _bend(self, dv: int, du: int) -> np.ndarray:
         """Second difference of inverse depth over so many rows and columns, 1/m; 0 where not known."""
-        w, valid, found = self.inverse, self.valid, np.zeros_like(self.inverse)
+        w, known, found = self.inverse, self._known, np.zeros_like(self.inverse)
         before, middle, after = _shifted(w.shape, dv, du)
-        found[middle] = (w[after] + w[before] - 2 * w[middle]) * (valid[after] & valid[before])
+        bend = w[after] + w[before]
+        bend -= 2 * w[middle]
+        bend *= known[after]
+        np.multiply(bend, known[before], out=found[middle])
         return found
+
+    @cached_property
+    def _known(self) -> np.ndarray:
+        """1 where a pixel is valid, else 0, (h, w) float32: products with what is no float are slow."""
+        return self.valid.astype(np.float32)
 
     def _slope(self, dv: int, du: int) -> np.ndarray:
         """First difference of inverse depth over twice as many rows and columns, 1/m."""
         w, found = self.inverse, np.zeros_like(self.inverse)
         before, middle, after = _shifted(w.shape, dv, du)
-        found[middle] = w[after] - w[before]
+        np.subtract(w[after], w[before], out=found[middle])
         return found
 
 

@@ -96,15 +96,18 @@ def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
     """Labels with the lines between pieces given to the piece beside them that is nearest in depth."""
+    (height, width), flat, z = labels.shape, labels.ravel(), view.range.ravel()
     for _ in range(_LINE):
-        v, u = np.divmod(np.flatnonzero((labels < 1) & view.valid), labels.shape[1])
-        best, chosen = np.full(len(v), np.inf, np.float32), np.zeros(len(v), labels.dtype)
+        at = np.flatnonzero((labels < 1) & view.valid)
+        (v, u), mine = np.divmod(at, width), z[at]
+        best, chosen = np.full(len(at), np.inf, np.float32), np.zeros(len(at), labels.dtype)
         for dv, du in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-            beside = np.clip(v + dv, 0, labels.shape[0] - 1), np.clip(u + du, 0, labels.shape[1] - 1)
-            away = np.where(labels[beside] > 1, np.abs(view.range[beside] - view.range[v, u]), np.inf)
+            beside = np.clip(v + dv, 0, height - 1) * width + np.clip(u + du, 0, width - 1)
+            theirs = flat[beside]
+            away = np.where(theirs > 1, np.abs(z[beside] - mine), np.inf)
             better = away < best
-            best[better], chosen[better] = away[better], labels[beside][better]
-        labels[v, u] = chosen
+            best[better], chosen[better] = away[better], theirs[better]
+        flat[at] = chosen
     return labels
 
 
