@@ -35,21 +35,26 @@ class Caller:
         self._node, self._canceled, self._presence = node, canceled, presence
         self._group = ReentrantCallbackGroup()
         self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
-        self._looks = node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
+        group = self._group if presence is None else presence.group
+        self._looks = node.create_timer(_LOOK_SECONDS, self._look, callback_group=group)
         if presence is not None:
             presence.on_change = self._look_anew
 
     def action_client(self, kind: Any, name: str) -> ThreadSafeActionClient:
         """A client of an action server, with its presence monitored."""
         client = ThreadSafeActionClient(self._node, kind, name, callback_group=self._group)
-        self._since[client] = None
+        self._look_for(client)
         return client
 
     def client(self, kind: Any, name: str) -> Any:
         """A client of a service, with its presence monitored."""
         client = self._node.create_client(kind, name, callback_group=self._group)
-        self._since[client] = None
+        self._look_for(client)
         return client
+
+    def _look_for(self, client: Any) -> None:
+        self._since[client] = None
+        self._looks.reset()
 
     def _look(self) -> None:
         now = time.monotonic()

@@ -74,7 +74,8 @@ class Presence:
         self.on_change: Callable[[], None] = lambda: None
         """Called before on_departure() and on_arrival()."""
         self._lock = threading.Lock()
-        group = MutuallyExclusiveCallbackGroup()
+        self.group = group = MutuallyExclusiveCallbackGroup()
+        """What runs in it does not run beside these."""
         self._grace = node.create_timer(
             GRACE / _TICKS, self._tick, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
