@@ -271,7 +271,7 @@ class DepthView:
                 if dv and du
                 else np.ones((2 * r * dv + 1, 2 * r * du + 1), np.uint8)
             )
-            np.putmask(crease, cv2.dilate(jump, line), 0)
+            np.putmask(crease, cv2.dilate(jump, line) > 0, 0)
             found.append(crease)
         return found
 

@@ -60,7 +60,7 @@ def _unexplained(view: DepthView) -> np.ndarray:
     found = np.zeros(view.smooth.shape, bool)
     gaps = np.flatnonzero(~(view.smooth > 0).all(axis=1))
     smooth = view.smooth[gaps]
-    known, width = smooth > 0, found.shape[1]
+    known, width = smooth > 0, smooth.shape[1]
     columns = np.arange(width, dtype=np.int32)
     left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
     right = np.minimum.accumulate(np.where(known, columns, width)[:, ::-1], axis=1)[:, ::-1]

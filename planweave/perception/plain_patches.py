@@ -55,7 +55,7 @@ def _with_parts(
         around = np.s_[y : y + h, x : x + w]
         mask = mask[around] & inner[around]
         number, found = cv2.connectedComponents(mask, connectivity=4)
-        patches[around] |= cv2.add(found, float(count), found, mask)
+        patches[around] |= np.add(found, np.int32(count), out=found, where=mask.view(bool))
         count += number - 1
     patch, label, pixels = (image.ravel()[mine] for image in (patches, labels, view.areas))
     areas = np.bincount(patch, pixels, count + 1)
