@@ -11,7 +11,6 @@ from typing import Any
 
 from planweave_interfaces.msg import DetectedObjects
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -62,7 +61,6 @@ from planweave_ros.stop_watch import StopWatch
 
 _OF_PARTS = Pools(boxes=600, cylinders=16, held=16)  # shapes of a scene in which things have parts
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
-_HEARTBEAT = 0.4  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 _GOODBYE = 0.3  # s for that report to leave
 _SHUT_DOWN = "executor_node was shut down; the arm was stopped"
@@ -203,12 +201,13 @@ class ExecutorNode(ManagedNode):
             10,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
-        self.create_timer(
-            _HEARTBEAT,
-            self._world.check_overdue,
-            callback_group=MutuallyExclusiveCallbackGroup(),
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        self._overdue = self.create_timer(
+            self._world.check_overdue(), self._check_overdue, callback_group=MutuallyExclusiveCallbackGroup()
         )
+
+    def _check_overdue(self) -> None:
+        self._overdue.timer_period_ns = round(self._world.check_overdue() * 1e9) + 1
+        self._overdue.reset()
 
     def _make_recovery(self) -> Recovery:
         """Recovery of a real arm by its driver, and the service that starts it."""

@@ -25,6 +25,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from perception_node.parameters import PARAMETERS
 from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.core.base.health import Level, Report, heard
+from planweave.core.base.memory import keep_free_heap
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
@@ -65,6 +66,7 @@ _DEAF = 90.0  # s without images that are published and came before, after which
 _FORGET_PATIENCE = 3.0  # s of wall time for images to show, after forgetting, what is there
 _TF2 = "tf2:"
 _MOMENT, _STANDS = 0.1, 2e-3  # s and rad: a robot stands that moved less within that time
+_HEAP = 8 << 20  # bytes of heap that an image needs
 _FIXTURE_IDS = 1_000_000  # ids of furniture begin here; those of tracks are smaller
 
 
@@ -125,6 +127,7 @@ class PerceptionNode(ManagedNode):
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
         self._newest = self._settled = -math.inf  # stamps of images: the newest seen, the newest that left no doubts
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
+        keep_free_heap(_HEAP)
         self._publisher = self.create_publisher(DetectedObjects, "perception/detected_objects", 10)
         self._change_publisher = self.create_publisher(SceneChanges, "perception/changes", 10)
         self._annotated = self.create_publisher(Image, "perception/image_annotated", 2)

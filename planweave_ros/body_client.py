@@ -11,7 +11,7 @@ from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
 from planweave_interfaces.srv import Look as LookSrv
 from planweave_interfaces.srv import LookFor
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.bodies.arm.waiting import GRIP_SECONDS
@@ -298,7 +298,7 @@ class RosEyes:
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = Caller(node, canceled), timeout
-        self._look = self._caller.client(LookFor, "perception/look_for")
+        self._look = node.create_client(LookFor, "perception/look_for", callback_group=ReentrantCallbackGroup())
         self._name = f"perception_node ({node.resolve_service_name('perception/look_for')})"
 
     def look_for(self, names: Sequence[str]) -> str:

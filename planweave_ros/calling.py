@@ -35,24 +35,38 @@ class Caller:
         self._node, self._canceled, self._presence = node, canceled, presence
         self._group = ReentrantCallbackGroup()
         self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
-        node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
+        group = self._group if presence is None else presence.group
+        self._looks = node.create_timer(_LOOK_SECONDS, self._look, callback_group=group)
+        if presence is not None:
+            presence.on_change = self._look_anew
 
     def action_client(self, kind: Any, name: str) -> ThreadSafeActionClient:
         """A client of an action server, with its presence monitored."""
         client = ThreadSafeActionClient(self._node, kind, name, callback_group=self._group)
-        self._since[client] = None
+        self._look_for(client)
         return client
 
     def client(self, kind: Any, name: str) -> Any:
         """A client of a service, with its presence monitored."""
         client = self._node.create_client(kind, name, callback_group=self._group)
-        self._since[client] = None
+        self._look_for(client)
         return client
+
+    def _look_for(self, client: Any) -> None:
+        self._since[client] = None
+        self._looks.reset()
 
     def _look(self) -> None:
         now = time.monotonic()
         for client, since in self._since.items():
             self._since[client] = (since or now) if self.is_ready(client) else None
+        known = all(since is not None and now - since > MUTUAL_DISCOVERY for since in self._since.values())
+        if not self._since or (known and self._presence is not None and self._presence.there):
+            self._looks.cancel()  # until one goes or comes
+
+    def _look_anew(self) -> None:
+        self._since = dict.fromkeys(self._since)
+        self._looks.reset()
 
     def is_ready(self, client: Any) -> bool:
         """Return whether a client's server is alive. The graph alone would list a killed one for another 20 s."""

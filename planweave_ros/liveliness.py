@@ -71,8 +71,11 @@ class Presence:
         self._known = False
         self.departures = 0
         """Grows when one has gone, also where another has taken its place already."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called before on_departure() and on_arrival()."""
         self._lock = threading.Lock()
-        group = MutuallyExclusiveCallbackGroup()
+        self.group = group = MutuallyExclusiveCallbackGroup()
+        """What runs in it does not run beside these."""
         self._grace = node.create_timer(
             GRACE / _TICKS, self._tick, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -114,6 +117,8 @@ class Presence:
             if missed:
                 self._ticks = 0
                 self._grace.reset()
+        if ended or come > back:
+            self.on_change()
         if ended:
             self._on_departure()
         if come > back:
@@ -129,4 +134,5 @@ class Presence:
             gone, self._missed = self._missed, 0
             self.departures += gone
         if gone:
+            self.on_change()
             self._on_departure()

@@ -47,18 +47,19 @@ def no_strays(points: Array) -> Mask:
     jump of depth are that show a mixture of near and far.
     """
     of = groups_from_above(points)
-    return np.asarray(np.bincount(of)[of] > _STRAY * len(points))
+    return np.asarray((np.bincount(of) > _STRAY * len(points))[of])
 
 
 def groups_from_above(points: Array) -> NDArray[np.int32]:
     """Of points (n, 3) which are together, seen from above: the number of the group of each, (n,), from 1 on."""
     if not len(points):
         return np.zeros(0, np.int32)
-    x, y = (np.floor((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))
+    x, y = (((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))
     plan = np.zeros((x.max() + 1, y.max() + 1), np.uint8)
-    plan[x, y] = 1
+    cells = x * plan.shape[1] + y
+    plan.ravel()[cells] = 1
     _, numbers = cv2.connectedComponents(plan, connectivity=8)
-    return np.asarray(numbers[x, y])
+    return np.asarray(numbers.ravel()[cells])
 
 
 def reachable(free: Mask, start: Mask) -> Mask:

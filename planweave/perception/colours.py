@@ -9,6 +9,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
+from planweave.perception.geometry import percentile
+
 COLOURS = ("red", "orange", "yellow", "green", "aqua", "blue", "purple", "pink", "brown", "white", "gray", "black")
 
 # Families keep one object in one piece: a shaded orange is brown to the eye, yet the same surface.
@@ -85,7 +87,7 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
     """
     channels = np.ascontiguousarray(colours.T)
     brightness = channels.max(axis=0)
-    red, green, blue = (float(np.median(lit)) for lit in channels[:, brightness >= np.median(brightness)])
+    red, green, blue = (percentile(lit, 50) for lit in channels[:, brightness >= percentile(brightness, 50)])
     return red, green, blue
 
 

@@ -32,6 +32,7 @@ _SURE = 10  # standard deviations of noise that a step is higher than
 _ARM = 0.014  # m from the middle of a crease to either side of it
 _CREASE = math.tan(math.radians(24.0))  # of the angle between the two sides of a concave crease
 _REACH = 3  # pixels over which a slope is measured
+_HALO = 8  # pixels around a part whose values hang on it
 _LEVEL = 0.94  # upward part of the normal of a level surface: within 20 degrees
 _SLICED = ("smooth", "valid", "inverse", "range", "points", "upward")  # what a part of a picture need not compute again
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -98,6 +99,20 @@ class DepthView:
         window.__dict__.update(known)
         return window
 
+    def only(self, rows: slice, columns: slice) -> DepthView:
+        """The same picture, of which nothing is known but a part."""
+        high, wide = (slice(max(span.start - _HALO, 0), span.stop + _HALO) for span in (rows, columns))
+        part, found = self.window(high, wide), replace(self)
+        for name in ("inverse", "range", "upward", "points"):
+            planes = np.moveaxis(np.atleast_3d(getattr(part, name)), 2, 0)
+            whole = np.zeros((len(planes), *self.depth.shape), np.float32)
+            whole[:, high, wide] = planes
+            found.__dict__[name] = np.moveaxis(whole, 0, 2) if len(planes) > 1 else whole[0]
+        inside = np.zeros_like(self.valid)
+        inside[rows, columns] = self.valid[rows, columns]
+        found.__dict__.update(smooth=self.smooth, coarse=self.coarse, valid=inside)
+        return found
+
     def hiding(self, mask: np.ndarray) -> DepthView:
         """The same picture without further pixels (h, w) bool."""
         hidden = replace(self, hidden=mask if self.hidden is None else self.hidden | mask)
@@ -151,12 +166,12 @@ class DepthView:
         x, y = self.rays
         turn, move = self.camera_to_frame.rotation, self.camera_to_frame.translation
         z = self.range
-        along_x, along_y = z * x, z * y
+        along_x, along_y, part = z * x, z * y, np.empty_like(z)
         found = np.empty((3, *z.shape), np.float32)  # x, y, z are planes of their own
         for plane, r, by in zip(found, turn.astype(np.float32), move.astype(np.float32)):
             np.multiply(z, r[2], out=plane)
-            plane += along_y * r[1]
-            plane += along_x * r[0]
+            plane += np.multiply(along_y, r[1], out=part)
+            plane += np.multiply(along_x, r[0], out=part)
             plane += by
         return found.transpose(1, 2, 0)
 
@@ -189,8 +204,8 @@ class DepthView:
         dy[r:-r] = (w[2 * r :] - w[: -2 * r]) * np.float32(i.fy / (2 * r))
         ahead = w - x * dx - y * dy  # on the plane n p = d, inverse depth is n (x, y, 1) / d
         up = self.camera_to_frame.rotation[2].astype(np.float32)
-        length = np.sqrt(dx * dx + dy * dy + ahead * ahead)
-        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / np.maximum(length, 1e-9), 0)
+        length = np.maximum(cv2.magnitude(cv2.magnitude(dx, dy), ahead), 1e-9)
+        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / length, 0)
 
     @cached_property
     def level(self) -> np.ndarray:
@@ -256,7 +271,7 @@ class DepthView:
                 if dv and du
                 else np.ones((2 * r * dv + 1, 2 * r * du + 1), np.uint8)
             )
-            crease[cv2.dilate(jump, line) > 0] = 0
+            np.putmask(crease, cv2.dilate(jump, line) > 0, 0)
             found.append(crease)
         return found
 
@@ -283,16 +298,24 @@ class DepthView:
 
     def _bend(self, dv: int, du: int) -> np.ndarray:
         """Second difference of inverse depth over so many rows and columns, 1/m; 0 where not known."""
-        w, valid, found = self.inverse, self.valid, np.zeros_like(self.inverse)
+        w, known, found = self.inverse, self._known, np.zeros_like(self.inverse)
         before, middle, after = _shifted(w.shape, dv, du)
-        found[middle] = (w[after] + w[before] - 2 * w[middle]) * (valid[after] & valid[before])
+        bend = w[after] + w[before]
+        bend -= 2 * w[middle]
+        bend *= known[after]
+        np.multiply(bend, known[before], out=found[middle])
         return found
+
+    @cached_property
+    def _known(self) -> np.ndarray:
+        """1 where a pixel is valid, else 0, (h, w) float32: products with what is no float are slow."""
+        return self.valid.astype(np.float32)
 
     def _slope(self, dv: int, du: int) -> np.ndarray:
         """First difference of inverse depth over twice as many rows and columns, 1/m."""
         w, found = self.inverse, np.zeros_like(self.inverse)
         before, middle, after = _shifted(w.shape, dv, du)
-        found[middle] = w[after] - w[before]
+        np.subtract(w[after], w[before], out=found[middle])
         return found
 
 

@@ -30,9 +30,9 @@ def find_depthless(view: DepthView, support: Plane, table: tuple[float, float, f
     """
     small = view.scaled(_DIAGONAL)
     holes = cv2.morphologyEx(_unexplained(small).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    count, numbers, boxes, _ = cv2.connectedComponentsWithStats(holes, connectivity=4)
-    if count == 1:
+    if not holes.any():
         return []
+    count, numbers, boxes, _ = cv2.connectedComponentsWithStats(holes, connectivity=4)
     on_support = small.valid & (np.abs(small.heights(support)) < _ON + (small.range * 0.05) ** 2)
     found = []
     for number in range(1, count):
@@ -57,18 +57,19 @@ def find_depthless(view: DepthView, support: Plane, table: tuple[float, float, f
 
 def _unexplained(view: DepthView) -> np.ndarray:
     """(h, w) bool: pixels without depth that neither the image's border nor a nearer thing's shadow explains."""
-    known = view.smooth > 0
-    width = known.shape[1]
+    found = np.zeros(view.smooth.shape, bool)
+    gaps = np.flatnonzero(~(view.smooth > 0).all(axis=1))
+    smooth = view.smooth[gaps]
+    known, width = smooth > 0, smooth.shape[1]
     columns = np.arange(width, dtype=np.int32)
     left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
     right = np.minimum.accumulate(np.where(known, columns, width)[:, ::-1], axis=1)[:, ::-1]
     inner = ~known & (left >= 0) & (right < width)
     rows, at = np.nonzero(inner)
     one, other = left[rows, at], right[rows, at]
-    inverse = [1.0 / view.smooth[rows, end] for end in (one, other)]
+    inverse = [1.0 / smooth[rows, end] for end in (one, other)]
     shadow = view.intrinsics.fx * _BASELINE * np.abs(inverse[0] - inverse[1]) + _SLACK
-    found = np.zeros_like(known)
-    found[rows, at] = other - one - 1 > shadow
+    found[gaps[rows], at] = other - one - 1 > shadow
     return found
 
 

@@ -90,7 +90,8 @@ def box_in_image(thing: Detection, projector: Projector) -> _Box | None:
 
 def _outlines(thing: Detection, projector: Projector) -> np.ndarray | None:
     """Columns and rows (2, N, 2) int32 of the upper and the lower outline, None where a part is behind the camera."""
-    uv = np.array([np.column_stack(projector.pixels(corners(thing, z))) for z in (thing.top, thing.bottom)])
+    points = np.concatenate([corners(thing, z) for z in (thing.top, thing.bottom)])
+    uv = np.column_stack(projector.pixels(points)).reshape(2, -1, 2)
     return np.round(np.clip(uv, -1e4, 1e4)).astype(np.int32) if np.isfinite(uv).all() else None
 
 

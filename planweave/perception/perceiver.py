@@ -65,6 +65,8 @@ class NamedObject:
 
 def _parts(thing: Detection) -> tuple[OrientedBox, ...]:
     """The parts of a thing, in the base frame."""
+    if not thing.parts:
+        return ()
     low, high = np.reshape(thing.parts, (-1, 2, 3)).transpose(1, 0, 2)
     axes = turn(np.array([0.0, 0.0, 1.0]), thing.yaw)
     centres = (low + high) / 2 @ axes.T + (*thing.position[:2], thing.bottom)

@@ -129,7 +129,7 @@ class PieceGroups:
 
     def rows_of(self, owner: np.ndarray) -> dict[int, np.ndarray]:
         """Indices of the points of every group."""
-        mine = owner[self.piece]
+        mine = owner.astype(np.min_scalar_type(len(owner)))[self.piece]  # short numbers are sorted faster
         order = np.argsort(mine, kind="stable")
         numbers, starts = np.unique(mine[order], return_index=True)
         return dict(zip(numbers.tolist(), np.split(order, starts[1:])))
@@ -152,7 +152,7 @@ class PieceGroups:
         one, two = owner[self._pairs].T
         rows = np.nonzero(one != two)[0]
         keys = (np.minimum(one, two) * len(owner) + np.maximum(one, two))[rows]
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys.astype(np.min_scalar_type(len(owner) ** 2)), kind="stable")
         bounds = np.nonzero(np.diff(keys[order], prepend=-1))[0]
         found: dict[tuple[int, int], np.ndarray] = {}
         for chosen in np.split(rows[order], bounds[1:]) if len(rows) else ():
@@ -265,11 +265,11 @@ class PieceGroups:
             b, a = _polar(edge[:, :2] - middle)
             if (a >= _OUTER * radius[b]).mean() < 0.5:
                 continue  # it stands within
-            borders[k] = np.isin(np.arange(_DIRECTIONS), b)
+            borders[k] = np.bincount(b, minlength=_DIRECTIONS) > 0
             p = self._sure(groups[k])
             b, a = _polar(p[:, :2] - middle)
             beyond = a >= _OUTER * radius[b]
-            around = len(np.unique(b[beyond])) > _DIRECTIONS / 2
+            around = np.count_nonzero(np.bincount(b[beyond])) > _DIRECTIONS / 2
             behind = self._away(p, eye).mean() - self._away(points, eye).mean()
             before = np.median(self._away(mine, eye) - self._away(edge, eye))
             above = len(groups[k]) > len(groups[one]) and percentile(p[:, 2], 2) > percentile(points[:, 2], 98)

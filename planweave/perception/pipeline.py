@@ -26,7 +26,7 @@ from planweave.perception.object_classes import UNSURE, ObjectClasses
 from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
-from planweave.perception.segmentation import LEAST_HEIGHT, LOW, find_segments
+from planweave.perception.segmentation import LEAST_HEIGHT, LOW, around_things, find_segments
 from planweave.perception.side_views import checked, find_table, inside_table, points_above
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
@@ -135,8 +135,9 @@ class Pipeline:
             )
         if plane is not None:
             self._check(plane)
-        height = view.heights(plane or LEVEL)
-        free = view
+        box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
+        free = view if furniture is not None else around_things(view, *box, plane or LEVEL)
+        height = free.heights(plane or LEVEL)
         fixtures: tuple[SeenFixture, ...] = ()
         seen: list[DepthView] = []
         points: list[np.ndarray] = []
@@ -161,15 +162,14 @@ class Pipeline:
             free = view.hiding(pieces)
             ground = np.zeros(shape, np.float32)
             ground[high] = below
-        box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
-        steep = free.upward < STEEP  # of the whole image, of which find_segments takes its part
+        steep = free.upward < STEEP  # of all of it, of which find_segments takes its part
         shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
         if ground is not None:
             for piece in shown:  # a thing may reach beyond the edge of what it stands on
                 levels, counts = np.unique(ground[piece], return_counts=True)
                 ground[piece] = levels[counts.argmax()]
             height = height - ground
-        regions = find_regions(shown, view, height, steep, mask, table)
+        regions = find_regions(shown, free, height, steep, mask, table)
         regions, lids = take_lids(regions, [view, *seen], ground, self._classes, remembered)
         measured = lids + measure(regions, view.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, view.pixel))

@@ -53,8 +53,9 @@ def _with_parts(
         mask = (families == family).view(np.uint8)
         x, y, w, h = cv2.boundingRect(mask)
         around = np.s_[y : y + h, x : x + w]
-        number, found = cv2.connectedComponents(mask[around] & inner[around], connectivity=4)
-        patches[around] += np.where(found > 0, found + np.int32(count), 0)
+        mask = mask[around] & inner[around]
+        number, found = cv2.connectedComponents(mask, connectivity=4)
+        patches[around] |= np.add(found, np.int32(count), out=found, where=mask.view(bool))
         count += number - 1
     patch, label, pixels = (image.ravel()[mine] for image in (patches, labels, view.areas))
     areas = np.bincount(patch, pixels, count + 1)

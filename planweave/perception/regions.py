@@ -83,6 +83,11 @@ class PixelRegion:
         return percentile(self.points[:, 2], 98)
 
     @cached_property
+    def spread(self) -> np.ndarray:
+        """Least, median and largest x and y, (3, 2) m."""
+        return np.array([(along.min(), percentile(along, 50), along.max()) for along in self.points[:, :2].T]).T
+
+    @cached_property
     def level_area(self) -> float:
         """Area that is not on steep sides, m^2."""
         return self.area(~self.steep)
@@ -106,10 +111,11 @@ def find_regions(
     border = np.ones_like(arm)
     border[_BORDER:-_BORDER, _BORDER:-_BORDER] = 0
     low, high = np.hsplit(np.reshape(table, (2, 2)) + (_LIMIT, -_LIMIT), 2)
-    places, rgb = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3)
+    places, rgb, valid = view.points.transpose(2, 0, 1)[:2].reshape(2, -1), view.rgb.reshape(-1, 3), view.valid.ravel()
     found = []
     for mask in masks:
-        seen = np.flatnonzero(mask & view.valid)
+        seen = np.flatnonzero(mask)
+        seen = seen[valid[seen]]
         seen = seen[no_strays(places[:, seen].T)]
         rows, columns = np.divmod(seen, mask.shape[1])
         at = places[:, seen]
@@ -131,7 +137,7 @@ def find_regions(
 
 def _spread(x: np.ndarray, y: np.ndarray) -> float:
     """The determinant of the covariance of two coordinates, (n,) each."""
-    x, y = x - x.mean(dtype=float), y - y.mean(dtype=float)
+    x, y = x - x.sum(dtype=float) / len(x), y - y.sum(dtype=float) / len(y)
     return float((x @ x) * (y @ y) - (x @ y) ** 2) / (len(x) - 1) ** 2
 
 

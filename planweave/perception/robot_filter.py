@@ -70,20 +70,18 @@ def robot_mask(view: DepthView, state: RobotState, grow: int = 3) -> np.ndarray:
     small = np.zeros(((height + 1) // 2, (width + 1) // 2), dtype=np.uint8)
     z = view.smooth[::2, ::2]
     x, y = (z * ray for ray in (view.rays[0][::2], view.rays[1][::2]))
-    focal, base_to_camera = view.intrinsics.fx, view.camera_to_frame.inverse()
-    for start, end, radius in capsules(state):
-        ends = np.array([start, end])
-        start, end = base_to_camera.apply(ends)
-        depth = np.array([start[2], end[2]])
-        if depth.max() <= 0.02:
+    shapes = capsules(state)
+    ends = np.array([each[:2] for each in shapes])
+    radii = np.array([radius for _, _, radius in shapes])[:, None]
+    inside = view.camera_to_frame.inverse().apply(ends)
+    depth = inside[..., 2]
+    reach = np.where(depth > radii + 0.05, view.intrinsics.fx * radii / np.maximum(depth - radii, 1e-3) + 3, np.inf)
+    u, v = (at.reshape(depth.shape) for at in view.projector.pixels(ends.reshape(-1, 3)))
+    for (start, end), radius, rows, columns in zip(
+        inside, radii[:, 0], _spans(v, reach, height), _spans(u, reach, width)
+    ):
+        if max(start[2], end[2]) <= 0.02:
             continue
-        if depth.min() <= radius + 0.05:
-            rows, columns = slice(None), slice(None)
-        else:
-            u, v = view.projector.pixels(ends)
-            reach = focal * radius / (depth - radius) + 3
-            rows = _span(v, reach, height)
-            columns = _span(u, reach, width)
         px, py, pz = (a[rows, columns] - np.float32(o) for a, o in zip((x, y, z), start))
         if px.size == 0:
             continue
@@ -100,7 +98,8 @@ def robot_mask(view: DepthView, state: RobotState, grow: int = 3) -> np.ndarray:
     return cv2.dilate(full, kernel).astype(bool)
 
 
-def _span(centres: np.ndarray, reach: np.ndarray, size: int) -> slice:
-    low = max(0, int(np.min(centres - reach)) // 2)
-    high = min((size + 1) // 2, int(np.max(centres + reach)) // 2 + 1)
-    return slice(low, max(low, high))
+def _spans(centres: np.ndarray, reach: np.ndarray, size: int) -> list[slice]:
+    """Of every second row or column of a picture of this size, those that are in reach of each pair of centres."""
+    near = np.nan_to_num(np.stack((centres - reach, centres + reach)), nan=0.0).clip(-2.0, 2.0 * size).astype(int) // 2
+    low, high = np.maximum(near[0].min(axis=1), 0), np.minimum(near[1].max(axis=1) + 1, (size + 1) // 2)
+    return [slice(first, max(first, last)) for first, last in zip(low.tolist(), high.tolist())]

@@ -61,9 +61,8 @@ def find_segments(
     ground = find_ground(views, low, high) if ground is None else ground
     labels, parts, count = [], [], 0
     for view in views:
-        small = view.coarse
-        high_there = small.inside(low, high) & (small.heights(ground) > LOW)
-        part, rows, columns = _window(view.scaled(), high_there, small.depth.shape)
+        rows, columns = _extent(view, low, high, ground, view.scaled_size())
+        part = view.scaled().window(rows, columns)
         heights = part.heights(ground)
         pieces = find_pieces(part, part.inside(low, high) & (heights > -_BELOW), heights < _ground_limit(part))
         pieces[pieces > 0] += count
@@ -103,16 +102,24 @@ class _Labels:
         )
 
 
-def _window(view: DepthView, high: np.ndarray, shape: tuple[int, ...]) -> tuple[DepthView, slice, slice]:
-    """The part of a picture in which things stand out, by a coarser one of that shape, and its rows and columns."""
-    x, y, w, h = cv2.boundingRect(cv2.morphologyEx(high.astype(np.uint8), cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)))
+def around_things(view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane) -> DepthView:
+    """The same picture, known only where `find_segments` looks at it: most of a picture is a table."""
     height, width = view.depth.shape
+    return view.only(*_extent(view, low, high, ground, (width, height)))
+
+
+def _extent(
+    view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane, size: tuple[int, int]
+) -> tuple[slice, slice]:
+    """Rows and columns in which things stand out, of the picture at a size, width and height, by a coarser one."""
+    small = view.coarse
+    there = (small.inside(low, high) & (small.heights(ground) > LOW)).astype(np.uint8)
+    x, y, w, h = cv2.boundingRect(cv2.morphologyEx(there, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)))
     spans = []
-    for first, length, size, many in ((y, h, height, shape[0]), (x, w, width, shape[1])):
-        start, end = (first - _MARGIN) * size // many, -((-(first + length + _MARGIN) * size) // many)
-        spans.append(slice(max(start, 0), min(end, size)))
-    rows, columns = spans
-    return view.window(rows, columns), rows, columns
+    for first, length, full, many in ((y, h, size[1], there.shape[0]), (x, w, size[0], there.shape[1])):
+        start, end = (first - _MARGIN) * full // many, -((-(first + length + _MARGIN) * full) // many)
+        spans.append(slice(max(start, 0), min(end, full)))
+    return spans[0], spans[1]
 
 
 def _ground_limit(view: DepthView) -> np.ndarray:

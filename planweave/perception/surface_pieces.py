@@ -85,24 +85,29 @@ def _seeds(calm: np.ndarray, areas: np.ndarray) -> np.ndarray:
 def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.ndarray:
     """Numbers of the connected parts of a mask that are large enough, from `first`."""
     count, found = cv2.connectedComponents(mask, connectivity=4)
-    kept = np.bincount(found.ravel(), areas.ravel(), count) > least
-    kept[0] = False
+    at = np.flatnonzero(mask)
+    part = found.ravel()[at]
+    kept = np.bincount(part, areas.ravel()[at], count) > least
     numbers = np.zeros(count, np.int32)
     numbers[kept] = np.arange(first, kept.sum() + first)
-    return numbers[found]
+    found.ravel()[at] = numbers[part]
+    return found
 
 
 def _closed(labels: np.ndarray, view: DepthView) -> np.ndarray:
     """Labels with the lines between pieces given to the piece beside them that is nearest in depth."""
+    (height, width), flat, z = labels.shape, labels.ravel(), view.range.ravel()
     for _ in range(_LINE):
-        v, u = np.nonzero((labels < 1) & view.valid)
-        best, chosen = np.full(len(v), np.inf, np.float32), np.zeros(len(v), labels.dtype)
+        at = np.flatnonzero((labels < 1) & view.valid)
+        (v, u), mine = np.divmod(at, width), z[at]
+        best, chosen = np.full(len(at), np.inf, np.float32), np.zeros(len(at), labels.dtype)
         for dv, du in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-            beside = np.clip(v + dv, 0, labels.shape[0] - 1), np.clip(u + du, 0, labels.shape[1] - 1)
-            away = np.where(labels[beside] > 1, np.abs(view.range[beside] - view.range[v, u]), np.inf)
+            beside = np.clip(v + dv, 0, height - 1) * width + np.clip(u + du, 0, width - 1)
+            theirs = flat[beside]
+            away = np.where(theirs > 1, np.abs(z[beside] - mine), np.inf)
             better = away < best
-            best[better], chosen[better] = away[better], labels[beside][better]
-        labels[v, u] = chosen
+            best[better], chosen[better] = away[better], theirs[better]
+        flat[at] = chosen
     return labels
 
 
@@ -112,10 +117,10 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
     least: the lowest number that counts.
     """
     one, ahead = [], []
-    for a, b, step in ((np.s_[:, :-1], np.s_[:, 1:], 1), (np.s_[:-1], np.s_[1:], labels.shape[1])):
-        rows, columns = np.nonzero((labels[a] != labels[b]) & (labels[a] >= least) & (labels[b] >= least))
-        one.append(rows * labels.shape[1] + columns)
-        ahead.append(np.full(len(rows), step))
+    for a, b, step in ((labels[:, :-1], labels[:, 1:], 1), (labels[:-1], labels[1:], labels.shape[1])):
+        at = np.flatnonzero((a != b) & (np.minimum(a, b) >= least))
+        one.append(at + at // a.shape[1] if step == 1 else at)
+        ahead.append(np.full(len(at), step))
     first, to = np.concatenate(one), np.concatenate(ahead)
     return first, first + to, to
 
@@ -157,7 +162,8 @@ def _joined(
     borders = {(int(k) // count, int(k) % count): row for k, row in zip(keys, sums)}
     parent, whole = np.arange(count), np.arange(count)
     if wholes is not None:
-        whole[labels] = wholes
+        mine = np.flatnonzero(labels)
+        whole[labels.ravel()[mine]] = wholes.ravel()[mine]
 
     def share(pair: tuple[int, int]) -> float:
         """Cut share of a border, of the share from which on it parts."""
@@ -174,7 +180,7 @@ def _joined(
             other = pair[0] if pair[1] == b else pair[1]
             key = (min(a, other), max(a, other))
             borders[key] = borders.get(key, np.zeros(2)) + borders.pop(pair)
-    return parent[labels].astype(np.int32)
+    return np.asarray(parent.astype(np.int32)[labels])
 
 
 def find_borders(view: DepthView, labels: np.ndarray) -> Borders:
@@ -196,12 +202,13 @@ def find_borders(view: DepthView, labels: np.ndarray) -> Borders:
     for index, step in ((one, -_ASIDE * ahead), (two, _ASIDE * ahead)):  # beside a step a pixel may show either side
         inner = np.clip(index + step, 0, labels.size - 1)
         ends.append(source.ravel()[np.where(filled[inner] == filled[index], inner, index)])
-    points, depth = view.points.reshape(-1, 3), view.range.ravel()
+    planes, depth = view.points.transpose(2, 0, 1).reshape(3, -1), view.range.ravel()
+    one_side, other_side = (planes[:, end].T for end in ends)
     near = np.maximum(_TOUCHING, _TOUCHING_PIXELS * depth[ends[0]] / view.intrinsics.fx)
     return Borders(
         np.stack((filled[one], filled[two]), axis=1),
-        np.stack([points[end] for end in ends], axis=1),
+        np.stack((one_side, other_side), axis=1),
         cut,
-        np.linalg.norm(points[ends[0]] - points[ends[1]], axis=1) < near,
+        np.linalg.norm(one_side - other_side, axis=1) < near,
         depth[ends[1]] - depth[ends[0]],
     )

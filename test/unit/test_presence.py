@@ -1,11 +1,14 @@
 """When a part of the system has gone: liveliness as DDS tells of it, and ticks of the grace, without DDS."""
 
 import types
+from unittest.mock import Mock
 
 import pytest
 
 pytest.importorskip("rclpy")
 
+from planweave.core.base.cancellation import Cancellation
+from planweave_ros import calling
 from planweave_ros import liveliness as module
 from planweave_ros.liveliness import Presence
 
@@ -99,3 +102,22 @@ def test_of_two_the_one_that_is_killed_has_gone(watched):
     watched.counted(1, 1)
     watched.ticks(module._TICKS)
     assert watched.told == ["come", "come", "gone"] and watched.presence.there
+
+
+def test_servers_are_looked_for_until_all_are_known_and_again_when_one_goes_or_comes(monkeypatch):
+    now, watched, node = [100.0], Watched(), FakeNode()
+    node.create_client = lambda *_, **__: Mock(**{"service_is_ready.return_value": True})
+    monkeypatch.setattr(calling, "time", types.SimpleNamespace(monotonic=lambda: now[0], sleep=now.append))
+    caller = calling.Caller(node, Cancellation, watched.presence)
+    client = caller.client(object, "look")
+    watched.counted(1, 0)
+    node.timer.tick()
+    assert node.timer.on, "it has only just been seen"
+    now[0] += calling.MUTUAL_DISCOVERY + 0.1
+    node.timer.tick()
+    assert not node.timer.on and caller.there(client, 1.0) and now.pop() == 0.0, "nothing is waited for"
+    watched.counted(0, 0)
+    watched.counted(1, 0)
+    assert node.timer.on
+    node.timer.tick()
+    assert caller.there(client, 1.0) and now.pop() == pytest.approx(calling.MUTUAL_DISCOVERY)

@@ -8,7 +8,7 @@ from doubles.boxes_camera import looking, picture
 
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import LEVEL, Intrinsics, Pose
-from planweave.perception.segmentation import find_segments
+from planweave.perception.segmentation import around_things, find_segments
 from planweave.perception.surface_pieces import _seeds
 
 LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
@@ -158,6 +158,23 @@ def test_noise_of_depth_and_colour_does_not_matter(seed):
 def test_the_same_picture_gives_the_same_things():
     one, two = find(SCENE), find(SCENE)
     assert all((a.masks["front"] == b.masks["front"]).all() for a, b in zip(one, two))
+
+
+@pytest.mark.parametrize("x", [0.0, 0.3])
+def test_what_is_seen_around_things_does_not_hang_on_the_rest_of_the_picture(x):
+    seen = sized(picture([box(x, 0.1, 0, (0.06, 0.06, 0.09)), *tray(x, -0.1, 0.2, 0.05)]), 2)
+    noise = (1e-3 * seen.depth**2 * np.random.default_rng(0).normal(size=seen.depth.shape)).astype(np.float32)
+    seen = replace(seen, depth=seen.depth + noise)
+    around, whole = around_things(seen, LOW, HIGH, LEVEL), replace(seen)
+    assert np.count_nonzero(around.valid) < 0.6 * whole.upward.size and whole.points.any()  # all of it is computed
+    one, other = (find_segments([view], LOW, HIGH, LEVEL).segments for view in (around, whole))
+    assert len(one) == len(other) > 1
+    for a, b in zip(one, other):
+        assert np.array_equal(a.masks[seen.name], b.masks[seen.name]) and np.array_equal(a.points, b.points)
+        at = a.masks[seen.name] & around.valid
+        assert np.array_equal(around.points[at], whole.points[at]) and np.array_equal(
+            around.upward[at], whole.upward[at]
+        )
 
 
 def test_two_cameras_make_one_thing_of_what_both_see():

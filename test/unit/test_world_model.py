@@ -254,6 +254,16 @@ def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again
     assert len({w.revision for w in told}) == 1, "nothing has changed on the table"
 
 
+def test_the_next_check_is_when_the_first_of_camera_and_joint_states_is_overdue(watched, clock):
+    clock.now += 0.25
+    watched.on_joints(HOME, 0.05)  # due within 3 s
+    assert watched.check_overdue() == pytest.approx(0.75)
+    clock.now += 1.0
+    assert 0.0 < watched.check_overdue() < 0.75 and watched.overdue, "from now on it is looked for again and again"
+    watched.on_detections([cube("a", 0.5, 0.0)], 2.0)
+    assert watched.check_overdue() == pytest.approx(1.0)
+
+
 def test_while_the_arm_moves_nothing_is_due(watched, clock, told):
     watched.motion_began()
     clock.now += 1.1

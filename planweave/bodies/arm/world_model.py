@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
 _BACK = 1.0  # s by which the stamps of images go back where a clock started anew
 _LOOKS = 5  # images without any object in a row after which an empty table is believed
+_RECHECK = 0.4  # s between two checks of what is overdue already, or not due while the arm moves
 _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centre point, beside half its height, m
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
@@ -181,14 +182,18 @@ class WorldModel:
             by = {name: np.subtract(moved[name].position, place).tolist() for name, place in old.items()}
             return {name: (x, y, z) for name, (x, y, z) in by.items()}
 
-    def check_overdue(self) -> None:
-        """Publish a change where detections or joint states are overdue; call a few times per second."""
+    def check_overdue(self) -> float:
+        """Publish a change where detections or joint states are overdue; call it again after so many seconds."""
         with self._changed:
-            if time.monotonic() - self._joint_states_at > self._joint_state_timeout:
+            now = time.monotonic()
+            if now - self._joint_states_at > self._joint_state_timeout:
                 self.joint_states_stopped()
             if self._looks and not self._world.silent and self._is_overdue():
                 self._world = replace(self._world, silent=True)
                 self._tell()
+            left = self._joint_states_at + self._joint_state_timeout - now
+            left = min(left, self._due_since + self._detection_timeout - now)
+            return left if left > 0.0 else _RECHECK
 
     def joint_states_stopped(self) -> None:
         """Joint states have stopped: until they resume, held and handed-over objects are only remembered."""

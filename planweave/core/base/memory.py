@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # parameters of mallopt
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # parameters of mallopt
 _LARGE = 4 << 20  # bytes; arrays of this size and more are mapped on their own, and given back when they are freed
 _MAPS, _DONTNEED = Path("/proc/self/smaps"), 4  # of Linux; an advice of its madvise
 
@@ -19,10 +19,19 @@ def use_one_heap() -> None:
     Otherwise memory freed by a thread stays reserved for it, and a simulator that loads scene after scene grows by 45
     MB with each. Call before threads are started; does nothing where the C library is not GNU's.
     """
+    _set(_ARENA_MAX, 1)
+    _set(_MMAP_THRESHOLD, _LARGE)
+
+
+def keep_free_heap(size: int) -> None:
+    """Keep so many bytes of free heap until `give_back_memory`: what an image needs, the next one needs, too."""
+    _set(_TRIM_THRESHOLD, size)
+
+
+def _set(parameter: int, value: int) -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(_ARENA_MAX, 1)
-        mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt(parameter, value)
 
 
 def give_back_memory(thorough: bool = True) -> None:

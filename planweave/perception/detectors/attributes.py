@@ -141,9 +141,10 @@ def _is_inside(one: PixelRegion, around: PixelRegion, pixel: float) -> bool:
     """Whether a region is the inside of another one; the outlines are made only where it lies among its points."""
     if one.top >= around.top - _HOLLOW:
         return False
-    inner, outer = one.points[:, :2], around.points[:, :2]
-    if not all(along.min() <= np.median(own) <= along.max() for own, along in zip(inner.T, outer.T)):
+    low, high = around.spread[0], around.spread[2]
+    if not ((low <= one.spread[1]) & (one.spread[1] <= high)).all():
         return False
+    inner, outer = one.points[:, :2], around.points[:, :2]
     if share_inside(inner, outline(outer, pixel / 2).hull) <= _INSIDE:
         return False
     hollow = share_inside(outer, outline(inner, pixel / 2).hull, -pixel) < 1 - _INSIDE
