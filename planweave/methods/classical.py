@@ -190,7 +190,10 @@ class Classical(PaperMode):
             predicted.record(episode.domain, world, observed, action)
             missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)
             if missing:
-                self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
+                before, self._surprise = self._surprise, f"after it did '{episode.domain.phrase(action)}', {missing}"
+                if self._surprise == before:  # a third time would have the same end: what is put aside goes elsewhere
+                    asked, now = {a for g in observed.unmet(episode.goal) for a in g.args}, _circumstances(observed)
+                    disproved.update((Literal("reachable", (n,)), now) for n in action.args[1:] if n not in asked)
                 return observed
             world = observed
         return world

@@ -309,6 +309,23 @@ def test_what_was_out_of_reach_is_tried_again_once_something_has_changed(changed
     assert begun[:3] == ["a", "b", then]
 
 
+def test_classical_puts_elsewhere_what_is_in_the_way_again_where_it_was_put():
+    body = SymbolicBody(tabletop(OBJECTS, "at(a, table); on(b, a); within(middle, table)"))
+    execute, before = body.execute, body.world
+
+    def back(action, **more):
+        outcome = execute(action, **more)
+        if action.args[1:] not in (("middle",), ("table",)):
+            return outcome
+        body.world = before
+        return replace(outcome, world=before)
+
+    body.execute = back
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    Classical().run(e)
+    assert body.world.unmet(e.goal) == ()
+
+
 def test_classical_gives_up_on_what_always_fails():
     faults = {
         "grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,
