@@ -364,6 +364,27 @@ def test_what_hangs_on_the_fingers_that_have_let_it_go_is_not_put_down(planning_
     assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
 
 
+def test_what_is_covered_by_what_is_put_down_beside_it_is_looked_for_from_above(planning_scene):
+    planning_scene.detach()
+    bench = Bench(planning_scene, observe=())
+    there = cube("green_cube", 0.5, 0.28, 0.01)
+    bench.world.show(cube("red_cube", 0.45, 0.0), there, TRAY)
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.58, 0.38, 0.01)
+    follow = bench.arm.follow
+
+    def covering(trajectory, watch=None):
+        follow(trajectory, watch)
+        is_above = bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.25
+        if bench.world.held is None:
+            bench.world.shown.pop("green_cube", None)
+            if is_above:
+                bench.world.shown["green_cube"] = there
+
+    bench.arm.follow = covering
+    assert "in(green_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+
+
 def test_hundreds_of_parts_may_meet_all_that_is_held():
     """The memory for collisions does not end a search for a path."""
     scene = PlanningScene(pools=Pools(boxes=1000, cylinders=1, held=128))
