@@ -5,6 +5,7 @@ data/libero_pictures.npz: two cameras of libero_spatial/5/0 of libero-pro-benchm
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,6 +151,17 @@ def test_the_words_for_things_are_the_domain_s():
     assert {"bowl", "cabinet", "wine_bottle", "cookie_box", "mug"} <= set(classes(KITCHEN))
 
 
+def test_furniture_is_known_again_though_most_of_it_was_seen_in_a_drawer_that_is_shut_now():
+    scene = look(ByPlace())
+    ((name, fixture),) = ((n, f) for n, f in scene._fixtures.items() if len(f.joints) == 3)
+    cabinet = next(thing for thing in scene.things if thing.name == name)
+    points = np.vstack([cabinet.points, *(cabinet.points + (0.0, away, 0.0) for away in (0.5, 1.0))])
+    scene._known.put(replace(cabinet, points=points, colours=np.vstack([cabinet.colours] * 3)))
+    scene._fixtures[name] = replace(fixture, joints=tuple(replace(j, value=0.15) for j in fixture.joints))
+    scene.look_at_furniture(VIEWS)
+    assert all(joint.value < 0.01 for joint in scene._fixtures[name].joints)
+
+
 @pytest.mark.slow
 def test_what_has_no_name_is_an_unknown_thing_but_furniture_that_shows_its_drawers():
     class Silent:
@@ -188,6 +200,11 @@ def put_on(kind, below, at, low=0.02, side=0.04):
 @pytest.mark.parametrize(("apart", "holds"), [(0.0, True), (0.01, True), (0.02, False), (0.029, False)])
 def test_what_was_put_near_the_limit_is_not_sure_to_be_on_another_item(apart, holds):
     assert put_on("akita_black_bowl", "plate", apart) == ({"on(thing_1, other_1)"} if holds else set())
+
+
+@pytest.mark.parametrize(("aside", "holds"), [(0.0, True), (0.05, True), (0.06, False)])
+def test_what_was_put_near_the_edge_of_furniture_is_not_sure_to_stay_on_it(aside, holds):
+    assert put_on("wine_bottle", "wine_rack", aside) == ({"on(thing_1, other_1)"} if holds else set())
 
 
 @pytest.mark.parametrize(("aside", "holds"), [(0.0, True), (0.045, True), (0.06, False), (0.075, False)])

@@ -110,7 +110,8 @@ def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) 
     apart = math.dist(item.position[:2], below.position[:2]) if below.type == "item" else 0.0
     if item.below is not None and box:
         return box == below.name and below.type == "item" and apart <= rules.stacked
-    return not was_put or apart <= rules.centred
+    on_edge = bool(rules.unsure) and below.type != "item" and not below.covers(*item.position[:2], -rules.unsure)
+    return not was_put or (apart <= rules.centred and not on_edge)
 
 
 def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
