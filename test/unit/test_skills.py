@@ -24,6 +24,7 @@ from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_texts
 from planweave.core.symbolic.world import Action, Literal
+from planweave.geometry.joints import frame, turn
 from planweave.geometry.seen_object import SeenObject
 from planweave.robots import load_robot
 
@@ -339,6 +340,20 @@ def test_what_is_held_is_not_driven_up_into_what_hangs_over_it(bench):
     bench.skills.mover.rise_if_close()
     ways = [start, *(q for trajectory in bench.arm.sent[-1:] for q in trajectory.dense(0.01)), bench.arm.q]
     assert min(c.distance for q in ways for c in scene.contacts(q, 0.0)) > before.distance - 0.001
+
+
+def test_what_has_swung_down_to_the_table_in_the_hand_is_lifted_off_it(planning_scene):
+    planning_scene.detach()
+    bench = Bench(planning_scene, observe=())
+    bench.world.show(Thing("pan", "item", "box", (0.45, 0.0, 0.02), (0.3, 0.04, 0.04)))
+    run(bench, "grasp(pan)")
+    held, mover, scene = bench.world.held, bench.skills.mover, bench.skills.context.scene
+    turned = frame(turn(np.array((0.0, 1.0, 0.0)), 1.2), np.zeros(3))
+    bench.world.grasped(dataclasses.replace(held, thing_to_tcp=held.thing_to_tcp @ turned))
+    mover.update_scene()
+    assert scene.contact(bench.arm.q, 0.0).distance < -0.025
+    mover.rise_if_close()
+    assert scene.contact(bench.arm.q, 0.0) is None
 
 
 def test_what_hangs_on_the_fingers_that_have_let_it_go_is_not_put_down(planning_scene):
