@@ -32,8 +32,8 @@ def installed():
 def test_answers_and_pictures_are_read():
     with simulator("answers") as sim:
         assert sim.suites() == {"libero_goal": 10}
-        picture, depth = sim.render("agentview", 5, 4)
-        assert picture.shape == (4, 5, 3) and (picture == [0, 1, 2]).all() and (depth == 1.0).all()
+        shown = sim.capture("agentview", 5, 4)
+        assert shown.rgb.shape == (4, 5, 3) and (shown.rgb == [0, 1, 2]).all() and (shown.depth == 1.0).all()
         done = sim.step([[0.0] * 7])
         assert done.success and done.count == 2
 
@@ -136,12 +136,12 @@ def test_the_real_simulator_loads_steps_and_shows_a_task():
         assert task.language == "open the top layer of the drawer and put the bowl inside" and task.inits == 50
         done = sim.step([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0]] * 3)
         assert done.count == 3 and not done.success and len(done.state["joints"]) == 7
-        picture, depth = sim.render("agentview", 64, 48)
-        assert picture.std() > 10 and 0.3 < depth.min() < depth.max() < 10
-        again = sim.render("agentview", 64, 48)
-        assert (again[0] == picture).all() and (again[1] == depth).all()
+        shown = sim.capture("agentview", 64, 48)
+        assert shown.rgb.std() > 10 and 0.3 < shown.depth.min() < shown.depth.max() < 10
+        again = sim.capture("agentview", 64, 48)
+        assert (again.rgb == shown.rgb).all() and (again.depth == shown.depth).all()
         with raises_code("scene", "'sky'"):
-            sim.render("sky", 64, 48)
+            sim.capture("sky", 64, 48)
         with raises_code("scene", "0 to 9"):
             sim.load("libero_goal/10/0")
 
