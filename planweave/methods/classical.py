@@ -144,18 +144,22 @@ class Classical(PaperMode):
         disproved: Mapping[Literal, object],
         failures: Mapping[Action, Sequence[str]],
     ) -> tuple[Action, ...]:
-        """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan."""
+        """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan. Where states are
+        asked for, as of two drawers, it is first a plan for those that can be reached: that may clear the way.
+        """
+        names = {literal.args[0] for literal in disproved}
+        able = tuple(g for g in episode.goal if not names & set(g.args))
+        states = all(len(g.args) == 1 for g in world.unmet(episode.goal))
         try:
             return solve(
                 episode.domain,
                 world,
-                episode.goal,
+                able if states and world.unmet(able) else episode.goal,
                 self.plan_timeout,
                 all_outcomes=True,
                 namespace=episode.namespace,
             )
         except NoPlanError as error:
-            names = {literal.args[0] for literal in disproved}
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
