@@ -110,8 +110,7 @@ def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) 
     apart = math.dist(item.position[:2], below.position[:2]) if below.type == "item" else 0.0
     if item.below is not None and box:
         return box == below.name and below.type == "item" and apart <= rules.stacked
-    inner = -rules.unsure - SPILL if rules.unsure else SPILL  # an outline is as unsure as a middle, nearly
-    return not was_put or (apart <= rules.centred and (below.type == "item" or below.covers(*item.position[:2], inner)))
+    return not was_put or apart <= rules.centred
 
 
 def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
