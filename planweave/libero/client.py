@@ -213,11 +213,6 @@ class LiberoSimulator:
         turn = np.asarray(place["mat"], float).reshape(3, 3)
         return Picture(camera, rgb, depth, float(place["fovy"]), np.asarray(place["pos"], float), turn)
 
-    def render(self, camera: str = "agentview", width: int = 256, height: int = 256) -> tuple[Any, Any]:
-        """A picture (height x width x 3, uint8, RGB) and its depth (height x width, float32, m on the optical axis)."""
-        picture = self.capture(camera, width, height)
-        return picture.rgb, picture.depth
-
     def film(self, camera: str, width: int, height: int, most: int) -> list[NDArray[np.uint8]]:
         """Pictures (height x width x 3, RGB) of the task so far at even distances, at most this many."""
         found = self._ask({"do": "film", "camera": camera, "width": width, "height": height, "most": most}, FILM)

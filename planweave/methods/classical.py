@@ -144,18 +144,22 @@ class Classical(PaperMode):
         disproved: Mapping[Literal, object],
         failures: Mapping[Action, Sequence[str]],
     ) -> tuple[Action, ...]:
-        """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan."""
+        """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan. Where states are
+        asked for, as of two drawers, it is first a plan for those that can be reached: that may clear the way.
+        """
+        names = {literal.args[0] for literal in disproved}
+        able = tuple(g for g in episode.goal if not names & set(g.args))
+        states = all(len(g.args) == 1 for g in world.unmet(episode.goal))
         try:
             return solve(
                 episode.domain,
                 world,
-                episode.goal,
+                able if states and world.unmet(able) else episode.goal,
                 self.plan_timeout,
                 all_outcomes=True,
                 namespace=episode.namespace,
             )
         except NoPlanError as error:
-            names = {literal.args[0] for literal in disproved}
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
@@ -190,7 +194,10 @@ class Classical(PaperMode):
             predicted.record(episode.domain, world, observed, action)
             missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)
             if missing:
-                self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
+                before, self._surprise = self._surprise, f"after it did '{episode.domain.phrase(action)}', {missing}"
+                if self._surprise == before:  # a third time would have the same end: what is put aside goes elsewhere
+                    asked, now = {a for g in observed.unmet(episode.goal) for a in g.args}, _circumstances(observed)
+                    disproved.update((Literal("reachable", (n,)), now) for n in action.args[1:] if n not in asked)
                 return observed
             world = observed
         return world

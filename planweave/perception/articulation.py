@@ -107,9 +107,9 @@ def remembered(before: Sequence[SeenJoint], now: Sequence[SeenJoint]) -> list[Se
         for k, old in enumerate(before):
             alike = [new for new in left if k not in found and _is_same(old, new, as_named)]
             if alike:
-                room = max((old.room, alike[0].room), key=_size)
+                room, box = max((old.room, alike[0].room), key=_size), _kept_box(old, alike[0])
                 most, handle = min(old.most, alike[0].most), _kept_handle(old, alike[0])
-                found[k] = replace(alike[0], name=old.name, most=most, room=room, handle=handle)
+                found[k] = replace(alike[0], name=old.name, most=most, room=room, handle=handle, box=box)
                 left.remove(alike[0])
     known = [found.get(k, replace(old, visible=False)) for k, old in enumerate(before)]
     names = {joint.name for joint in known}
@@ -123,6 +123,14 @@ def _kept_handle(old: SeenJoint, new: SeenJoint) -> OrientedBox | None:
         return new.handle
     turned = turn(old.axis, new.value - old.value)
     return old.handle.moved(frame(turned, new.anchor - turned @ old.anchor))
+
+
+def _kept_box(old: SeenJoint, new: SeenJoint) -> tuple[OrientedBox, ...]:
+    """The floor and sides of a joint that is found again: of a drawer that has not moved those of before, where a thing
+    or the arm hides its floor now.
+    """
+    low, high = (j.box[0].centre[2] + j.box[0].half[2] if j.box else math.inf for j in (old, new))
+    return old.box if abs(new.value - old.value) <= _NOISE and low < high - FLAT else new.box
 
 
 def _is_same(old: SeenJoint, new: SeenJoint, as_named: bool) -> bool:

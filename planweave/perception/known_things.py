@@ -41,7 +41,7 @@ _AROUND = 0.2  # m around all known things in which one is looked for
 _ROLLED = 0.15  # m from where a thing was let go within which it is looked for by its colours
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
-_LARGER = 1.3  # times as long, wide and high as a thing another view may show it
+_LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another view may show it; times as long
 _BESIDE, _AS_HIGH, _ALIKE = 0.02, 0.6, 0.2  # m around its place; share of a thing's height; of points of its colours
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
 
@@ -303,8 +303,11 @@ def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarra
 
 
 def _as_large(points: np.ndarray, others: np.ndarray) -> bool:
-    """Whether points may be of a thing as large as others', however it is turned; they may be of a side of it only."""
-    return bool((_extents(points) < _LARGER * _extents(others) + _CELL).all())
+    """Whether points may be of a thing as large as others', however it is turned; they may be of a side of it only, but
+    a sliver is of none.
+    """
+    seen, whole = _extents(points), _extents(others)
+    return bool((seen < _LARGER * whole + _CELL).all() and seen[0] > _SMALLEST * whole[0])
 
 
 def _extents(points: np.ndarray) -> np.ndarray:

@@ -74,6 +74,7 @@ class NamedScene:
         self._touched = set[str]()  # what may have changed its state since that was looked at
         self._memory = FixtureMemory()
         self._fixtures: dict[str, SeenFixture] = {}
+        self._called = dict[str, str]()  # the thing that a piece of furniture is, by its name in the memory
         self._rest: dict[str, tuple[OrientedBox, ...]] = {}
         for _ in range(2):  # once is by chance
             self.look_at_furniture(views)
@@ -105,8 +106,10 @@ class NamedScene:
         self._memory.update(points - up)
         for fixture in self._memory.fixtures:
             fixture = fixture.shifted(up)
-            thing = self._thing_at(fixture)
+            called = self._called.get(fixture.name)  # its points are those of when its drawers were where they were
+            thing = next((t for t in self.things if t.name == called), None) or self._thing_at(fixture)
             if thing is not None:
+                self._called[fixture.name] = thing.name
                 kind = thing.named.class_name if self._is_fixture(thing) else fixture.class_name
                 fixture = replace(fixture, name=thing.name, class_name=kind)
                 fixture = replace(fixture, joints=with_levels(fixture, thing.named.drawers))

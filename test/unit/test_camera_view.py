@@ -5,6 +5,7 @@ data/libero_pictures.npz: two cameras of libero_spatial/5/0 of libero-pro-benchm
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,6 +149,17 @@ def test_things_are_where_they_are_for_who_gives_the_orders(now):
 
 def test_the_words_for_things_are_the_domain_s():
     assert {"bowl", "cabinet", "wine_bottle", "cookie_box", "mug"} <= set(classes(KITCHEN))
+
+
+def test_furniture_is_known_again_though_most_of_it_was_seen_in_a_drawer_that_is_shut_now():
+    scene = look(ByPlace())
+    ((name, fixture),) = ((n, f) for n, f in scene._fixtures.items() if len(f.joints) == 3)
+    cabinet = next(thing for thing in scene.things if thing.name == name)
+    points = np.vstack([cabinet.points, *(cabinet.points + (0.0, away, 0.0) for away in (0.5, 1.0))])
+    scene._known.put(replace(cabinet, points=points, colours=np.vstack([cabinet.colours] * 3)))
+    scene._fixtures[name] = replace(fixture, joints=tuple(replace(j, value=0.15) for j in fixture.joints))
+    scene.look_at_furniture(VIEWS)
+    assert all(joint.value < 0.01 for joint in scene._fixtures[name].joints)
 
 
 @pytest.mark.slow

@@ -81,6 +81,19 @@ def test_a_front_that_is_half_hidden_is_known_by_its_name():
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "floor", "kept"), [(0.15, 0.18, True), (0.15, None, True), (0.13, 0.18, False), (0.15, 0.121, False)]
+)
+def test_the_floor_of_a_drawer_that_is_hidden_now_is_where_it_was(value, floor, kept):
+    def inside(top):
+        return (OrientedBox(np.array((0.42, 0.0, top - 0.005)), np.eye(3), np.array((0.07, 0.1, 0.005))),)
+
+    before = replace(drawer(value=0.15), box=inside(0.12))
+    now = replace(drawer(value=value), box=inside(floor) if floor else ())
+    (found,) = remembered([before], [now])
+    assert found.box is (before if kept else now).box
+
+
 def test_a_front_that_is_cut_in_two_is_not_the_drawer_below_it():
     before = [drawer(), drawer("bottom_drawer", height=0.05)]
     halves = [drawer(name, 0.15, height) for name, height in (("top_drawer", 0.175), ("bottom_drawer", 0.125))]

@@ -235,6 +235,13 @@ def test_a_larger_thing_of_its_colours_is_not_taken_for_it():
     assert thing(kept, "cup").lost
 
 
+def test_a_sliver_of_its_colours_is_not_taken_for_it():
+    kept = memory(("cup", CUP), ("box", BOX))
+    sliver = (0.05, 0.18, 0.05), (0.065, 0.2, 0.075), RED
+    kept.update(views(sliver, BOX), 1.0)
+    assert thing(kept, "cup").lost
+
+
 def test_what_was_let_go_and_is_nowhere_is_lost():
     kept = memory(("cup", CUP), ("box", BOX))
     let_go(kept, by(0.0, 0.0), views(BOX))

@@ -39,12 +39,12 @@ def test_it_loads_steps_and_shows_a_task(simulator):
     assert task.language == "open the top layer of the drawer and put the bowl inside" and task.inits == 50
     done = simulator.step([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0]] * 3)
     assert done.count == 3 and not done.success and len(done.state["joints"]) == 7
-    picture, depth = simulator.render("agentview", 64, 48)
-    assert picture.std() > 10 and 0.3 < depth.min() < depth.max() < 10
-    again = simulator.render("agentview", 64, 48)
-    assert (again[0] == picture).all() and (again[1] == depth).all()
+    shown = simulator.capture("agentview", 64, 48)
+    assert shown.rgb.std() > 10 and 0.3 < shown.depth.min() < shown.depth.max() < 10
+    again = simulator.capture("agentview", 64, 48)
+    assert (again.rgb == shown.rgb).all() and (again.depth == shown.depth).all()
     with raises_code("scene", "'sky'"):
-        simulator.render("sky", 64, 48)
+        simulator.capture("sky", 64, 48)
     with raises_code("scene", "0 to 9"):
         simulator.load("libero_goal/10/0")
 

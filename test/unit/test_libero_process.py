@@ -25,8 +25,8 @@ def simulator(manner):
 def test_answers_and_pictures_are_read():
     with simulator("answers") as sim:
         assert sim.suites() == {"libero_goal": 10}
-        picture, depth = sim.render("agentview", 5, 4)
-        assert picture.shape == (4, 5, 3) and (picture == [0, 1, 2]).all() and (depth == 1.0).all()
+        shown = sim.capture("agentview", 5, 4)
+        assert shown.rgb.shape == (4, 5, 3) and (shown.rgb == [0, 1, 2]).all() and (shown.depth == 1.0).all()
         done = sim.step([[0.0] * 7])
         assert done.success and done.count == 2
 

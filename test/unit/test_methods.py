@@ -309,6 +309,43 @@ def test_what_was_out_of_reach_is_tried_again_once_something_has_changed(changed
     assert begun[:3] == ["a", "b", then]
 
 
+def test_classical_puts_elsewhere_what_is_in_the_way_again_where_it_was_put():
+    body = SymbolicBody(tabletop(OBJECTS, "at(a, table); on(b, a); within(middle, table)"))
+    execute, before = body.execute, body.world
+
+    def back(action, **more):
+        outcome = execute(action, **more)
+        if action.args[1:] not in (("middle",), ("table",)):
+            return outcome
+        body.world = before
+        return replace(outcome, world=before)
+
+    body.execute = back
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    Classical().run(e)
+    assert body.world.unmet(e.goal) == ()
+
+
+def test_classical_shuts_first_what_leaves_no_room_to_open_the_other():
+    facts = (
+        "can_open(top); opened(low); can_open(low); reachable(top); reachable(low); hand_empty; at_base; closed(top)"
+    )
+    things = tuple(WorldObject(name, "part", "drawer") for name in ("top", "low"))
+    body = SymbolicBody(World("kitchen", things, frozenset(literals(facts))))
+    execute = body.execute
+
+    def blocked(action, **more):
+        if str(action) == "open(top)" and Literal("opened", ("low",)) in body.world.facts:
+            body.faults = {"open(top)": [(Code.PLANNING_FAILED, "low is in the way", lambda world: world)]}
+        return execute(action, **more)
+
+    body.execute = blocked
+    goal = literals("closed(low); opened(top)")
+    e = Episode("t", "do it", goal, Domain.load("kitchen"), ScriptedPlanner(), body, Journal())
+    Classical().run(e)
+    assert body.done == ["close(low)", "open(top)"]
+
+
 def test_classical_gives_up_on_what_always_fails():
     faults = {
         "grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,

@@ -24,6 +24,7 @@ from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.domain_files import domain_texts
 from planweave.core.symbolic.world import Action, Literal
+from planweave.geometry.joints import frame, turn
 from planweave.geometry.seen_object import SeenObject
 from planweave.robots import load_robot
 
@@ -341,6 +342,20 @@ def test_what_is_held_is_not_driven_up_into_what_hangs_over_it(bench):
     assert min(c.distance for q in ways for c in scene.contacts(q, 0.0)) > before.distance - 0.001
 
 
+def test_what_has_swung_down_to_the_table_in_the_hand_is_lifted_off_it(planning_scene):
+    planning_scene.detach()
+    bench = Bench(planning_scene, observe=())
+    bench.world.show(Thing("pan", "item", "box", (0.45, 0.0, 0.02), (0.3, 0.04, 0.04)))
+    run(bench, "grasp(pan)")
+    held, mover, scene = bench.world.held, bench.skills.mover, bench.skills.context.scene
+    turned = frame(turn(np.array((0.0, 1.0, 0.0)), 1.2), np.zeros(3))
+    bench.world.grasped(dataclasses.replace(held, thing_to_tcp=held.thing_to_tcp @ turned))
+    mover.update_scene()
+    assert scene.contact(bench.arm.q, 0.0).distance < -0.025
+    mover.rise_if_close()
+    assert scene.contact(bench.arm.q, 0.0) is None
+
+
 def test_what_hangs_on_the_fingers_that_have_let_it_go_is_not_put_down(planning_scene):
     """Where the hand stays over it, it is looked at from farther above, once it is seen higher than it was let go."""
     planning_scene.detach()
@@ -362,6 +377,27 @@ def test_what_hangs_on_the_fingers_that_have_let_it_go_is_not_put_down(planning_
     bench.world.show(cube("red_cube", 0.45, 0.0), TRAY)
     run(bench, "grasp(red_cube)")
     assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+
+
+def test_what_is_covered_by_what_is_put_down_beside_it_is_looked_for_from_above(planning_scene):
+    planning_scene.detach()
+    bench = Bench(planning_scene, observe=())
+    there = cube("green_cube", 0.5, 0.28, 0.01)
+    bench.world.show(cube("red_cube", 0.45, 0.0), there, TRAY)
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.58, 0.38, 0.01)
+    follow = bench.arm.follow
+
+    def covering(trajectory, watch=None):
+        follow(trajectory, watch)
+        is_above = bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.25
+        if bench.world.held is None:
+            bench.world.shown.pop("green_cube", None)
+            if is_above:
+                bench.world.shown["green_cube"] = there
+
+    bench.arm.follow = covering
+    assert "in(green_cube, tray)" in run(bench, "place_in(red_cube, tray)")
 
 
 def test_hundreds_of_parts_may_meet_all_that_is_held():

@@ -198,7 +198,8 @@ class Mover:
             return found
 
         before = contacts(start)
-        if min(before.values(), default=0.0) < -_DEEPEST:
+        swung = {frozenset((held.thing.name, "table"))} if held is not None else set()  # as a pan taken at its rim
+        if min((depth for pair, depth in before.items() if pair not in swung), default=0.0) < -_DEEPEST:
             return False
         for first, second in pairwise(np.vstack([start, line])):
             for q in between(first, second):

@@ -169,8 +169,11 @@ def _in_hand(context: SkillContext, name: str) -> bool:
 def put_down(
     context: SkillContext, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0
 ) -> None:
-    """Place the held item at the first reachable free spot, and verify its position."""
-    mover = context.mover
+    """Place the held item at the first reachable free spot, and verify its position; what it has covered or tipped over
+    there is looked for, too.
+    """
+    mover, same = context.mover, (expected.predicate, expected.args[1:])
+    with_it = {f.args[0] for f in context.world.world().facts if (f.predicate, f.args[1:]) == same}
     try:
         approach = _to_place(context, name, where, free_spots, rise)
     except SkillFailureError as error:
@@ -187,7 +190,8 @@ def put_down(
             raise
         context.sight.verify(name, where, expected)
     assert approach.placed is not None
-    if not context.settings.observe and context.thing(name).top > approach.placed.top + _RISEN:
+    hangs = context.thing(name).top > approach.placed.top + _RISEN
+    if not context.settings.observe and (hangs or with_it - {each.name for each in context.world.things()}):
         context.rise(_LOOK_DOWN)
         context.sight.verify(name, where, expected)
 
