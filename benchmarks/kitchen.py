@@ -110,6 +110,7 @@ class KitchenStage:
                     if ended.wait(0.02):
                         came[0] = False
                         return
+                ended.wait(act.after)
                 self._do(act)
             if any(act.when for act in acts):
                 ended.wait()
@@ -183,7 +184,7 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
         if name not in known:
             raise UnknownNameError("kitchen case", name, known)
     tasks, honesty = ([c for c in cases if not options.tasks or c.id in options.tasks] for cases in (TASKS, HONESTY))
-    seeds = [*range(options.seeds)]
+    seeds = [*range(options.seed, options.seed + options.seeds)]
     played: dict[str, list[Judgement]] = {"tasks": [], "honesty": []}
     with playing(options, console) as play:
         for kind, cases in (

@@ -31,7 +31,7 @@ class PlayedKitchen(SeeingKitchen):
 
     def __init__(self, case: KitchenCase, seed: int | None) -> None:
         self._acts: list[Act] = []
-        self._covered = False
+        self._covered, self._acted = False, 0.0
         super().__init__(case.scene(seed), moving_images=_MOVING, verify_seconds=8.0)
         self.body = _LookingBody(self)
         self.see(_LOOKS)
@@ -53,7 +53,9 @@ class PlayedKitchen(SeeingKitchen):
 
     def _is_time(self, act: Act) -> bool:
         parts = {part_name(name): value for name, value in self.simulator.fixture_joints().items()}
-        return act.once is None or within(parts.get(act.once[0]), act.once[1])
+        if act.once is not None and not within(parts.get(act.once[0]), act.once[1]):
+            return False
+        return self.simulator.time >= self._acted + act.after
 
     def _do(self, act: Act) -> None:
         def cover(shown: bool) -> None:
@@ -65,6 +67,7 @@ class PlayedKitchen(SeeingKitchen):
         of = act.when, kinds.index(act.watch), objects, [*places.values()], camera
         what = read_intervention(self.simulator.scene, *of, [*act.parts], [*act.parts.values()])
         self.simulator.intervene(what, cover)
+        self._acted = self.simulator.time
 
     def image(self) -> None:
         if not self._covered:

@@ -274,24 +274,37 @@ def with_levels(fixture: SeenFixture, drawers: int) -> tuple[SeenJoint, ...]:
 
 def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of points (n, 3): which show furniture, (n,) bool, and the height of what stands below the others, (n,) m."""
-    mine, ground = np.zeros(len(points), bool), np.zeros(len(points))
+    of_any, heights = np.zeros(len(points), bool), np.zeros(len(points))
     for fixture in fixtures:
+        at = _over(fixture, points)  # a small share, so that what follows takes less time
+        near, mine, ground = points[at], of_any[at], heights[at]
         bodies = [(body, body.half[2]) for body in fixture.bodies]
         floors = [(joint.box[0], 0.0) for joint in fixture.joints if joint.box]
         for box, height in (*bodies, *floors):
-            mine |= _within(box, points, _MARGIN, above=_ABOVE)
-            over = points[:, 2] > box.centre[2] + height
-            over[over] = (box.beyond(points[over])[:, :2] < 0.0).all(axis=1)
+            mine |= _within(box, near, _MARGIN, above=_ABOVE)
+            over = near[:, 2] > box.centre[2] + height
+            over[over] = (box.beyond(near[over])[:, :2] < 0.0).all(axis=1)
             ground[over] = box.centre[2] + box.half[2]
         for joint in fixture.joints:
             for part in (joint.panel, *joint.box[1:]):
-                mine |= _within(part, points, _MARGIN)
+                mine |= _within(part, near, _MARGIN)
             if joint.handle is not None:
-                mine |= _within(joint.handle, points, _MARGIN, before=_POSTS)
+                mine |= _within(joint.handle, near, _MARGIN, before=_POSTS)
         for room in fixture.rooms:
-            free = room.within(points, _ABOVE - room.half, room.half - _ABOVE)
+            free = room.within(near, _ABOVE - room.half, room.half - _ABOVE)
             mine[free], ground[free] = False, room.centre[2] - room.half[2]
-    return mine, ground
+        of_any[at], heights[at] = mine, ground
+    return of_any, heights
+
+
+def _over(fixture: SeenFixture, points: np.ndarray) -> np.ndarray:
+    """Indices of the points (n, 3) that are in, above or below furniture, or near to it."""
+    boxes = (*fixture.bodies, *(box for joint in fixture.joints for box in joint.boxes), *fixture.rooms)
+    reach = [np.abs(box.axes) @ (box.half + _POSTS) for box in boxes]
+    low = np.min([box.centre - by for box, by in zip(boxes, reach)], axis=0)
+    high = np.max([box.centre + by for box, by in zip(boxes, reach)], axis=0)
+    x, y = points[:, 0], points[:, 1]
+    return np.flatnonzero((x > low[0]) & (x < high[0]) & (y > low[1]) & (y < high[1]))
 
 
 def _within(

@@ -15,13 +15,15 @@ from planweave.geometry.joints import SeenFixture
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, footprint_points
 from planweave.perception.evidence import evidence
-from planweave.perception.geometry import rotate_into, wrap_yaw
+from planweave.perception.geometry import rotate_into, rotated, wrap_yaw
+from planweave.perception.object_classes import UNKNOWN
 
 LEVEL = 0.012  # m: heights that differ by less are one
 _PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
 _PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _BOTH = 0.9  # of its width from a vessel another one cannot stand
 _INSIDE = (0.3, 0.3, 0.35)  # shares of its length, width and height around its middle that are surely inside a thing
+_FILLED = 0.5  # share of the points inside a thing that are also inside another one
 _GRID = np.array(list(itertools.product(*[np.linspace(-1, 1, 9)] * 3)))  # over a box
 _RESIZED = 0.35  # largest difference, as a share, between two measured widths of one object
 
@@ -38,13 +40,13 @@ def same_place(a: Detection, b: Detection) -> bool:
 
 
 def collide(a: Detection, b: Detection) -> bool:
-    """Whether two objects would interpenetrate; receptacles are tested against receptacles only. What is known by its
-    points may be inside others: these tell whether it is there.
+    """Whether two objects would interpenetrate, a as it is seen now; receptacles are tested against receptacles only.
+    What is known by its points may be inside others: these tell whether it is there.
     """
     if a.receptacle != b.receptacle or a.seen is not None or b.seen is not None:
         return False
     if not is_rigid(a) or not is_rigid(b):
-        return same_place(a, b)
+        return same_place(a, b) or (b.class_name == UNKNOWN and _fills(a, b))
     common = min(a.top, b.top) - max(a.bottom, b.bottom)
     room = max((min(a.size[:2]) + min(b.size[:2])) / 2 - _PLAY, 0.02)
     return apart(a, b) < room and common > 0.5 * min(a.size[2], b.size[2])
@@ -117,6 +119,18 @@ def is_cut_through(thing: Detection, fixtures: Iterable[SeenFixture]) -> bool:
             if (np.abs(away) < half).all(axis=1).sum() > 1:
                 return True
     return False
+
+
+def _fills(seen: Detection, thing: Detection) -> bool:
+    """Whether parts of what is seen fill most of a thing's inside: it was one of them, as a mug's handle seen alone."""
+    if apart(seen, thing) > max(*seen.size[:2], *thing.size[:2]):
+        return False
+    inside = _GRID * thing.size * _INSIDE
+    xy = rotate_into(rotated(inside[:, :2], thing.yaw) + thing.position[:2], seen.position[:2], seen.yaw)
+    points = np.column_stack((xy, inside[:, 2] + thing.bottom + thing.size[2] / 2 - seen.bottom))
+    low, high = np.reshape(seen.parts, (-1, 2, 1, 3)).transpose(1, 0, 2, 3)
+    within = ((low < points) & (points < high)).all(axis=2).any(axis=0)
+    return bool(within.mean() > _FILLED)
 
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:

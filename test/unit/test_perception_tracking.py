@@ -349,6 +349,19 @@ def test_an_unknown_thing_that_an_open_drawer_goes_through_was_a_part_of_it(out,
     assert [t.last.class_name for t in table.tracker.update((), scene)] == ([] if gone else [UNKNOWN])
 
 
+@pytest.mark.parametrize(("y", "gone"), [(-0.034, True), (-0.06, False)])
+def test_an_unknown_thing_that_a_vessel_seen_whole_fills_was_a_part_of_it(y, gone):
+    """A mug's handle, seen alone once: its place is never seen to be empty; beside the mug there may be one."""
+    table = Table(clear_views=3)
+    walls = ((-0.035, -0.045, 0.0, 0.035, -0.025, 0.08), (-0.035, 0.025, 0.0, 0.035, 0.035, 0.08))
+    vessel = {"shape": "hollow", "class_name": "mug", "size": (0.07, 0.07, 0.085), "hollow": True, "parts": walls}
+    mug = cube(0.5, 0.0, z=0.042, yaw=0.0, **vessel)
+    handle = cube(0.5, y, class_name=UNKNOWN, shape="irregular", z=0.05, size=(0.02, 0.02, 0.06), yaw=0.0)
+    table.see(handle, times=3)
+    seen = table.see(mug, covered=(0.5, y, 0.02), times=4)
+    assert {t.last.class_name for t in seen.values()} == ({"mug"} if gone else {"mug", UNKNOWN})
+
+
 def test_a_clear_view_between_others_does_not_add_up_with_a_new_sight():
     table = Table(min_frames=1, clear_views=3)
     table.see(cube(0.5, 0.0))
