@@ -269,11 +269,19 @@ class ApproachPlanner:
         self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...] = (), depth: float = 0.0
     ) -> Array | Contact | None:
         """The first free line to `q` against one of several directions; its blocking contact, or None where the arm
-        cannot follow any.
+        cannot follow any. What is held has room where the line begins, where there is such a line.
         """
         blocked = self.scene.contact(q, 0.0, touching, depth)
         if blocked is not None:
             return blocked
+        with self.scene.room_around_held(tips=False) as holds:
+            line = self._way(q, ways, touching, depth) if holds else None
+        return line if isinstance(line, np.ndarray) else self._way(q, ways, touching, depth)
+
+    def _way(
+        self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...], depth: float
+    ) -> Array | Contact | None:
+        blocked: Contact | None = None
         for direction in ways:
             line = self._before(q, direction, touching, depth)
             if isinstance(line, np.ndarray):

@@ -36,14 +36,14 @@ class MotionPlanner:
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0, without: Sequence[Array] = ()) -> Array:
         """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
-        Goals are in order of preference; without: paths that are not wanted again. What is held beside its middle has
-        room to tip on the way where there is such a path. seconds: of processor time. Raises SkillFailureError
-        (PLANNING_FAILED) that names the obstacle.
+        Goals are in order of preference; without: paths that are not wanted again. What is held has a margin, too, and
+        room to tip, where there is such a path. seconds: of processor time. Raises SkillFailureError (PLANNING_FAILED)
+        that names the obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
-        with self.scene.hanging() as hangs, contextlib.suppress(SkillFailureError):
-            if hangs and self.scene.free(start, margin):
+        with self.scene.room_around_held() as holds, contextlib.suppress(SkillFailureError):
+            if holds and self.scene.free(start, margin):
                 return self._plan(start, goals, margin, seconds, without)
         return self._plan(start, goals, margin, seconds, without)
 

@@ -33,6 +33,7 @@ RESOLUTION = 0.02
 """Largest joint step between two collision checks on a path, rad."""
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
+_HELD_MARGIN = 0.005  # around what is held, m: as well as it was measured, and as it slips in the hand
 _HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
 _MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
 _ARENA = 128 << 20  # bytes for collisions, used as they are needed: every part may meet every one that is held
@@ -220,11 +221,14 @@ class PlanningScene:
         self.model.body_quat[body] = _mujoco_quaternion(pose)
 
     @contextlib.contextmanager
-    def hanging(self) -> Iterator[bool]:
-        """Keep room, too, for what is held beside its middle to tip; gives whether it is held so."""
-        self._switch(self._hanging, self._hangs)
+    def room_around_held(self, tips: bool = True) -> Iterator[bool]:
+        """Keep a margin around what is held, too, and, if it `tips`, room for that where it is held beside its middle;
+        gives whether something is held.
+        """
+        self._switch(self._hanging, self._hangs and tips)
         try:
-            yield self._hangs
+            with self._told_from(self._held_geoms(), _HELD_MARGIN):
+                yield self.holding
         finally:
             self._switch(self._hanging, False)
 
@@ -311,7 +315,7 @@ class PlanningScene:
                 other = names[1] if self._is_finger[first] else names[0] if self._is_finger[second] else ""
             if other in touching:
                 continue
-            if held and distance >= -depth:
+            if held and depth and distance >= -depth:
                 continue
             found.append(Contact(*names, distance))
         if (room := self._room_above()) < 0.0:
@@ -352,11 +356,16 @@ class PlanningScene:
     @contextlib.contextmanager
     def far_sighted(self, reach: float) -> Iterator[None]:
         """Let `nearby` see what is up to `reach` away, m; checks of contacts must not run meanwhile."""
+        with self._told_from([*self._moving, *self._held_geoms()], reach):
+            yield
+
+    @contextlib.contextmanager
+    def _told_from(self, geoms: list[int], reach: float) -> Iterator[None]:
+        """Have contacts of these shapes told from a distance on, m."""
         margins = {
             name: getattr(self.model, name) for name in ("geom_margin", "body_margin") if hasattr(self.model, name)
         }
         before = {name: values.copy() for name, values in margins.items()}
-        geoms = [*self._moving, *self._held_geoms()]
         margins["geom_margin"][geoms] = reach
         if "body_margin" in margins:  # by which MuJoCo's broad phase leaves bodies out
             margins["body_margin"][self.model.geom_bodyid[geoms]] = reach
