@@ -209,8 +209,9 @@ class Hand:
         if phase not in ("moving", "pushing"):
             return
         self.motion_seconds += 1.0 if self.begun else 0.0
-        for width in self.widths:
-            if watch is not None and (lost := watch(SimpleNamespace(width=width))):
+        for step, width in enumerate(self.widths):
+            state = SimpleNamespace(width=width, positions=path[min(step, len(path) - 1)], stamp=float(step))
+            if watch is not None and (lost := watch(state)):
                 raise SkillFailureError(lost.code, lost.message)
         if self.error is not None:
             raise self.error
@@ -230,6 +231,7 @@ def pull(monkeypatch):
             closed_end=0.0,
             open_end=0.2,
             kind="slide",
+            value=0.192,
             outward=None,
             pulls=lambda _: (),
             pushes=lambda _: (),
@@ -237,6 +239,7 @@ def pull(monkeypatch):
         world = SimpleNamespace(
             part_moves=lambda name: None,
             part_moved=lambda name, value: None,
+            part_shut=lambda name, stamp: hand.done.append(f"shut {stamp:g}"),
             world=lambda: SimpleNamespace(facts=()),
         )
         context = SimpleNamespace(
@@ -278,6 +281,17 @@ def test_a_motion_that_did_not_begin_was_not_held(pull, push):
     with raises_code("collision", "nothing was moved"):
         pull(hand, push)
     assert hand.done[-1] == "retreat"
+
+
+@pytest.mark.parametrize(("rows", "since"), [(18, None), (19, 18), (21, 18)])
+def test_a_drawer_counts_as_shut_from_where_the_hand_has_pushed_it_shut(pull, monkeypatch, rows, since):
+    """Not where the hand was held before: what is seen of it then is no other hand's work."""
+    along = np.linspace(0.192, -0.008, 21)[:, None] * np.ones(7)
+    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(along[:1], along[:1], along, 0.0))
+    hand = Hand(0.0, *[0.0] * rows)
+    pull(hand, push=True)
+    shut = [done for done in hand.done if done.startswith("shut")]
+    assert shut[:1] == ([] if since is None else [f"shut {since}"])
 
 
 @pytest.mark.parametrize(

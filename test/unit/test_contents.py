@@ -68,6 +68,49 @@ def test_what_the_last_looks_at_the_open_drawer_did_not_show_is_not_in_it_once_i
     assert ("mug" in contents.update({}, cabinet(0.0))) == kept
 
 
+@pytest.mark.parametrize(
+    ("shown", "value", "visible", "stamp", "kept"),
+    [
+        (None, 0.17, True, 3.0, False),
+        (False, 0.17, True, 3.0, False),  # only remembered
+        (True, 0.17, True, 3.0, True),
+        (None, 0.02, True, 3.0, True),  # nothing gets out
+        (None, 0.17, False, 3.0, True),
+        (None, 0.17, True, 2.0, True),  # taken when the hand still pushed it
+    ],
+)
+def test_what_the_hand_shut_in_is_known_no_more_once_one_image_shows_it_opened(
+    contents, shown, value, visible, stamp, kept
+):
+    """A person has opened it, and may have taken the mug out, while the arm moved."""
+    contents.glimpse({"mug": MUG}, cabinet(0.15), 0.0)
+    contents.part_moves(DRAWER)
+    contents.glimpse({}, cabinet(0.1), 1.0)
+    contents.part_shut(DRAWER, 2.0)
+    contents.part_shut(DRAWER, 9.0)
+    contents.glimpse({} if shown is None else {"mug": replace(MUG, visible=shown)}, cabinet(value, visible), stamp)
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
+
+
+def test_what_the_hand_shut_in_stays_known_while_the_hand_opens_it_again(contents):
+    contents.known = {"mug"}
+    contents.part_shut(DRAWER, 2.0)
+    contents.update({}, cabinet(0.0))
+    contents.part_moves(DRAWER)
+    contents.glimpse({}, cabinet(0.1), 3.0)
+    assert contents.hider("mug") == DRAWER
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.1, True), (0.5, False)])
+def test_what_was_shut_in_behind_a_door_is_known_no_more_once_somebody_has_opened_it(value, kept):
+    made, inside = Contents(), replace(MUG, position=(0.68, 0.02, 0.05))
+    made.update({"mug": inside}, cupboard(1.8))
+    made.part_shut("cupboard", 2.0)
+    made.copy().glimpse({}, cupboard(1.8), 3.0)  # what a preview shows
+    made.glimpse({}, cupboard(value), 3.0)
+    assert (made.hider("mug") == "cupboard") == kept
+
+
 def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):
     for _ in range(10):
         assert "mug" in contents.update({}, cabinet(0.15, visible=False))

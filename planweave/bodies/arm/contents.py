@@ -14,6 +14,7 @@ _LOOKS = 5  # at what is open without a thing that should be in view there, afte
 _LAST = 2  # such looks, the last ones before it was shut, after which nobody knows: one alone may be an error
 _STANDS = 0.01  # m by which a drawer that was not moved may seem to be farther out, or less
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
+_REACHED = {"slide": 0.03, "hinge": 0.3}  # m or rad from which on somebody may have taken out what is in there
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
 
 
@@ -36,6 +37,7 @@ class Contents:
     def __init__(self) -> None:
         self._inside: dict[str, _Inside] = {}
         self._joints: dict[str, SeenJoint] = {}  # at the newest look
+        self._shut: dict[str, float] = {}  # since when parts are shut that the hand has shut, and not moved since, s
         self.known: Collection[str] = ()
         """Names of the things that perception knows in the newest image, also one taken while the arm moves."""
         self.behind_doors: list[Thing] = []
@@ -45,11 +47,13 @@ class Contents:
         """Contents of their own, the same until now."""
         other = Contents()
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
-        other._joints, other.known, other.behind_doors = self._joints, self.known, self.behind_doors
+        other._joints, other._shut = self._joints, dict(self._shut)
+        other.known, other.behind_doors = self.known, self.behind_doors
         return other
 
     def clear(self) -> None:
         self._inside.clear()
+        self._shut.clear()
         self.behind_doors = []
 
     def drop(self, name: str) -> None:
@@ -69,10 +73,28 @@ class Contents:
         """The hand begins to move a part, with what lies in it. What perception knows no more, since its place was seen
         empty while the part stood as it was, is not in there: once it is shut, no look tells.
         """
+        self._shut.pop(part, None)
         joint = self._joints.get(part)
         for name, inside in [row for row in self._inside.items() if row[1].part == part and row[0] not in self.known]:
             if joint is not None and (joint.kind != "slide" or abs(joint.value - inside.value) < _STANDS):
                 self.drop(name)
+
+    def part_shut(self, part: str, stamp: float) -> None:
+        """The hand has come so far since `stamp` (s) that the part which it pushes is shut."""
+        self._shut.setdefault(part, stamp)
+
+    def glimpse(self, things: Mapping[str, Thing], furniture: Iterable[Furniture], stamp: float) -> None:
+        """Note what an image stamped `stamp` (s) shows, also one taken while the arm moves. What the hand has shut, and
+        the image shows open, somebody else has opened: what is not seen in there may have been taken out.
+        """
+        self.known = things.keys()
+        opened = {
+            part
+            for part, joint in joints_of(furniture).items()
+            if joint.visible and joint.value > _REACHED[joint.kind] and stamp > self._shut.get(part, stamp)
+        }
+        for name in [n for n, inside in self._inside.items() if inside.part in opened and not _is_seen(n, things)]:
+            self.drop(name)
 
     def hider(self, name: str) -> str:
         """The drawer, or the furniture behind whose door it is, that hides a thing; empty where none does."""
@@ -87,7 +109,7 @@ class Contents:
         before somebody shut it, fewer, did not show it.
         """
         joints = self.find(things, furniture)
-        self.known, self._joints = things.keys(), joints
+        self._joints = joints
         found = {**things, **self.carried(things, joints)}
         for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
             joint = joints[inside.part]

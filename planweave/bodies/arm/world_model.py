@@ -140,9 +140,10 @@ class WorldModel:
             self._empty = 0 if found else self._empty + 1
             # A tracker that was reset, or started again, names nothing in its first images.
             unsure = (self._things or not self._looks) and 0 < self._empty < _LOOKS
+            furniture = tuple(furniture)
+            if not unsure:
+                self._contents.glimpse(found, furniture, stamp)
             if self._moving or stamp < self._still_since or unsure:
-                if self._moving and not unsure:
-                    self._contents.known = found.keys()
                 if was_silent:
                     self._tell()
                 return
@@ -387,6 +388,11 @@ class WorldModel:
         """The arm begins to move a drawer, door or knob."""
         with self._changed:
             self._contents.part_moves(name)
+
+    def part_shut(self, name: str, stamp: float) -> None:
+        """The arm, which pushes a drawer or a door, has come so far since `stamp` (s) that it is shut."""
+        with self._changed:
+            self._contents.part_shut(name, stamp)
 
     def part_moved(self, name: str, value: float) -> None:
         """The arm has moved a drawer, door or knob; how far, the next look tells."""

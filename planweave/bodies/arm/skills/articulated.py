@@ -255,12 +255,28 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     _leave_out(context, name, part)
     feel = context.feel(motion.along, f"the hand pushed {name}")
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    held, failure = _along(context, name, motion, "pushing", part, feel)
+    shutting = _shutting(context, name, part, motion.along, target)
+    held, failure = _along(context, name, motion, "pushing", part, lambda state: shutting(state) or feel(state))
     context.world.part_moved(name, part.closed_end)
     _retreat(context, part, part.outward)
     if failure is not None:
         raise failure
     return held
+
+
+def _shutting(context: SkillContext, name: str, part: Articulation, along: Array, target: float) -> Watch:
+    """A watch of a push to beyond the closed end: notes since when the part must be shut. That is from as far before
+    the end as the target is beyond it, since fingers and joints yield.
+    """
+    values, end = np.linspace(part.value, target, len(along)), along[-1]
+    near = np.linalg.norm(along[np.argmin(np.abs(values - (2 * part.closed_end - target)))] - end)
+
+    def watch(state: ArmState) -> MotionResult | None:
+        if np.linalg.norm(state.positions - end) <= near:
+            context.world.part_shut(name, state.stamp)
+        return None
+
+    return watch
 
 
 def _look_inside(context: SkillContext, seen: Collection[str]) -> None:
