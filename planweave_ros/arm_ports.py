@@ -17,7 +17,7 @@ from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.guarded import node_of
 from planweave_ros.moveit_server import NODE as MOVEIT
-from planweave_ros.only_one import NAMELESS, publisher_of, publishers, services_of
+from planweave_ros.only_one import NAMELESS, publisher_of, publishers, serves
 from planweave_ros.qos import TRANSIENT_LOCAL
 from planweave_ros.rclpy_compat import RCLError
 
@@ -59,8 +59,10 @@ class ArmPorts:
         names = sorted({node_of(info) for info in controllers if info.node_name not in NAMELESS})
         if len(names) > 1:
             return f"{' and '.join(names)} both offer {action}: end one"
-        services = services_of(self._node, names[0]) if simulated and names else []
-        if not simulated or any(service.endswith("simulation/reset") for service in services):
+        if not simulated or any(
+            serves(self._node, node_of(info), bytes(info.endpoint_gid), lambda name: name.endswith("simulation/reset"))
+            for info in controllers
+        ):
             return ""
         return (
             f"{', '.join(names) or 'a node without a name'} controls the arm, not simulation_node, whose speeds these "

@@ -23,7 +23,7 @@ from planweave.core.workflow.ports import Look, Outcome
 from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller, NoResultError
 from planweave_ros.liveliness import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
-from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
+from planweave_ros.only_one import LivingPublishers, publisher_of, serves, two_publishers
 from planweave_ros.permission import APPROVED_SECONDS, DEATH
 from planweave_ros.qos import WORLDS
 
@@ -112,7 +112,7 @@ class RosBody:
             return None, problem or self._refused
         ((source, name),) = names.items()
         if source != self._owner:
-            if self._action + _GOALS not in services_of(self._node, name):
+            if not serves(self._node, name, source, (self._action + _GOALS).__eq__):
                 return None, (
                     f"{name} publishes {self._topic}, but does not serve {self._action}; stop it, or start the body"
                 )

@@ -5,6 +5,7 @@ Two executors would move the same arm, and a second publisher could report a fal
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import random
@@ -33,6 +34,7 @@ _TRIES = 10
 _APART = 0.2  # s: pause at most before a publisher is made anew
 _WORLD = "world_state"
 _ACTION_SERVER = "execute_action/_action/send_goal"
+_PARTICIPANT_KEY = 12  # first bytes of an endpoint's key, by RTPS 2.5, 9.3.1
 NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 """Names of nodes of which only an endpoint is discovered yet."""
 
@@ -127,13 +129,22 @@ def publishers(node: Node, topic: str) -> dict[bytes, str]:
     }
 
 
-def services_of(node: Node, name: str) -> list[str]:
-    """Fully qualified service names of another node, by its own with namespace; none where it is gone."""
+def serves(node: Node, name: str, endpoint: bytes, wanted: Callable[[str], bool]) -> bool:
+    """Return whether another node serves what is wanted, of fully qualified service names.
+
+    name: the node's, with its namespace; endpoint: key of one of its endpoints. What the endpoint's participant serves
+    counts, too: Fast DDS may lose the message that tells which node's it is, for good (ros2/rmw_fastrtps issue 792).
+    """
     namespace, _, bare = f"/{name.strip('/')}".rpartition("/")
-    try:
-        return [found for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")]
-    except RCLError:  # the node is unknown, or has not said its name yet
-        return []
+    with contextlib.suppress(RCLError):  # the node is unknown, or has not said its name yet
+        if any(wanted(found) for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")):
+            return True
+    return any(
+        bytes(server.endpoint_gid)[:_PARTICIPANT_KEY] == endpoint[:_PARTICIPANT_KEY]
+        for found, _ in node.get_service_names_and_types()
+        if wanted(found)
+        for server in node.get_subscriptions_info_by_topic(f"rq{found}Request", no_mangle=True)
+    )
 
 
 def _full_name(info: Any) -> str:

@@ -116,3 +116,18 @@ def test_of_bodies_that_find_one_another_late_one_stays(make_node, spin_until, m
     if newcomers == 2:
         spin_until(lambda: not only_one.second_body(winner), 20, "the other to be alone")
     assert not winner.refused
+
+
+def test_a_server_is_known_by_its_participant_where_the_graph_lost_its_node(make_node, start_node, spin_until):
+    start_node("planner_node", client="none")
+    node = make_node("observer")
+
+    def endpoint(name):
+        return next((i for i in node.get_publishers_info_by_topic("/rosout") if i.node_name == name), None)
+
+    planner = bytes(spin_until(lambda: endpoint("planner_node"), 30, "the planner").endpoint_gid)
+    own = bytes(endpoint("observer").endpoint_gid)
+    wanted = "/generate_plans/_action/send_goal".__eq__
+    spin_until(lambda: only_one.serves(node, "/planner_node", own, wanted), 30, "its action, by its name")
+    spin_until(lambda: only_one.serves(node, "/nobody", planner, wanted), 30, "its action, by its participant")
+    assert not only_one.serves(node, "/nobody", own, wanted), "another participant serves nothing of it"
