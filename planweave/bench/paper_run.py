@@ -58,7 +58,8 @@ def main(options: argparse.Namespace, console: Console) -> int:
         missing = _run(paper, numbers, out / RECORDS, model, limit, settings, options, console)
         records = Records(out / RECORDS)
     made = tables(paper, numbers, records, model, limit, settings)
-    text, plain = markdown(made), json.dumps([*map(asdict, made)], indent=1) + "\n"
+    text = markdown(made)
+    plain = json.dumps({"paper": options.paper, "tables": [*map(asdict, made)]}, indent=1) + "\n"
     print(plain if options.json else text, end="")
     if out:
         for suffix, content in ((".md", text), (".json", plain)):

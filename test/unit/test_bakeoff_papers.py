@@ -319,12 +319,12 @@ def test_tables_are_made_at_once_with_few_tasks(tmp_path, capsys, inline):
     assert row.count("±") == 3, "as the paper prints it"
     assert "[a] needs Codex." in text and "no records of progprompt:assertions=false" in text
     plain = json.loads((out / "progprompt.json").read_text())
-    assert plain[0]["rows"][0][:4] == ["1 ProgPrompt, yes, yes, CODEX", "paper", "0.40 ± 0.11", "0.90 ± 0.05"]
+    assert plain["tables"][0]["rows"][0][:4] == ["1 ProgPrompt, yes, yes, CODEX", "paper", "0.40 ± 0.11", "0.90 ± 0.05"]
     config = read_config(next((out / "records").rglob("config.json")).parent)
     assert config.settings == {"planner.program_temperature": 0.5}
     again = ["bench", "paper", "progprompt", "--table", "I", "--records", str(out / "records")]
     assert planweave(again) == 0 and "no records of progprompt:paper=true with" in capsys.readouterr().out
-    assert planweave([*again, "--set", "planner.program_temperature=0.5"]) == 0
+    assert planweave([*again, "--set", "planner.program_temperature=0.5", "--json"]) == 0
     assert "records of 1 of 10 tasks" in capsys.readouterr().out
 
 
