@@ -20,7 +20,6 @@ from planweave.simulation.offscreen import choose_gl
 #: modules with run(options, console) -> rows of figures: arguments of examples
 FIGURES: dict[str, tuple[str, ...]] = {
     "system": ("--placements 10 --json",),
-    "household": ("",),
     "tokens": ("",),
     "tabletop": ("--seeds 2 --task plus_sign",),
     "honesty": ("--task taken_at_lift --repeat 5",),
@@ -31,15 +30,11 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "world": ("",),
     "stops": ("--repeat 5",),
     "pauses": ("--repeat 5",),
-    "page": ("",),
-    "endpoints": ("",),
-    "core": ("FOLDER --limit 5 --texts 60000",),
     "real_frames": ("FOLDER --task test",),
     "kitchen": ("--seeds 3 --task mug_away plain", "--here --hands --seeds 2"),
-    "policies": ("--repeat 10 --task table kitchen",),
 }
 #: figures of which --task chooses some
-CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "policies", "sentences")
+CHOOSABLE = ("tabletop", "kills", "honesty", "real_frames", "kitchen", "sentences")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,13 +49,12 @@ def parser() -> argparse.ArgumentParser:
         "folders",
         metavar="FOLDER",
         nargs="*",
-        help="of core: collections of PDDL files; of sentences: outside ones; of real_frames: RGB-D scenes",
+        help="of sentences: outside ones; of real_frames: RGB-D scenes",
     )
-    made.add_argument("--limit", type=float, default=5.0, help="of core: seconds for one problem (default: 5)")
     add_shared_arguments(
         made,
-        "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test), bodies of "
-        "policies (table, kitchen, libero), sets of sentences (outside, libero, libero_90); repeatable",
+        "only these tasks of the tabletop, deaths, cases of honesty, scenes of real_frames (learn, test), sets of "
+        "sentences (outside, libero, libero_90); repeatable",
         "repetitions of cases of honesty, of stops, of pauses",
     )
     made.add_argument(
@@ -78,9 +72,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     made.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
     made.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
-    made.add_argument(
-        "--texts", type=int, default=100_000, help="fuzzed replies, sentences, random plans of core (default: 100000)"
-    )
+    made.add_argument("--texts", type=int, default=100_000, help="fuzzed replies and sentences (default: 100000)")
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
     made.add_argument("--here", action="store_true", help="of kitchen: in one process, without nodes")
     made.add_argument("--hands", action="store_true", help="of kitchen: people's hands at these seeds, too")
@@ -98,10 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.tasks and options.figures not in CHOOSABLE:
             raise ConfigError(
                 f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
-                "tabletop and kitchen, cases of kills and honesty, scenes of real_frames, bodies of policies, sets of "
-                "sentences"
+                "tabletop and kitchen, cases of kills and honesty, scenes of real_frames, sets of sentences"
             )
-        if options.folders and options.figures not in ("core", "sentences", "real_frames"):
+        if options.folders and options.figures not in ("sentences", "real_frames"):
             raise ConfigError(f"folders have no meaning for the figures of {options.figures}")
         importlib.import_module("planweave.cli.main").prepare_ros()
         choose_gl()

@@ -11,17 +11,40 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from benchmarks.figures import Row, figure
-from benchmarks.household import chosen_cases
 from planweave.bench.episodes import Spec, play
 from planweave.bench.metrics import Measures
 from planweave.bench.records import Recorder
-from planweave.bench.suites import Case
+from planweave.bench.suites import SUITES, Case
+from planweave.bench.suites.eai import data_folder, package_folder
 
 ERROR_RATES, SEEDS = (0.1, 0.2, 0.3), 2  # of the simulated model
 TREE = "tree_planner:samples=25,check_plans=false"  # as in the paper, all plans that were sampled are kept
 UNCORRECTED, CHECKED = f"{TREE},max_corrections=0", "tree_planner:samples=25,check_plans=true"
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
 PAPER = {"iterative:replan=none": 0.53, "iterative:replan=local": 0.74, "iterative:replan=global": 0.92}
+
+
+def chosen_cases() -> dict[str, list[Case]]:
+    """By suite: the papers' tasks at home, and one EAI task of each name whose plan reaches a goal about the end, where
+    the data are there.
+    """
+    found = {"home": [case for case in SUITES["home"].cases().values() if case.groups]}
+    if data_folder() or package_folder():
+        named: dict[str, Case] = {}
+        for case in SUITES["eai"].cases().values():
+            name = case.sentence.partition(":")[0]
+            if name not in named and case.goal and not case.in_order and _to_be_done(case):
+                named[name] = case
+        found["eai"] = list(named.values())
+    return found
+
+
+def _to_be_done(case: Case) -> bool:
+    """Whether its goal does not hold at first, and does after its gold plan."""
+    simulator = SUITES["eai"].stage(case).simulator
+    first = all(map(simulator.holds, case.goal))
+    done = all(simulator.execute(step).ok for step in case.gold) and all(map(simulator.holds, case.goal))
+    return done and not first
 
 
 def run(_: argparse.Namespace, console: Console) -> list[Row]:

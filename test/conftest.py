@@ -22,26 +22,34 @@ LONGEST = (
     "e2e/benchmarks/test_honesty.py",
     "unit/test_kitchen_seen.py",
     "ros/test_executor_node.py",
-    "unit/test_perception_scenes.py",
+    "unit/test_kitchen_claims.py",
     "e2e/test_page.py",
     "e2e/test_tabletop.py",
-    "e2e/benchmarks/test_kitchen.py",
-    "unit/benchmarks/test_sentence_set.py",
-    "ros/test_console.py",
     "unit/test_solid_skills.py",
+    "ros/test_console.py",
+    "unit/test_lids.py",
+    "e2e/benchmarks/test_kitchen.py",
     "ros/test_feedback_node.py",
     "unit/test_libero_itself.py",
     "ros/test_stopping.py",
+    "unit/test_perception_scenes.py",
+    "e2e/test_secrets.py",
     "unit/test_planner_embedded.py",
     "ros/test_simulation_node.py",
-    "unit/test_bakeoff_papers.py",
-    "ros/test_preview.py",
-    "unit/test_skills.py",
-    "ros/test_perception_node.py",
     "unit/test_more_skills.py",
     "ros/test_lifecycle.py",
-    "e2e/test_wheel.py",
+    "unit/benchmarks/test_sentence_set.py",
+    "e2e/test_pause.py",
+    "unit/test_skills.py",
+    "ros/test_perception_node.py",
+    "unit/test_bakeoff_papers.py",
+    "e2e/test_household.py",
+    "e2e/test_two_arms.py",
     "ros/test_perception_views.py",
+    "e2e/test_examples.py",
+    "ros/test_preview.py",
+    "e2e/test_tasks.py",
+    "e2e/test_wheel.py",
 )
 TRUSTED = Path(__file__).parent / "doubles" / "trusted.pem"  # of a host that nobody has
 
@@ -58,8 +66,8 @@ def pytest_configure(config):
     os.environ["TERM"] = "xterm-256color"  # what is drawn does not depend on the caller's terminal
     hypothesis.settings.register_profile("planweave", deadline=None)  # no test is judged by its time
     hypothesis.settings.load_profile("planweave")
-    if "not slow" in config.option.markexpr:
-        # Each worker would read all of our sources for constants to draw, 5 s of processor time; `make test` does.
+    if "not slow" in config.option.markexpr or getattr(config, "workerinput", {}).get("workerid", "gw0") != "gw0":
+        # All workers would read all of our sources for constants to draw, 5 s of processor time each; one is enough.
         providers._get_local_constants = lambda: providers._local_constants
     gc.disable()  # while thousands of tests are collected, which all stay
     # MuJoCo reads this when it is first imported, which test modules do while they are collected.

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planweave.bench.engines import ClusterEngine, Engine, LocalEngine
+from planweave.bench.engines import Engine
 from planweave.bench.episodes import Ended, Spec
 from planweave.bench.models import is_simulated, models_of, try_model
 from planweave.bench.parameters import PLANNER, names_of, settings_of
@@ -53,8 +53,7 @@ def main(options: argparse.Namespace, console: Console) -> int:
 
 
 def engine_of(options: argparse.Namespace) -> Engine:
-    """Processes here, or a cluster's."""
-    return ClusterEngine(options.cluster) if options.cluster else LocalEngine(_jobs(options))
+    return Engine(_jobs(options))
 
 
 def check_numbers(options: argparse.Namespace) -> None:

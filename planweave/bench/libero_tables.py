@@ -12,7 +12,7 @@ from planweave.bench.report import number_of, title_of
 from planweave.bench.results import Played, Results
 from planweave.bench.statistics import estimate
 from planweave.bench.suites.libero import AS_SAID
-from planweave.bench.tables import Table, key_of
+from planweave.bench.tables import Table
 from planweave.libero.bodies import CAMERA, NAMED, TRUTH
 from planweave.libero.suites import LONGEST, contradictory, published
 
@@ -71,7 +71,7 @@ def _published() -> Table:
     columns = ("system", "trained", "remembers", "sees", "on", "rate")
     rows = [[p[c] for c in columns] for p in published()]
     notes = ["As read from stored pages and summaries. Planweave is not trained and remembers nothing of a task."]
-    return Table("What others published", columns, rows, notes, [], "libero-published")
+    return Table("What others published", columns, rows, notes)
 
 
 def _rates(results: Results, method: str, model: str, episodes: Sequence[Played]) -> Table:
@@ -96,7 +96,6 @@ def _rates(results: Results, method: str, model: str, episodes: Sequence[Played]
         rows,
         notes,
         [f"{task}: {contradictory()[task]}." for task in odd],
-        key_of("libero", method, model),
     )
 
 
@@ -140,7 +139,6 @@ def _failures(method: str, model: str, failed: Sequence[Played]) -> Table:
         ("stage", "code", "episodes", "for example"),
         rows,
         [_STAGES],
-        key=key_of("libero failures", method, model),
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ from planweave.bench.records import write_record
 from planweave.bench.results import Played, Results
 from planweave.bench.runner import CONFIG, Config, missing_in_words, prepare, read_config
 from planweave.bench.suites import SUITES
-from planweave.bench.tables import FORMATS, Table, key_of
-from planweave.core.base.errors import ConfigError, UnknownNameError
+from planweave.bench.tables import Table, markdown
+from planweave.core.base.errors import ConfigError
 from planweave.methods import asks_model
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ def main(options: argparse.Namespace, console: Console) -> int:
         raise ConfigError(f"name a paper: planweave bench paper {' | '.join(load_papers())}")
     paper = paper_of(options.paper)
     numbers = list(dict.fromkeys(table_of(paper, text) for text in options.table)) or list(paper.tables)
-    if options.format not in FORMATS:
-        raise UnknownNameError("format", options.format, FORMATS)
     for name in ("tasks", "method"):
         if getattr(options, name):
             raise ConfigError(f"--{name} is for ordinary runs: the paper's tables say which {name} they need")
@@ -59,13 +58,13 @@ def main(options: argparse.Namespace, console: Console) -> int:
         missing = _run(paper, numbers, out / RECORDS, model, limit, settings, options, console)
         records = Records(out / RECORDS)
     made = tables(paper, numbers, records, model, limit, settings)
-    print(FORMATS[options.format][1](made), end="")
+    text = markdown(made)
+    plain = json.dumps({"paper": options.paper, "tables": [*map(asdict, made)]}, indent=1) + "\n"
+    print(plain if options.json else text, end="")
     if out:
-        for suffix, text in FORMATS.values():
-            write_record(out / f"{options.paper}{suffix}", text(made))
-        console.print(
-            f"tables: {out / options.paper}.md, .html, .csv, .tex", markup=False, highlight=False, soft_wrap=True
-        )
+        for suffix, content in ((".md", text), (".json", plain)):
+            write_record(out / f"{options.paper}{suffix}", content)
+        console.print(f"tables: {out / options.paper}.md, .json", markup=False, highlight=False, soft_wrap=True)
     for line in missing_in_words(missing):
         console.print(f"missing: {line}", style="red", markup=False, highlight=False)
     return 130 if "interrupted" in missing.values() else 1 if missing else 0
@@ -229,7 +228,6 @@ class _Maker:
             rows,
             notes,
             [f"[{mark}] {reason}." for reason, mark in self._reasons.items()],
-            key_of(paper.title.partition(" ")[0], title_of(self._number)),
         )
 
     def _rows(self) -> Iterator[Sequence[str]]:

@@ -1,6 +1,6 @@
 """Compare planning methods on the same tasks.
 
-Every method runs with every model on every task. Each episode is recorded; the report has tables and plots. --resume
+Every method runs with every model on every task. Each episode is recorded; the report has tables. --resume
 continues an interrupted run. Figures of Planweave itself (speed, honesty, kills, …) are measured in a checkout: python
 -m benchmarks.
 
@@ -10,7 +10,7 @@ examples:
   planweave bench faults --model simulated:0.1 --jobs 4
   planweave bench home --method tree_planner --set tree_planner.samples=10 --tasks mine.yaml
   planweave bench paper tree_planner --table 1 figure5 --out tables
-  planweave bench paper blocking --records out/bench --model openai:gpt-4o-mini --format latex
+  planweave bench paper blocking --records out/bench --model openai:gpt-4o-mini
   planweave bench tabletop --method classical --task plus_sign
   planweave bench libero --suites spatial goal_swap --view truth --inits 2 --video
 """
@@ -50,7 +50,6 @@ def console_for(options: argparse.Namespace) -> Console:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from planweave.bench.suites import SUITES
-    from planweave.bench.tables import FORMATS
 
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(SUITES)}; or paper, for the tables of a paper")
     parser.add_argument("paper", nargs="?", default="", metavar="PAPER", help="with paper: which, e.g. tree_planner")
@@ -81,7 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "RHO, default 0.6, all samples of a question share an error)",
     )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
-    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
     parser.add_argument("--resume", action="store_true", help="continue a run (default: the newest of the same kind)")
     parser.add_argument("--table", **_SEVERAL, metavar="T", help="with paper: only these, e.g. 1 figure5")
@@ -90,9 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="DIR",
         help="with paper: make the tables of these runs (default: run few tasks)",
-    )
-    parser.add_argument(
-        "--format", default="markdown", metavar="F", help=f"with paper: {', '.join(FORMATS)} (default: markdown)"
     )
     _add_libero(parser)
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per episode (default: 600)")

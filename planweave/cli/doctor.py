@@ -43,8 +43,7 @@ EXTRAS = {
     "realsense": ("pyrealsense2",),
     "bag": ("rosbags",),
     "local-models": ("sentence_transformers", "transformers"),
-    "bench": ("scipy", "matplotlib"),
-    "cluster": ("distributed",),
+    "bench": ("scipy",),
     "eai": ("virtualhome_eval",),
     "vamp": ("vamp",),
 }

@@ -1,4 +1,4 @@
-"""Endpoints that behave as public reports say that real ones do, for tests and `python -m benchmarks endpoints`.
+"""Endpoints that behave as public reports say that real ones do, for tests.
 
 A quirk answers with the server's `text`, once the request is as it wants it. Each names its source: an endpoint of
 docs/models.md, or a kind of server.

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 import time
-from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -11,15 +10,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
 from doubles.scripted_arm import Bench, ScriptedArm
-from planweave.bodies.arm.approach_planning import ApproachPlanner
-from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.looked_world import LookedWorld, Observation
-from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.policy.openpi import pack, unpack
-from planweave.bodies.arm.preview import PredictedArm
-from planweave.bodies.arm.skills import Skills
-from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 
 CHUNK, EXECUTE, RATE = 10, 8, 15.0
@@ -89,104 +80,6 @@ class ScriptedPolicy:
         if not len(rest):
             rest = self.rows[-1:]
         return np.vstack([rest, np.repeat(rest[-1:], CHUNK - len(rest), axis=0)])
-
-
-ERRORS = ("stalls", "misses", "takes another", "drops it")
-_BESIDE = 0.1  # rad of the first joint
-
-
-class PlanningPolicy:
-    """Plans what it is told by the phrase of an action with our own skills, from where the arm and the things truly
-    are, and errs at a rate: it stands still, goes about 6 cm beside, takes the wrong thing, or lets go halfway.
-
-    plan(action): rows of its motion, None where there is none; attempt: gives a number that changes with each attempt.
-    """
-
-    def __init__(self, domain, plan, actions, rate, seed, attempt):
-        self._plan, self._rng, self._rate = plan, np.random.default_rng(seed), rate
-        self._actions = {domain.phrase(action): action for action in actions}
-        self._attempt, self._key, self._policy = attempt, None, None
-        self.errors = []
-
-    def __call__(self, observation):
-        key = observation["prompt"], self._attempt()
-        if key != self._key:
-            self._key = key
-            error = str(self._rng.choice(ERRORS)) if self._rng.random() < self._rate else ""
-            self.errors.append(error)
-            self._policy = ScriptedPolicy(self._rows(self._actions[key[0]], observation, error))
-        return self._policy(observation)
-
-    def _rows(self, action, observation, error):
-        still = np.array([[*observation["joints"], float(observation["gripper"][0] > 0.25)]])
-        if error == "takes another":
-            alike = [other for other in self._actions.values() if other.name == action.name]
-            action = alike[alike.index(action) - 1]
-        rows = None if error == "stalls" else self._plan(action)
-        if rows is None:
-            return still
-        if error == "misses":
-            rows[:, 0] += _BESIDE * np.clip(np.arange(len(rows)) / 10, 0.0, 1.0)
-        if error == "drops it":
-            rows[len(rows) // 2 :, -1] = 0.0
-        return rows
-
-
-class _GrippingArm(PredictedArm):
-    """Its fingers always close on something, if only a handle. grips: row of the motion, and whether they close."""
-
-    def __init__(self, *args):
-        self.grips = []
-        super().__init__(*args)
-
-    def grip(self, width, force, wait=True):
-        found = super().grip(width, force, wait)
-        self.grips.append((len(self._rows) - 1, float(width < 1e-3)))
-        return found
-
-    def _closed(self, width):
-        return max(super()._closed(width), 0.005)
-
-
-def planned(body, planning_scene, action):
-    """The rows of our own skill for an action of an ArmBody, from the arm as it is and the things as they are seen,
-    until it looks; None where it has no motion.
-    """
-    context, seen = body.skills.context, body.world
-    state, robot = context.arm.state(), planning_scene.robot
-    planning_scene.detach()
-    kinematics = Kinematics(planning_scene.model, robot)
-    arm = _GrippingArm(planning_scene, kinematics, state, lambda: None)
-    observation = Observation(seen.world(), tuple(seen.things()), state.stamp, seen.articulation)
-    safety = context.arm.safety
-    world = LookedWorld(
-        lambda _: observation,
-        lambda: arm.state().positions,
-        body.domain,
-        kinematics,
-        safety,
-        seen.places,
-        context.ground,
-    )
-    if seen.held is not None:
-        world.grasped(seen.held)
-    reaching = ApproachPlanner(planning_scene, kinematics, MotionPlanner(planning_scene, kinematics), seconds=30.0)
-    settings = replace(context.settings, skills={}, retries={})
-    skills = Skills(arm, planning_scene, reaching, safety, world, settings)
-
-    def told(phase, progress):
-        if phase == "verifying":
-            raise SkillFailureError(Code.CANCELED, "what it sees then is not known")
-
-    with contextlib.suppress(SkillFailureError):
-        skills.run(action, told)
-    rows = np.array(arm.motion(action, True, "", None).positions)
-    if not len(rows):
-        return None
-    closed = np.full(len(rows), float(seen.held is not None))
-    for at, holds in arm.grips:
-        closed[at:] = holds
-    return np.column_stack([rows[:, : robot.count], closed])
 
 
 class PolicyServer:

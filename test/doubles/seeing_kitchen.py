@@ -1,7 +1,9 @@
 """The whole kitchen in one thread, without ROS: simulator, cameras, perception, arm and skills."""
 
+import copy
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 
 from doubles.direct_arm import DirectArm
@@ -10,6 +12,7 @@ from planweave.bench.kitchen_tasks import part_name
 from planweave.bench.tabletop_tasks import scene_bodies
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.body import ArmBody
+from planweave.bodies.arm.contents import Contents
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.looked_world import observation_of
@@ -32,6 +35,12 @@ from planweave.perception.joint_history import JointHistory
 _RETRIES = ["NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off", "COLLISION 1 back_off"]
 _FRAME = 0.25  # s between two images
 _STANDS = 0.01  # rad: joints that differ by less rest
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION.value
+
+
+def _copied(known):
+    """Attributes of a world, of which all but its collections and contents never change."""
+    return {n: v.copy() if isinstance(v, Contents) else copy.copy(v) for n, v in known.items()}
 
 
 class SeeingWorld(WorldModel):
@@ -40,6 +49,11 @@ class SeeingWorld(WorldModel):
     def __init__(self, *args, look, **kwargs):
         super().__init__(*args, **kwargs)
         self._take = look
+
+    def kept(self):
+        """What is known now, by attribute."""
+        given = ("domain", "places", "_kinematics", "_safety", "on_change", "_builder", "_changed", "_take")
+        return _copied({name: value for name, value in vars(self).items() if name not in given})
 
     def wait_for_detections(self, after, seconds):
         self._take()
@@ -79,6 +93,22 @@ class SeeingKitchen(SeenKitchen):
         self._joints = JointHistory(4000, robot=simulator.robot)
         self.perceiver.forget()
         self.world.clock_restarted()
+
+    def kept(self):
+        """The simulator's state, and all that perception and the world know now."""
+        state = np.empty(mujoco.mj_stateSize(self.simulator.model, _STATE))
+        mujoco.mj_getState(self.simulator.model, self.data, state, _STATE)
+        return state, copy.deepcopy(self.perceiver), self._looks, self.world.kept()
+
+    def go_back(self, kept):
+        """All as it was when that was kept."""
+        self.start_over()
+        state, perceiver, self._looks, known = kept
+        self.perceiver = copy.deepcopy(perceiver)
+        mujoco.mj_setState(self.simulator.model, self.data, state, _STATE)
+        mujoco.mj_forward(self.simulator.model, self.data)
+        vars(self.world).update(_copied(known))
+        self.felt()
 
     def hand_over(self, name, place):
         """Have perception and the arm believe that the hand has let a thing go at a place, m: of its lower side."""

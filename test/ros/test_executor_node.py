@@ -12,9 +12,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.listed import listed
 from doubles.policy_server import PolicyServer, ScriptedPolicy, recorded
-from ros_fixtures import SIMULATION, arm_goals, result_of, simulated, simulation, task_goal
+from ros_fixtures import arm_goals, result_of, simulated, simulation, task_goal
 
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known
@@ -313,17 +314,19 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until, monk
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "code", "datum"),
     [
-        ({"retries": ["NO_GRASP twice look_again"]}, "'NO_GRASP twice look_again': times must be a whole number"),
-        ({"workspace": "nowhere"}, "unknown workspace 'nowhere'"),
-        ({"observe_pose": [0.0, 1.0]}, "parameter observe_pose must be 7 numbers"),
+        ({"retries": ["NO_GRASP twice look_again"]}, "configuration", "'NO_GRASP twice look_again'"),
+        ({"workspace": "nowhere"}, "unknown_name", "'nowhere'"),
+        ({"observe_pose": [0.0, 1.0]}, "configuration", "observe_pose"),
     ],
 )
-def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, words):
-    node = start_node("executor_node", parameter_files=[SIMULATION], **parameters)
-    assert node.wait(60.0) == 2, node.output()
-    assert words in node.output() and "Traceback" not in node.output()
+def test_wrong_parameters_are_refused(ros, parameters, code, datum):
+    """How a process ends then: test_parameters."""
+    from executor_node.node import ExecutorNode
+
+    with raises_code(code, datum):
+        ExecutorNode(simulated("executor_node", **parameters))
 
 
 def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table, spin_until):

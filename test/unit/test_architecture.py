@@ -241,7 +241,7 @@ def test_no_test_of_the_product_imports_benchmarks():
         ("test/doubles/table_view.py", "def f():\n    import benchmarks", OF_BENCHMARKS),
         (
             "test/ros_fixtures.py",
-            "from importlib import import_module\nimport_module('benchmarks.page')",
+            "from importlib import import_module\nimport_module('benchmarks.idle')",
             OF_BENCHMARKS,
         ),
         ("test/ros/benchmarks/test_tabletop_figures.py", "from benchmarks.tabletop import _task_rows", None),

@@ -289,14 +289,11 @@ def test_a_failed_episode_has_a_video_where_one_is_asked_for(bench):
     results, _ = bench("libero_goal/3/0", "libero_goal/7/0", needed=250, options={**OPTIONS, "video": True})
     videos = [e.spec.case for e in results.played if e.path.with_suffix(".mp4").is_file()]
     assert videos == [e.spec.case for e in results.played if not e.measures.sr] == ["libero_goal/7/0"]
-    write_report(results, "how", "about", {})
-    assert 'libero_goal_7_0.0.mp4">video</a>' in (results.out / "episodes.html").read_text()
 
 
-def test_the_report_has_the_suite_s_own_tables_in_all_forms(bench):
+def test_the_report_has_the_suite_s_own_tables(bench):
     results, _ = bench("libero_goal/3/0", "libero_10_object/5/0", needed=150)
     write_report(results, "how", "about", {})
-    for name in ("report.md", "report.html", "report.tex", "tables.csv"):
-        text = (results.out / name).read_text()
-        assert "false successes" in text and "libero" in text.lower(), name
+    text = (results.out / "report.md").read_text()
+    assert "false successes" in text and "libero" in text.lower()
     assert len(json.loads((results.out / "results.json").read_text())["tables"]) == 2

@@ -1,7 +1,5 @@
-"""The papers' tables: their data, the cells made from records, the reasons for those that are not, and the formats."""
+"""The papers' tables: their data, the cells made from records, the reasons for those that are not."""
 
-import csv
-import io
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +14,10 @@ from planweave.bench.paper_run import Records, identity, limited, needed, tables
 from planweave.bench.papers import beside_ours, cells, load_papers, paper_of, table_of
 from planweave.bench.playback import replay
 from planweave.bench.records import read_record
-from planweave.bench.report import write_report
 from planweave.bench.results import Results
 from planweave.bench.runner import Config, Run, prepare, read_config
 from planweave.bench.suites import SUITES
-from planweave.bench.tables import FORMATS, Table, as_csv, as_html, latex, markdown, tex
+from planweave.bench.tables import Table, markdown
 from planweave.cli.main import main as planweave
 
 pytestmark = pytest.mark.slow
@@ -312,7 +309,7 @@ def test_at_most_so_many_tasks_are_run_evenly_and_every_cell_has_its_own():
 # ---- the command
 
 
-def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys, inline):
+def test_tables_are_made_at_once_with_few_tasks(tmp_path, capsys, inline):
     out = tmp_path / "out"
     command = ["bench", "paper", "progprompt", "--table", "I", "IV", "--limit", "1", "--out", str(out)]
     assert planweave([*command, "--repeat", "2", "--set", "planner.program_temperature=0.5"]) == 0
@@ -321,22 +318,13 @@ def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys,
     row = next(line for line in text.splitlines() if "ours (n = 2)" in line)
     assert row.count("±") == 3, "as the paper prints it"
     assert "[a] needs Codex." in text and "no records of progprompt:assertions=false" in text
-    rows = list(csv.reader(io.StringIO((out / "progprompt.csv").read_text())))
-    assert rows[1][:6] == [
-        "progprompt-table-i",
-        "",
-        "1 ProgPrompt, yes, yes, CODEX",
-        "paper",
-        "0.40 ± 0.11",
-        "0.90 ± 0.05",
-    ]
-    assert "<th>GCR</th>" in (out / "progprompt.html").read_text()
-    assert r"0.40 $\pm$ 0.11" in (out / "progprompt.tex").read_text()
+    plain = json.loads((out / "progprompt.json").read_text())
+    assert plain["tables"][0]["rows"][0][:4] == ["1 ProgPrompt, yes, yes, CODEX", "paper", "0.40 ± 0.11", "0.90 ± 0.05"]
     config = read_config(next((out / "records").rglob("config.json")).parent)
     assert config.settings == {"planner.program_temperature": 0.5}
-    again = ["bench", "paper", "progprompt", "--table", "I", "--records", str(out / "records"), "--format", "latex"]
-    assert planweave(again) == 0 and r"no records of progprompt:paper=true with" in capsys.readouterr().out
-    assert planweave([*again, "--set", "planner.program_temperature=0.5"]) == 0
+    again = ["bench", "paper", "progprompt", "--table", "I", "--records", str(out / "records")]
+    assert planweave(again) == 0 and "no records of progprompt:paper=true with" in capsys.readouterr().out
+    assert planweave([*again, "--set", "planner.program_temperature=0.5", "--json"]) == 0
     assert "records of 1 of 10 tasks" in capsys.readouterr().out
 
 
@@ -346,7 +334,6 @@ def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys,
         (["paper"], "name a paper: planweave bench paper tree_planner | scene_aware"),
         (["paper", "tree_planer"], "unknown paper 'tree_planer'; did you mean 'tree_planner'"),
         (["paper", "tree_planner", "--table", "11"], "unknown table '11'"),
-        (["paper", "tree_planner", "--format", "latx"], "unknown format 'latx'; did you mean 'latex'"),
         (["paper", "tree_planner", "--model", "simulated:0", "simulated:1"], "one --model at a time"),
         (["paper", "tree_planner", "--records", "/nowhere"], "there are no records of `planweave bench` in /nowhere"),
         (["paper", "tree_planner", "--method", "iterative"], "--method is for ordinary runs"),
@@ -373,50 +360,11 @@ def test_episodes_that_are_missing_give_exit_code_1(tmp_path, capsys, inline, mo
     assert "no model today" in " ".join(shown.err.split()) and "no records of blocking:paper=true" in shown.out
 
 
-# ---- formats
+# ---- form
 
 
-TABLE = Table(
-    "A & B",
-    ("x", "50 %", "a|b"),
-    (("part",), ("ü_1", "1 ± 2", "<b>"), ("", "3", "[a]")),
-    ("note",),
-    ("[a] why.",),
-    "t-1",
-)
-
-
-def test_a_table_in_every_format():
-    assert set(FORMATS) == {"markdown", "html", "csv", "latex"}
-    text = markdown([TABLE])
+def test_a_table_as_markdown():
+    rows = (("part",), ("ü_1", "1 ± 2", "<b>"), ("", "3", "[a]"))
+    text = markdown([Table("A & B", ("x", "50 %", "a|b"), rows, ("note",), ("[a] why.",))])
     assert "| x | 50 % | a\\|b |\n|---|---|---|\n| **part** |  |  |\n| ü_1 | 1 ± 2 | <b> |" in text
-    assert list(csv.reader(io.StringIO(as_csv([TABLE])))) == [
-        ["table", "part", "x", "50 %", "a|b"],
-        ["t-1", "part", "ü_1", "1 ± 2", "<b>"],
-        ["t-1", "part", "ü_1", "3", "[a]"],
-        ["t-1", "note", "note", "", ""],
-        ["t-1", "note", "[a] why.", "", ""],
-    ], "each row has its label, and a cell that is not made its reason"
-    page = as_html([TABLE])
-    assert "A &amp; B" in page and "&lt;b&gt;" in page and '<td colspan="3"><strong>part' in page and "[a] why." in page
-    text = latex([TABLE])
-    assert r"\caption{A \& B}" in text and r"ü\_1 & 1 $\pm$ 2 & $<$b$>$ \\" in text and "\\label{tab:t-1}" in text
-    assert r"\multicolumn{3}{l}{\textit{part}} \\" in text and text.count("\\begin{") == text.count("\\end{") == 2
-    assert tex("a_b\\{~^") == r"a\_b\textbackslash{}\{\textasciitilde{}\textasciicircum{}"
-
-
-def test_an_ordinary_run_has_csv_and_latex_too(tmp_path):
-    config = Config("home", ("watch_tv", "make_toast"), ("iterative", "classical"), ("simulated:0.1",), repeat=2)
-    played(tmp_path, config)
-    results = Results(tmp_path, config)
-    write_report(results, "how", "about", {})
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "report.csv").read_text())))
-    whole = {
-        row["method"]: row for row in json.loads((tmp_path / "results.json").read_text())["rows"] if not row["group"]
-    }
-    for row in rows:
-        if not row["group"]:
-            assert float(row["sr"]) == pytest.approx(whole[row["method"]]["sr"]["mean"])
-            assert float(row["sr_sd"]) == pytest.approx(whole[row["method"]]["sr"]["sd"]) and row["episodes"] == "4"
-    text = (tmp_path / "report.tex").read_text()
-    assert text.count("\\begin{table}") == 2 and "no language model" in text and "iterative & 4 &" in text
+    assert text.startswith("## A & B\n\nnote\n") and text.endswith("[a] why.\n")

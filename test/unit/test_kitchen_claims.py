@@ -16,8 +16,8 @@ def compiled():
     return SeeingKitchen(TASK.scene())
 
 
-@pytest.fixture
-def kitchen(compiled):
+@pytest.fixture(scope="module")
+def let_go(compiled):
     """The mug was let go behind the open door, and seen there."""
     compiled.start_over()
     compiled.put(MUG, (0.42, 0.02, 0.001))  # where the open door is far
@@ -29,6 +29,12 @@ def kitchen(compiled):
     compiled.hand_over("mug", place)
     compiled.see(3)
     assert next(t for t in compiled.world.things() if t.name == "mug").visible
+    return compiled.kept()
+
+
+@pytest.fixture
+def kitchen(compiled, let_go):
+    compiled.go_back(let_go)
     return compiled
 
 
@@ -56,8 +62,10 @@ def test_what_came_out_is_not_there(kitchen, place, turned, looks):
     assert not kitchen.check("in mug cupboard", "closed cupboard", times=5).confirmed and kitchen.missing(TASK)
 
 
-def with_a_mug_in_the_drawer(kitchen):
-    """The drawer is 0.15 m out, with the mug in it, as seen; the mug's place once it is shut, m."""
+@pytest.fixture(scope="module")
+def put_away(compiled):
+    """The drawer is 0.15 m out, with the mug in it, as seen; and the mug's place once it is shut, m."""
+    kitchen = compiled
     kitchen.start_over()
     kitchen.move(CABINET, "top_drawer", 0.15)
     body = kitchen.data.body("fixture_0_top_drawer")
@@ -65,13 +73,20 @@ def with_a_mug_in_the_drawer(kitchen):
     inside = body.xpos + body.xmat.reshape(3, 3) @ (-0.05, 0.0, 0.02)
     kitchen.put(MUG, tuple(inside))
     kitchen.see(8)
-    return tuple(inside + 0.15 * body.xmat.reshape(3, 3) @ (1.0, 0.0, 0.0))
+    return kitchen.kept(), tuple(inside + 0.15 * body.xmat.reshape(3, 3) @ (1.0, 0.0, 0.0))
+
+
+@pytest.fixture
+def shut_in(compiled, put_away):
+    """That again; the mug's place once the drawer is shut, m."""
+    kept, place = put_away
+    compiled.go_back(kept)
+    return place
 
 
 @pytest.mark.parametrize("taken", [False, True])
-def test_what_a_person_takes_from_a_drawer_while_the_arm_comes_to_shut_it_is_not_there(compiled, taken):
+def test_what_a_person_takes_from_a_drawer_while_the_arm_comes_to_shut_it_is_not_there(compiled, shut_in, taken):
     kitchen, task = compiled, kitchen_task("mug_away")
-    shut_in = with_a_mug_in_the_drawer(kitchen)
     kitchen.world.motion_began()
     if taken:
         kitchen.put(MUG, (2.0, 0.0, 0.0))
@@ -87,10 +102,9 @@ def test_what_a_person_takes_from_a_drawer_while_the_arm_comes_to_shut_it_is_not
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_what_a_person_takes_from_the_drawer_that_the_hand_has_just_shut_is_not_there(compiled, opened):
+def test_what_a_person_takes_from_the_drawer_that_the_hand_has_just_shut_is_not_there(compiled, shut_in, opened):
     """One image shows that it is out, while the arm still moves."""
     kitchen, task = compiled, kitchen_task("mug_away")
-    shut_in = with_a_mug_in_the_drawer(kitchen)
     kitchen.world.motion_began()
     kitchen.world.part_moves("cabinet_top_drawer")
     kitchen.see()

@@ -1,4 +1,5 @@
-"""The kitchen through all nodes by what cameras see, against the simulator's truth, while people's hands interfere."""
+"""The kitchen by what cameras see, against the simulator's truth: through all nodes, and in one process while people's
+hands interfere."""
 
 import itertools
 import math
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from benchmarks.honesty import Judged
 from benchmarks.kitchen import HONESTY, TASKS, running_kitchen
+from benchmarks.kitchen_here import play_here
 from planweave.bench.kitchen_tasks import BOTTOM, SHUT, TOP, KitchenTask, kitchen_task
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.paths import find_config
@@ -16,27 +18,29 @@ from planweave.simulation.scene import load_scene
 
 pytestmark = pytest.mark.gl
 TIMES = 3  # on a busy machine the moment for a hand passes; a false success ends it
-CHOSEN = ("plain", "drawer_opened_when_shut")
+CASES = {case.id: case for case in HONESTY}
 
 
-@pytest.fixture(scope="module")
-def stage():
-    """One running system for all cases."""
+def test_success_is_reported_only_where_it_is_true():
     with running_kitchen(Console(quiet=True)) as stage:
-        yield stage
+        for _ in range(TIMES):
+            played = stage.play(CASES["plain"])
+            said = f"{played.outcome.value}: {played.message}"
+            assert played.outcome is not Judged.FALSE_SUCCESS, said
+            late = played.outcome is Judged.FALSE_FAILURE and "not confirmed" in played.message
+            if late or played.outcome in (
+                Judged.RIGHT_SUCCESS,
+                Judged.RIGHT_NO,
+            ):  # how often it succeeds the bench tells
+                return
+            print(said)
+        pytest.fail(said)
 
 
-@pytest.mark.parametrize("case", [c for c in HONESTY if c.id in CHOSEN], ids=lambda case: case.id)
-def test_success_is_reported_only_where_it_is_true(stage, case):
-    for _ in range(TIMES):
-        played = stage.play(case)
-        said = f"{played.outcome.value}: {played.message}"
-        assert played.outcome is not Judged.FALSE_SUCCESS, said
-        late = played.outcome is Judged.FALSE_FAILURE and "not confirmed" in played.message
-        if late or played.outcome in (Judged.RIGHT_SUCCESS, Judged.RIGHT_NO):  # how often it succeeds the bench tells
-            return
-        print(said)
-    pytest.fail(said)
+def test_a_drawer_that_a_person_opens_when_it_has_just_been_shut_is_shut_in_the_end():
+    """Without nodes, in the simulator's own time."""
+    result, missing, came = play_here(CASES["drawer_opened_when_shut"], None)
+    assert came and result.success and not missing, (result.message, missing)
 
 
 def test_the_truth_of_being_in_a_drawer():

@@ -6,8 +6,8 @@ from benchmarks.figures import figure
 
 
 def test_figures_that_have_no_tasks_refuse_one(capsys):
-    assert benchmarks.main(["household", "--task", "watch_tv"]) == 2
-    assert "figures of household" in capsys.readouterr().err
+    assert benchmarks.main(["tokens", "--task", "watch_tv"]) == 2
+    assert "figures of tokens" in capsys.readouterr().err
 
 
 def test_each_figure_can_be_measured_several_times(monkeypatch, tmp_path):
