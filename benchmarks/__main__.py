@@ -30,6 +30,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "world": ("",),
     "stops": ("--repeat 5",),
     "pauses": ("--repeat 5",),
+    "page": ("",),
     "real_frames": ("FOLDER --task test",),
     "kitchen": ("--seeds 3 --task mug_away plain", "--here --hands --seeds 2"),
 }
