@@ -12,6 +12,10 @@ from yaml.composer import Composer
 
 from planweave.core.base.errors import ConfigError
 
+if not yaml.__with_libyaml__:
+    raise ImportError(
+        "this PyYAML was built without libyaml, which Planweave needs; its wheels have it: pip install -U pyyaml"
+    )
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 50
 MAX_ALIASES = 10
