@@ -95,7 +95,8 @@ class KnownThings:
                 continue
             else:
                 there, track.taken, track.carried = track.taken.moved(let_go), None, True
-                seen = self._hanging(there, self._near(there, there.low)) or self._by_place(there)
+                found_there = self._fitted(there, there.low) or self._by_place(there)
+                seen = self._hanging(there, found_there or self._by_colour(there, there.middle))
                 if seen is None:
                     self.put(there)
                     self._tracker.lose(track)
@@ -152,16 +153,18 @@ class KnownThings:
         return self._near(thing, thing.low) or self._by_colour(thing, None)
 
     def _near(self, thing: SeenThing, foot: float) -> SeenThing | None:
-        """A thing moved to where pictures show its points in their colours, or what may be of it, near where it is
-        thought to be, or below. foot: height of its lower side there, m.
+        """A thing `_fitted`, or what may be of it, near where it is thought to be."""
+        return self._fitted(thing, foot) or self._by_colour(thing, thing.middle)
+
+    def _fitted(self, thing: SeenThing, foot: float) -> SeenThing | None:
+        """A thing moved to where pictures show its points in their colours, near where it is thought to be, or below.
+        foot: height of its lower side there, m.
         """
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
-        there = thing.moved(found) if found is not None else thing
-        if found is None or self._is_another(there):
-            return self._by_colour(thing, thing.middle)
-        return there
+        there = thing.moved(found) if found is not None else None
+        return None if there is None or self._is_another(there) else there
 
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
