@@ -17,9 +17,9 @@ from typing import ParamSpec
 import numpy as np
 
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid
+from planweave.bodies.arm.poses import laid, other_middle
 from planweave.bodies.arm.scene_object import Region, Thing
-from planweave.bodies.arm.shape_places import level_top
+from planweave.bodies.arm.shape_places import level_top, sloped_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
 from planweave.geometry.arrays import Array
@@ -41,6 +41,7 @@ _FLAT = 0.9  # and of that which is to stand where nothing holds it upright
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
+_ROLLS, _LEVEL_WAY = 0.1, 0.05  # cost of lying across a slope, where no lip is known; sine of a level axis
 _LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
 _GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
 _CENTRED = 0.004  # between placements of a lid on a rim, and beside its middle
@@ -175,13 +176,15 @@ class Resting:
 @cheapest_first
 def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
     """On a thing itself, not on what stands on it: its middle first, or the middle of its region, or of the level top
-    of what is no item; where something stands in its middle, beside that, with room for the fingers first.
+    of what is no item, or of its slope; where something stands in its middle, beside that, with room for the fingers
+    first.
     """
     resting = Resting(item, others, ground.height)
     bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground.height)
     region = min(target.regions, key=_height, default=None)
+    tall = item.size[2] > _TALL * max(item.size[:2])
     if region is None and target.type != "item":
-        region = level_top(target)
+        region = level_top(target) or (sloped_top(target) if tall else None)
     if region is None:
         turn, (x, y) = 0.0, target.position[:2]
         near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
@@ -196,9 +199,13 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
     apart = (min(item.size[:2]) + FINGERS) / 2 if twin else 0.0  # across its length, so that both stand side by side
     lying = [o for o in others if o.bottom > target.bottom and target.covers(*o.position[:2])]
     found: list[tuple[float, Spot]] = []
+    lopsided = target.type == "item" and not item.is_round
+    (p, q, _), turns = (other_middle(item), (0.0, math.pi)) if lopsided else ((0.0,) * 3, (0.0,))
+    yaws = [yaw + turn for yaw in _yaws(item, target.yaw) for turn in turns]
     for offsets in (near, far):
-        for (u, v), yaw in product(offsets if not found else (), _yaws(item, target.yaw)):
-            there = x + c * u - s * v, y + s * u + c * v
+        for (u, v), yaw in product(offsets if not found else (), yaws):
+            a, b = math.cos(yaw) / 2, math.sin(yaw) / 2  # halfway between its centre and its other middle
+            there = x + c * u - s * v - a * p + b * q, y + s * u + c * v - b * p - a * q
             rest = resting.at(*there, yaw)
             leans = offsets is near and (rest.borne >= _STEADY or rest.surrounded or hollow)
             if (
@@ -208,14 +215,15 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
             ):
                 continue
             spot = _spot(item, there, rest.z, yaw)
+            spot = replace(spot, yaws=(yaw,)) if lopsided else spot
             loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
             across = yaw - turn + (0.0 if item.size[0] < item.size[1] else math.pi / 2)
             off = min(math.hypot(u - a * math.cos(across), v - a * math.sin(across)) for a in (apart, -apart))
             found.append((3.0 * off + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
-    if region is not None and item.size[2] > _TALL * max(item.size[:2]):
+    if region is not None and tall:
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
-            yield from _leaning(item, resting, region, slope)
+            yield from _leaning(item, resting, region, slope, 0.0 if target.regions else _ROLLS)
             return
     lowest = min((spot.z for _, spot in found), default=0.0)
     yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
@@ -227,8 +235,10 @@ def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
     return twin and min(item.size[:2]) < 0.6 * min(region.size[:2])
 
 
-def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:
-    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards."""
+def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, rolls: float) -> Iterator[tuple[float, Spot]]:
+    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards. rolls: cost of
+    what lies across.
+    """
     across = np.cross(slope, UP) / np.linalg.norm(np.cross(slope, UP))
     along = np.cross(across, slope)
     along *= math.copysign(1.0, along[2])
@@ -240,7 +250,8 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Ite
         lying: Vector = (float(axis[0]), float(axis[1]), float(axis[2]))
         rest = resting.lying(x, y, lying)
         if rest.borne >= _LEANS:
-            yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
+            cost = math.hypot(up, aside) + 0.1 * (1 - rest.borne) + (rolls if abs(lying[2]) < _LEVEL_WAY else 0.0)
+            yield cost, Spot(x, y, rest.z, lying=lying)
 
 
 @cheapest_first
@@ -294,11 +305,11 @@ def beside(
     item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it, and with room
-    for the fingers first; within the named places where that thing is.
+    for the fingers first; within the named places where that thing is, and which have room for both.
     """
     resting = Resting(item, others, ground.height)
     near = [other for other in others if other.name != target.name]
-    ground = _around(ground, target)
+    ground = _around(ground, item, target)
     for gap, angle, yaw in product(_GAPS, _ANGLES, _yaws(item, target.yaw)):
         u, v = math.cos(turn + angle), math.sin(turn + angle)
         distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
@@ -312,7 +323,7 @@ def between(
     item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground between two things: the middle of the gap first."""
-    resting, ground = Resting(item, others, ground.height), _around(ground, one, two)
+    resting, ground = Resting(item, others, ground.height), _around(ground, item, one, two)
     a, b = np.array(one.position[:2]), np.array(two.position[:2])
     length = float(np.linalg.norm(b - a))
     if not length:
@@ -326,9 +337,11 @@ def between(
             yield 0.01 * abs(k) + 0.02 * abs(j) + tight, spot
 
 
-def _around(ground: Ground, *things: Thing) -> Ground:
-    """The ground with those of its places in which things stand."""
-    return replace(ground, places=[p for p in ground.places if all(p.covers(*t.position[:2]) for t in things)])
+def _around(ground: Ground, item: Thing, *things: Thing) -> Ground:
+    """The ground with those of its places in which things stand, and which have room for an item beside these."""
+    least = min(item.size[:2]) + sum(min(t.size[:2]) for t in things)
+    places = [p for p in ground.places if max(p.size) > least and all(p.covers(*t.position[:2]) for t in things)]
+    return replace(ground, places=places)
 
 
 def _on_ground(

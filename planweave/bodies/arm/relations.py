@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from planweave.bodies.arm.poses import other_middle, pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.solids import Opening
@@ -106,8 +107,11 @@ def facts(
 
 
 def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) -> bool:
-    """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it."""
-    apart = math.dist(item.position[:2], below.position[:2]) if below.type == "item" else 0.0
+    """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it. Which
+    middle of a vessel with a handle counts, nobody knows.
+    """
+    middles = (item.position, (pose_of(item) @ (*other_middle(item), 1.0)).tolist())
+    apart = max(math.dist(m[:2], below.position[:2]) for m in middles) if below.type == "item" else 0.0
     if item.below is not None and box:
         return box == below.name and below.type == "item" and apart <= rules.stacked
     return not was_put or apart <= rules.centred
