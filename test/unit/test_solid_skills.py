@@ -269,13 +269,19 @@ def test_a_drawer_that_is_full_to_its_rim_has_no_place(full: float, room: bool) 
     assert any(spots.inside(item, drawer, [drawer, *inside], spots.Ground(GROUND))) is room
 
 
-@pytest.mark.parametrize(("height", "room_for"), [(0.06, True), (0.11, True), (0.15, False)])
-def test_what_would_stand_out_of_a_drawer_has_no_place_in_it(height: float, room_for: bool) -> None:
-    """It could not be shut any more; a compartment need not be."""
-    item, region = block("item", 0.3, -0.3, (0.04, 0.04, height)), Region((0.5, 0.2, 0.0), (0.2, 0.2, 0.06))
-    for kind, fits in (("drawer", room_for), ("compartment", True)):
+@pytest.mark.parametrize(
+    ("height", "deep", "lies"), [(0.06, 0.2, False), (0.11, 0.2, False), (0.15, 0.1, True), (0.25, 0.2, None)]
+)
+def test_what_would_stand_out_of_a_drawer_is_laid_down_in_it(height: float, deep: float, lies: bool | None) -> None:
+    """It could not be shut any more; a compartment need not be. What is too long for it has no place there."""
+    item, region = block("item", 0.3, -0.3, (0.04, 0.04, height)), Region((0.5, 0.2, 0.0), (deep, 0.2, 0.06), 0.5)
+    for kind, lying in (("drawer", lies), ("compartment", False)):
         part = room("part", "part", kind, region)
-        assert any(spots.inside(item, part, [part], spots.Ground(GROUND))) is fits
+        found = list(spots.inside(item, part, [part], spots.Ground(-0.03)))
+        assert {spot.lying[2] == 0.0 for spot in found} == (set() if lying is None else {lying})
+        if lying:
+            along = {round(abs(spot.lying[0] * math.sin(0.5) - spot.lying[1] * math.cos(0.5)), 3) for spot in found}
+            assert along == {1.0}, "across the drawer, where there is room"
 
 
 def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:

@@ -17,7 +17,7 @@ from typing import ParamSpec
 import numpy as np
 
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid, other_middle
+from planweave.bodies.arm.poses import laid, other_middle, upright
 from planweave.bodies.arm.scene_object import Region, Thing
 from planweave.bodies.arm.shape_places import level_top, sloped_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
@@ -262,8 +262,11 @@ def inside(
     the fingers beside what lies there.
     """
     region = region or max(target.regions, key=_height, default=None) or _hollow(target)
-    if region is None or (target.class_name == "drawer" and item.size[2] > 2 * region.size[2]):
-        return  # most of it would stand out of what has to be shut
+    if region is None:
+        return
+    if target.class_name == "drawer" and item.size[2] > 2 * region.size[2]:
+        yield from _laid_in(item, region, Resting(item, others, ground.height))
+        return  # else most of it would stand out of what has to be shut
     roof = _is_roofed(region, others)
     resting = Resting(item, others, ground.height, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
@@ -284,6 +287,24 @@ def inside(
         spot = replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)
         cost = 5.0 * abs(rest.z - low) + math.hypot(u, v) + 0.05 * (1 - rest.borne)
         yield cost + 2.0 * _tight(item, spot, yaw, lying), spot
+
+
+def _laid_in(item: Thing, region: Region, resting: Resting) -> Iterator[tuple[float, Spot]]:
+    """Laid down in a region, along it or across, with all of it below its upper edge."""
+    c, s = math.cos(region.yaw), math.sin(region.yaw)
+    low = region.centre[2] - region.size[2] / 2
+    axes: list[Vector] = [(c, s, 0.0), (-c, -s, 0.0), (-s, c, 0.0), (s, -c, 0.0)]
+    for axis in axes:
+        laid_down = item.solid.moved(upright(0.0, 0.0, 0.0, -region.yaw) @ laid(axis)).bounds
+        extents = np.subtract(laid_down[1], laid_down[0])
+        room = np.array(region.size) - extents
+        if (room < (2 * GAP, 2 * GAP, 0.0)).any():
+            continue
+        for u, v in grid(room[:2].tolist(), _GRID):
+            x, y = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
+            rest = resting.lying(x, y, axis)
+            if rest.z + extents[2] < low + region.size[2] + _BEARS:
+                yield math.hypot(u, v) + 5.0 * abs(rest.z - low), Spot(x, y, rest.z, lying=axis)
 
 
 @cheapest_first
