@@ -33,6 +33,7 @@ _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
+_EVEN = 0.01  # m between the heights of a level top
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -215,9 +216,15 @@ class KnownThings:
         """The lowest height that a thing can fall to: the ground, or the bottom of what is below its middle; the floor
         between walls beside that may not be known.
         """
-        aside = np.ptp(thing.points[:, :2], axis=0) / 4
-        below = (p[(np.abs(p[:, :2] - thing.middle[:2]) < aside).all(axis=1), 2] for p in self._others(thing))
-        return max([self.ground, *(float(np.percentile(z, 5)) for z in below if len(z) > LEAST)])
+        apart = [(p[:, 2], np.abs(p[:, :2] - thing.middle[:2])) for p in self._others(thing)]
+        size, found = np.ptp(thing.points[:, :2], axis=0), [self.ground]
+        for z, away in apart:
+            below, around = (z[(away < share * size).all(axis=1)] for share in (0.25, 0.5))
+            if len(below) > LEAST:
+                found.append(float(np.percentile(below, 5)))
+            elif len(around) > LEAST and np.ptp(np.percentile(around, (5, 95))) < _EVEN:
+                found.append(float(np.median(around)))  # a level top, hidden below it until now
+        return max(found)
 
     def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:
         """A thing that has tipped over or rolled: surfaces of its colours that belong to nothing else."""

@@ -268,6 +268,15 @@ def test_a_thing_falls_no_deeper_than_what_is_below_it():
     assert abs(thing(kept, "cup").points[:, 2].max() - 0.10) < 0.006
 
 
+def test_a_thing_that_was_knocked_aside_is_still_on_the_level_top_that_it_hid():
+    oven = ((-0.1, 0.05, 0.0), (0.2, 0.25, 0.1), GREEN)
+    bowl = ((0.0, 0.11, 0.1), (0.08, 0.19, 0.135), RED)
+    kept = memory(("bowl", bowl), ("oven", oven))
+    moved = replace(thing(kept, "bowl"), points=thing(kept, "bowl").points - (0.037, 0.0, 0.0))
+    assert kept._support(moved) == pytest.approx(0.1, abs=0.004)
+    assert kept._support(moved.moved(by(-0.2, 0.0))) == 0.0
+
+
 def test_pictures_look_through_where_nothing_is():
     shots = views(CUP)
     cup = seen("cup", CUP, shots)
