@@ -41,7 +41,6 @@ _FLAT = 0.9  # and of that which is to stand where nothing holds it upright
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
-_ROLLS, _LEVEL_WAY = 0.1, 0.05  # cost of lying across a slope, where no lip is known; sine of a level axis
 _LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
 _GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
 _CENTRED = 0.004  # between placements of a lid on a rim, and beside its middle
@@ -223,7 +222,7 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
     if region is not None and tall:
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
-            yield from _leaning(item, resting, region, slope, 0.0 if target.regions else _ROLLS)
+            yield from _leaning(item, resting, region, slope, bool(target.regions))
             return
     lowest = min((spot.z for _, spot in found), default=0.0)
     yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
@@ -235,23 +234,26 @@ def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
     return twin and min(item.size[:2]) < 0.6 * min(region.size[:2])
 
 
-def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, rolls: float) -> Iterator[tuple[float, Spot]]:
-    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards. rolls: cost of
-    what lies across.
+def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, lip: bool) -> Iterator[tuple[float, Spot]]:
+    """Laid on a slope, where what is tall would tip over: along it or across, from the region of its lip on upwards; of
+    a slope of which no lip is known along it, upper end up, from its lower edge.
     """
     across = np.cross(slope, UP) / np.linalg.norm(np.cross(slope, UP))
     along = np.cross(across, slope)
     along *= math.copysign(1.0, along[2])
+    first, axes = 0.0, [along, -along, across, -across]
     upwards = np.arange(0.0, item.size[2] / 2 + 2 * _GRID, _GRID / 2)
-    for axis, up, aside in product(
-        (along, -along, across, -across), upwards, (0.0, _GRID, -_GRID, 3 * _GRID, -3 * _GRID)
-    ):
-        x, y = (np.array(region.centre[:2]) + up * along[:2] + aside * across[:2]).tolist()
+    if not lip:
+        way = np.abs(along[:2])
+        first = (item.size[2] - float(way @ region.size[:2]) / float(way @ way)) / 2
+        axes, upwards = [along], np.arange(-_GRID / 2, 2 * _GRID, _GRID / 2)
+    beside = [k * _GRID for k in ((0, 1, -1, 3, -3) if lip else (0, 1, -1, 3, -3, 5, -5))]
+    for axis, up, aside in product(axes, upwards, beside):
+        x, y = (np.array(region.centre[:2]) + (first + up) * along[:2] + aside * across[:2]).tolist()
         lying: Vector = (float(axis[0]), float(axis[1]), float(axis[2]))
         rest = resting.lying(x, y, lying)
         if rest.borne >= _LEANS:
-            cost = math.hypot(up, aside) + 0.1 * (1 - rest.borne) + (rolls if abs(lying[2]) < _LEVEL_WAY else 0.0)
-            yield cost, Spot(x, y, rest.z, lying=lying)
+            yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
 
 
 @cheapest_first
