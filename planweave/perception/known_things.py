@@ -33,7 +33,7 @@ _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
-_EVEN = 0.01  # m between the heights of a level top
+_EVEN, _COVERS = 0.01, 0.5  # m between the heights of a level top; share of a floor below a thing that is seen
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -216,14 +216,16 @@ class KnownThings:
         """The lowest height that a thing can fall to: the ground, or the bottom of what is below its middle; the floor
         between walls beside that may not be known.
         """
-        apart = [(p[:, 2], np.abs(p[:, :2] - thing.middle[:2])) for p in self._others(thing)]
         size, found = np.ptp(thing.points[:, :2], axis=0), [self.ground]
-        for z, away in apart:
-            below, around = (z[(away < share * size).all(axis=1)] for share in (0.25, 0.5))
-            if len(below) > LEAST:
-                found.append(float(np.percentile(below, 5)))
-            elif len(around) > LEAST and np.ptp(np.percentile(around, (5, 95))) < _EVEN:
-                found.append(float(np.median(around)))  # a level top, hidden below it until now
+        for points in self._others(thing):
+            away = points[:, :2] - thing.middle[:2]
+            below, around = (points[(np.abs(away) < share * size).all(axis=1)] for share in (0.25, 0.5))
+            if _cover(below[:, :2], float(np.prod(size)) / 4):
+                found.append(float(np.percentile(below[:, 2], 5)))
+            elif (
+                _cover(around[:, :2], float(np.prod(size)) / 2) and np.ptp(np.percentile(around[:, 2], (5, 95))) < _EVEN
+            ):
+                found.append(float(np.median(around[:, 2])))  # a level top, hidden below it until now
         return max(found)
 
     def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:
@@ -277,6 +279,12 @@ class KnownThings:
         free = _apart(points, np.concatenate([*self._others(thing), np.zeros((0, 3))]), low)
         free[free] = ~self._of_furniture(points[free])
         return points[free], colours[free]
+
+
+def _cover(xy: np.ndarray, area: float) -> bool:
+    """Whether points (n, 2) are seen over most of an area, m2: of a wall beside a floor only a strip is."""
+    cells = len(np.unique(np.floor(xy / _CELL).astype(int), axis=0)) if len(xy) > LEAST else 0
+    return cells * _CELL**2 > _COVERS * area
 
 
 def _apart(points: np.ndarray, others: np.ndarray, low: np.ndarray) -> np.ndarray:

@@ -277,6 +277,13 @@ def test_a_thing_that_was_knocked_aside_is_still_on_the_level_top_that_it_hid():
     assert kept._support(moved.moved(by(-0.2, 0.0))) == 0.0
 
 
+def test_a_strip_of_a_wall_that_is_seen_below_a_thing_is_no_floor():
+    walls = (((-0.06, 0.04, 0.0), (0.16, 0.05, 0.14), GREEN), ((0.03, 0.13, 0.05), (0.034, 0.16, 0.06), GREEN))
+    shots = views(CUP)
+    kept = made([seen("cup", CUP, shots), seen("basket", walls[1], views(*walls))])
+    assert kept._support(thing(kept, "cup").moved(by(0.0, 0.0, 0.1))) == 0.0
+
+
 def test_pictures_look_through_where_nothing_is():
     shots = views(CUP)
     cup = seen("cup", CUP, shots)
