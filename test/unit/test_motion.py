@@ -91,7 +91,10 @@ def test_what_is_held_is_put_into_walls_from_straight_above_without_a_search(pla
     planning_scene.update([*walls, block("end", (0.4, -0.05, 0.07), (0.1, 0.02, 0.14))])
     monkeypatch.setattr(planner, "_search", lambda *_: pytest.fail("it was searched for"))
     path = planner.plan(start, [goal])
-    assert planning_scene.path_contact(path, MARGIN / 2) is None
+    other = planner.plan(start, [goal], without=[path])
+    for way in (path, other):
+        assert planning_scene.path_contact(way, MARGIN / 2) is None
+    assert path.shape != other.shape or not np.allclose(path, other)
 
 
 def assert_sound(trajectory, planning_scene, safety, margin=MARGIN - 3e-3):

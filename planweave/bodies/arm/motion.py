@@ -130,9 +130,9 @@ class MotionPlanner:
             if up is None or down is None:
                 return None
             path = np.vstack((up, down[::-1]))
-            if self._free(path, margin):
-                path = self._shorten(path, margin)
-                return None if _is_among(path, without) else path
+            for way in (self._shorten(path, margin), path) if self._free(path, margin) else ():
+                if not _is_among(way, without):
+                    return way
         return None
 
     def _search(self, start: Array, goals: list[Array], margin: float, seconds: float) -> Array | None:
