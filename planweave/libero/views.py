@@ -196,7 +196,7 @@ def depth_view(picture: Picture, base: Array, robot: RobotState) -> DepthView:
 def classes(domain: Domain) -> list[str]:
     """The domain's words for things."""
     listed = {name for names in domain.categories.values() for name in names}
-    return sorted({*domain.classes, *domain.round_classes, *listed} - {"drawer", "compartment"})
+    return sorted({*domain.classes, *domain.round_classes, *listed} - {"drawer", "compartment", "cabinet_shelf"})
 
 
 def places(to_base: Array) -> Sequence[Location]:

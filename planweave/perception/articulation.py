@@ -156,7 +156,7 @@ def _fronts(body: Carcass, seen: np.ndarray) -> Iterator[tuple[float, float, flo
     found: list[tuple[float, float, float]] = []
     for low, high, out in _surfaces(body, seen):
         frame = next((k for k, below in enumerate(found) if abs(below[2] - out) <= FLAT), None)
-        if frame is not None and frame < len(found) - 1 and all(between[2] < out for between in found[frame + 1 :]):
+        if frame is not None and all(between[2] < out for between in found[frame + 1 :]):
             low, out = found[frame][0], (found[frame][2] + out) / 2  # what is further in between them is its window
             del found[frame:]
         found.append((low, high, out))

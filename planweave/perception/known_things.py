@@ -33,6 +33,7 @@ _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
+_EVEN, _COVERS = 0.01, 0.5  # m between the heights of a level top; share of a floor below a thing that is seen
 _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
@@ -95,7 +96,8 @@ class KnownThings:
                 continue
             else:
                 there, track.taken, track.carried = track.taken.moved(let_go), None, True
-                seen = self._hanging(there, self._near(there, there.low)) or self._by_place(there)
+                found_there = self._fitted(there, there.low) or self._by_place(there)
+                seen = self._hanging(there, found_there or self._by_colour(there, there.middle))
                 if seen is None:
                     self.put(there)
                     self._tracker.lose(track)
@@ -152,16 +154,18 @@ class KnownThings:
         return self._near(thing, thing.low) or self._by_colour(thing, None)
 
     def _near(self, thing: SeenThing, foot: float) -> SeenThing | None:
-        """A thing moved to where pictures show its points in their colours, or what may be of it, near where it is
-        thought to be, or below. foot: height of its lower side there, m.
+        """A thing `_fitted`, or what may be of it, near where it is thought to be."""
+        return self._fitted(thing, foot) or self._by_colour(thing, thing.middle)
+
+    def _fitted(self, thing: SeenThing, foot: float) -> SeenThing | None:
+        """A thing moved to where pictures show its points in their colours, near where it is thought to be, or below.
+        foot: height of its lower side there, m.
         """
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
-        there = thing.moved(found) if found is not None else thing
-        if found is None or self._is_another(there):
-            return self._by_colour(thing, thing.middle)
-        return there
+        there = thing.moved(found) if found is not None else None
+        return None if there is None or self._is_another(there) else there
 
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
@@ -212,9 +216,17 @@ class KnownThings:
         """The lowest height that a thing can fall to: the ground, or the bottom of what is below its middle; the floor
         between walls beside that may not be known.
         """
-        aside = np.ptp(thing.points[:, :2], axis=0) / 4
-        below = (p[(np.abs(p[:, :2] - thing.middle[:2]) < aside).all(axis=1), 2] for p in self._others(thing))
-        return max([self.ground, *(float(np.percentile(z, 5)) for z in below if len(z) > LEAST)])
+        size, found = np.ptp(thing.points[:, :2], axis=0), [self.ground]
+        for points in self._others(thing):
+            away = points[:, :2] - thing.middle[:2]
+            below, around = (points[(np.abs(away) < share * size).all(axis=1)] for share in (0.25, 0.5))
+            if _cover(below[:, :2], float(np.prod(size)) / 4):
+                found.append(float(np.percentile(below[:, 2], 5)))
+            elif (
+                _cover(around[:, :2], float(np.prod(size)) / 2) and np.ptp(np.percentile(around[:, 2], (5, 95))) < _EVEN
+            ):
+                found.append(float(np.median(around[:, 2])))  # a level top, hidden below it until now
+        return max(found)
 
     def _by_colour(self, thing: SeenThing, near: np.ndarray | None) -> SeenThing | None:
         """A thing that has tipped over or rolled: surfaces of its colours that belong to nothing else."""
@@ -267,6 +279,12 @@ class KnownThings:
         free = _apart(points, np.concatenate([*self._others(thing), np.zeros((0, 3))]), low)
         free[free] = ~self._of_furniture(points[free])
         return points[free], colours[free]
+
+
+def _cover(xy: np.ndarray, area: float) -> bool:
+    """Whether points (n, 2) are seen over most of an area, m2: of a wall beside a floor only a strip is."""
+    cells = len(np.unique(np.floor(xy / _CELL).astype(int), axis=0)) if len(xy) > LEAST else 0
+    return cells * _CELL**2 > _COVERS * area
 
 
 def _apart(points: np.ndarray, others: np.ndarray, low: np.ndarray) -> np.ndarray:

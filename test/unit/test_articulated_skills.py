@@ -118,16 +118,20 @@ def test_a_handle_that_was_missed_is_taken_in_another_way():
 
 
 @pytest.mark.parametrize(
-    ("turn", "start", "end", "turned"),
+    ("turn", "start", "ends", "turned", "left_at"),
     [
-        (articulated.turn_on, 0.0, 1.6, [1.0]),
-        (articulated.turn_on, 0.0, -1.6, [1.0, -1.0]),
-        (articulated.turn_off, -1.2, -1.6, [-1.0, 1.0, 1.0]),
-        (articulated.turn_off, -0.7, -1.6, [-1.0, -1.0, 1.0, 1.0]),
-        (articulated.turn_off, 1.2, 1.6, [-1.0, -1.0]),
+        (articulated.turn_on, 0.0, (0.0, 1.6), [1.0], 0.7),
+        (articulated.turn_on, 0.0, (-1.6, 0.0), [1.0, -1.0], -0.7),
+        (articulated.turn_off, -1.2, (-1.6, 0.0), [-1.0, 1.0, 1.0, 1.0], 0.0),
+        (articulated.turn_off, -0.7, (-1.6, 0.0), [-1.0, -1.0, 1.0, 1.0, 1.0], 0.0),
+        (articulated.turn_off, 1.2, (0.0, 1.6), [-1.0, -1.0], 0.0),
+        (articulated.turn_off, 0.9, (0.0, 1.6), [-1.0, -1.0], 0.0),
+        (articulated.turn_off, 0.9, (-1.6, 1.6), [-1.0, -1.0, 1.0], 0.2),
     ],
 )
-def test_a_knob_is_turned_the_other_way_where_the_first_came_to_its_end(monkeypatch, turn, start, end, turned):
+def test_a_knob_is_turned_to_its_end_and_the_other_way_where_that_was_the_wrong_one(
+    monkeypatch, turn, start, ends, turned, left_at
+):
     """It is off below 0.3 rad, whichever way it turns, and nobody knows which way that is."""
     body, done = Stub(), []
     body.half_turns, body.now = True, start
@@ -138,13 +142,12 @@ def test_a_knob_is_turned_the_other_way_where_the_first_came_to_its_end(monkeypa
     def by(body, name, target, tried):
         done.append(float(np.sign(target - body.now)))
         tried.append(object())
-        low, high = sorted((0.0, end))
-        body.now = min(max(target, low), high)
+        body.now = min(max(target, ends[0]), ends[1])
         return "stiff" if body.now != target else ""
 
     monkeypatch.setattr(articulated, "_turn", by)
     turn(body, "stove")
-    assert done == turned and body.observed
+    assert done == turned and body.now == pytest.approx(left_at) and body.observed
 
 
 def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
@@ -200,12 +203,17 @@ class Hand:
     def phase(self, name, progress):
         """Not of interest."""
 
+    def follow(self, start, poses):
+        """How far a part is to be moved, as seven joints."""
+        return np.array([start, *(np.full(7, pose[0, 0]) for pose in poses)])
+
     def grip(self, width):
         self.done.append(f"grip {width:g}")
         return SimpleNamespace(width=max(width, self.closed))
 
     def move(self, path, phase, progress, slow=False, touching=(), watch=None):
         self.done.append(phase)
+        self.end = path[-1]
         if phase not in ("moving", "pushing"):
             return
         self.motion_seconds += 1.0 if self.begun else 0.0
@@ -232,9 +240,10 @@ def pull(monkeypatch):
             open_end=0.2,
             kind="slide",
             value=0.192,
-            outward=None,
+            outward=np.array([0.0, 0.0, 1.0]),
             pulls=lambda _: (),
             pushes=lambda _: (),
+            moved=lambda value: np.diag([value, 1.0, 1.0, 1.0]),
         )
         world = SimpleNamespace(
             part_moves=lambda name: None,
@@ -249,6 +258,7 @@ def pull(monkeypatch):
             gripper=SimpleNamespace(opening=0.08),
             feel=lambda path, what: lambda state: None,
             is_seen=lambda name: True,
+            reaching=SimpleNamespace(kinematics=SimpleNamespace(forward=lambda q: np.eye(4), along=hand.follow)),
         )
         return articulated._push(context, "drawer", []) if push else articulated._pull(context, "drawer", 0.2, [])
 
@@ -275,6 +285,14 @@ def test_what_held_the_arm_on_its_way_is_kept(pull, push, code):
     assert pull(hand, push) == "something blocks the arm" and hand.done[-1] == "retreat"
 
 
+@pytest.mark.parametrize(("error", "pushes"), [(None, 2), (SkillFailureError(Code.COLLISION, "it is shut"), 1)])
+def test_what_does_not_resist_where_it_should_be_shut_is_pushed_on(pull, error, pushes):
+    hand = Hand(0.0, error=error)
+    pull(hand, push=True)
+    assert hand.done.count("pushing") == pushes
+    assert error is not None or hand.end[0] == pytest.approx(0.192 - articulated._PRESS["slide"])
+
+
 @pytest.mark.parametrize("push", [False, True])
 def test_a_motion_that_did_not_begin_was_not_held(pull, push):
     hand = Hand(0.012, error=SkillFailureError(Code.COLLISION, "nothing was moved"), begun=False)
@@ -289,6 +307,7 @@ def test_a_drawer_counts_as_shut_from_where_the_hand_has_pushed_it_shut(pull, mo
     along = np.linspace(0.192, -0.008, 21)[:, None] * np.ones(7)
     monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(along[:1], along[:1], along, 0.0))
     hand = Hand(0.0, *[0.0] * rows)
+    monkeypatch.setattr(articulated, "_pressing", lambda *_: None)
     pull(hand, push=True)
     shut = [done for done in hand.done if done.startswith("shut")]
     assert shut[:1] == ([] if since is None else [f"shut {since}"])

@@ -154,6 +154,18 @@ def test_what_shows_another_side_where_it_was_let_go_is_it_by_its_place(share, w
     assert lost or np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.02
 
 
+def test_what_stands_where_it_was_let_go_is_it_before_what_is_of_its_colours_beside():
+    """As a book between walls of a caddy as dark as it is, of which another side is seen than before."""
+    there, wall = shifted(CUP, -0.1, -0.02), ((-0.1, 0.18, 0.0), (-0.04, 0.22, 0.08), RED)
+    kept, shots = memory(("cup", CUP), ("box", BOX)), views(there, wall, BOX)
+    for view in shots:
+        rows, columns = np.nonzero((view.rgb == RED).all(axis=-1) & (view.points[..., 1] < 0.17))
+        chosen = np.random.default_rng(0).random(len(rows)) < 0.6
+        view.rgb[rows[chosen], columns[chosen]] = (150, 150, 20)
+    let_go(kept, by(-0.1, -0.02), shots)
+    assert np.abs(thing(kept, "cup").middle[:2] - middle(there)[:2]).max() < 0.02
+
+
 def test_one_of_two_alike_that_is_put_on_the_other_is_not_taken_for_it():
     both = (("cup", CUP), ("twin", shifted(CUP, -0.1, -0.1)))
     kept = made([seen(name, box, views(box)) for name, box in both])
@@ -254,6 +266,22 @@ def test_a_thing_falls_no_deeper_than_what_is_below_it():
     there = shifted(CUP, -0.05, -0.3, 0.02)
     let_go(kept, by(-0.05, -0.3, 0.06), views(there, TRAY))
     assert abs(thing(kept, "cup").points[:, 2].max() - 0.10) < 0.006
+
+
+def test_a_thing_that_was_knocked_aside_is_still_on_the_level_top_that_it_hid():
+    oven = ((-0.1, 0.05, 0.0), (0.2, 0.25, 0.1), GREEN)
+    bowl = ((0.0, 0.11, 0.1), (0.08, 0.19, 0.135), RED)
+    kept = memory(("bowl", bowl), ("oven", oven))
+    moved = replace(thing(kept, "bowl"), points=thing(kept, "bowl").points - (0.037, 0.0, 0.0))
+    assert kept._support(moved) == pytest.approx(0.1, abs=0.004)
+    assert kept._support(moved.moved(by(-0.2, 0.0))) == 0.0
+
+
+def test_a_strip_of_a_wall_that_is_seen_below_a_thing_is_no_floor():
+    walls = (((-0.06, 0.04, 0.0), (0.16, 0.05, 0.14), GREEN), ((0.03, 0.13, 0.05), (0.034, 0.16, 0.06), GREEN))
+    shots = views(CUP)
+    kept = made([seen("cup", CUP, shots), seen("basket", walls[1], views(*walls))])
+    assert kept._support(thing(kept, "cup").moved(by(0.0, 0.0, 0.1))) == 0.0
 
 
 def test_pictures_look_through_where_nothing_is():

@@ -81,6 +81,22 @@ def test_what_is_held_has_a_margin_and_by_its_rim_room_to_tip_on_the_way(
     assert planning_scene.path_contact(path, MARGIN / 2) is None
 
 
+def test_what_is_held_is_put_into_walls_from_straight_above_without_a_search(planner, planning_scene, monkeypatch):
+    """A book that goes down between walls which leave it 12 mm at each side."""
+    (start, *_), turned = above(planner, 0.4, 0.1, 0.2), downwards(0.4, -0.15, 0.2, 0.0)
+    goal = planner.kinematics.ranked(turned, start)[0]
+    book = block("book", (0.4, 0.1, 0.13), (0.04, 0.1, 0.16), class_name="book")
+    planning_scene.attach(book, np.linalg.inv(planner.kinematics.forward(start)) @ pose_of(book))
+    walls = [block(f"wall{s}", (0.4 + s * 0.042, -0.15, 0.07), (0.02, 0.2, 0.14)) for s in (-1, 1)]
+    planning_scene.update([*walls, block("end", (0.4, -0.05, 0.07), (0.1, 0.02, 0.14))])
+    monkeypatch.setattr(planner, "_search", lambda *_: pytest.fail("it was searched for"))
+    path = planner.plan(start, [goal])
+    other = planner.plan(start, [goal], without=[path])
+    for way in (path, other):
+        assert planning_scene.path_contact(way, MARGIN / 2) is None
+    assert path.shape != other.shape or not np.allclose(path, other)
+
+
 def assert_sound(trajectory, planning_scene, safety, margin=MARGIN - 3e-3):
     """At rest at both ends, within limits, free as a controller would interpolate it."""
     assert not trajectory.velocities[[0, -1]].any()

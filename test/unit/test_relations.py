@@ -1,6 +1,7 @@
 """Facts from geometry, as tables; places from files."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.grasps import grasp_height
-from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.poses import upright
+from planweave.bodies.arm.scene_object import Thing, thing_of_solid
+from planweave.bodies.arm.solids import Part, Solid
 from planweave.bodies.arm.workspace import Location, load_workspace
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry import spatial
@@ -120,6 +123,21 @@ def test_what_is_held_is_nowhere_else():
     found = facts(cube("a", 0.5, 0.0), cube("b", 0.5, 0.0, 0.05), held="b", at_base=True)
     assert {"holding(b)", "clear(a)", "clear(b)", "at_base()"} <= found
     assert not {f for f in found if f.startswith(("on(b", "at(b", "in(b"))} and "hand_empty()" not in found
+
+
+@pytest.mark.parametrize(("height", "inside"), [(0.05, True), (0.2, False)])
+def test_what_lies_on_another_thing_in_a_basket_is_in_it_too_below_its_rim(height, inside):
+    def part(low, high):
+        return Part.box(upright(*np.add(low, high) / 2, 0.0), np.subtract(high, low) / 2)
+
+    sides = [((-0.1, y, 0.0), (0.1, y + 0.01, 0.15)) for y in (-0.1, 0.09)]
+    sides += [((x, -0.1, 0.0), (x + 0.01, 0.1, 0.15)) for x in (-0.1, 0.09)]
+    walls = [part(low, high) for low, high in sides]
+    basket = thing_of_solid("basket", "item", "basket", Solid((*walls, part((-0.1, -0.1, 0.0), (0.1, 0.1, 0.01)))))
+    flat = thing_of_solid("flat", "item", "box", Solid((part((-0.04, -0.04, 0.01), (0.04, 0.04, height)),)))
+    top = thing_of_solid("top", "item", "box", Solid((part((-0.03, -0.03, height), (0.03, 0.03, height + 0.02)),)))
+    things = [basket, replace(flat, below="basket"), replace(top, below="flat")]
+    assert (relations.container_of(things[2], things[:2], 0.015) is basket) is inside
 
 
 def test_places():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -10,16 +11,20 @@ import pytest
 from codes import raises_code
 
 from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm import relations
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.poses import laid, upright
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.shape_places import sloped_top
 from planweave.bodies.arm.solids import Part, Solid
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.world import Literal
+from planweave.libero.body import RULES
 from planweave.robots import load_robot
 from test.doubles.carried_things import SolidBench
 
@@ -196,6 +201,22 @@ def test_a_vessel_nests_in_a_wider_one() -> None:
     assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
 
 
+def test_a_mug_stands_between_its_two_middles_over_that_of_a_plate() -> None:
+    """That of its vessel, and with its handle; further off nobody claims that it is on the plate."""
+    cup = Part.cylinder(upright(0.3, -0.3, 0.03, 0), 0.045, 0.05)
+    handle = Part.box(upright(0.3, -0.36, 0.03, 0), [0.006, 0.015, 0.03])
+    mug = thing_of_solid("mug", "item", "mug", Solid((cup, handle)), centre=(0.3, -0.3), round_class=True)
+    plate = thing_of_solid("plate", "item", "plate", Solid((Part.cylinder(upright(0.5, 0.1, 0.0, 0), 0.07, 0.01),)))
+    for spot in itertools.islice(spots.on(mug, plate, [plate], spots.Ground(GROUND)), 4):
+        (yaw,) = spot.yaws or ()
+        way = np.array((math.sin(yaw), -math.cos(yaw)))  # to the handle
+        for by, on in ((0.0, True), (0.01, False)):
+            x, y = (np.array((spot.x, spot.y)) + by * way).tolist()
+            there = replace(mug, position=(x, y, spot.z + mug.size[2] / 2), yaw=yaw)
+            told = relations.facts([there, plate], [], "", True, lambda _: True, put=["mug"], rules=RULES)
+            assert (Literal("on", ("mug", "plate")) in told) is on
+
+
 def test_a_bowl_stands_in_the_middle_of_a_plate_whose_rim_bears_it_unevenly() -> None:
     """Beside the middle more of its foot is borne, and it stands a little lower; there it is touched all around."""
     bowl = thing_of_solid("bowl", "item", "bowl", Solid((Part.cylinder(upright(0.3, -0.3, 0.0, 0), 0.057, 0.02),)))
@@ -248,13 +269,19 @@ def test_a_drawer_that_is_full_to_its_rim_has_no_place(full: float, room: bool) 
     assert any(spots.inside(item, drawer, [drawer, *inside], spots.Ground(GROUND))) is room
 
 
-@pytest.mark.parametrize(("height", "room_for"), [(0.06, True), (0.11, True), (0.15, False)])
-def test_what_would_stand_out_of_a_drawer_has_no_place_in_it(height: float, room_for: bool) -> None:
-    """It could not be shut any more; a compartment need not be."""
-    item, region = block("item", 0.3, -0.3, (0.04, 0.04, height)), Region((0.5, 0.2, 0.0), (0.2, 0.2, 0.06))
-    for kind, fits in (("drawer", room_for), ("compartment", True)):
+@pytest.mark.parametrize(
+    ("height", "deep", "lies"), [(0.06, 0.2, False), (0.11, 0.2, False), (0.15, 0.1, True), (0.25, 0.2, None)]
+)
+def test_what_would_stand_out_of_a_drawer_is_laid_down_in_it(height: float, deep: float, lies: bool | None) -> None:
+    """It could not be shut any more; a compartment need not be. What is too long for it has no place there."""
+    item, region = block("item", 0.3, -0.3, (0.04, 0.04, height)), Region((0.5, 0.2, 0.0), (deep, 0.2, 0.06), 0.5)
+    for kind, lying in (("drawer", lies), ("compartment", False)):
         part = room("part", "part", kind, region)
-        assert any(spots.inside(item, part, [part], spots.Ground(GROUND))) is fits
+        found = list(spots.inside(item, part, [part], spots.Ground(-0.03)))
+        assert {spot.lying[2] == 0.0 for spot in found} == (set() if lying is None else {lying})
+        if lying:
+            along = {round(abs(spot.lying[0] * math.sin(0.5) - spot.lying[1] * math.cos(0.5)), 3) for spot in found}
+            assert along == {1.0}, "across the drawer, where there is room"
 
 
 def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
@@ -268,18 +295,44 @@ def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
     assert spot.rise < 0.05  # else it would be let go on the roof
 
 
-def test_what_is_tall_is_laid_on_a_slope() -> None:
+def tilted_rack(known: bool) -> Thing:
+    """A slope with a lip, above which there is a region if it is known; its middle is at (0.45, -0.2)."""
     tilted = upright(0.45, -0.2, 0.2, 0.0) @ laid((0.0, 0.5, math.sqrt(0.75)))
     lip = tilted @ upright(0.0, 0.12, 0.012, 0.0)
     region = Region((0.45, float(lip[1, 3]), float(lip[2, 3])), (0.2, 0.03, 0.03))
     parts = Part.box(tilted, [0.13, 0.12, 0.004]), Part.box(lip, [0.13, 0.003, 0.012])
-    rack = thing_of_solid("rack", "fixture", "wine_rack", Solid(parts), regions=(region,))
+    return thing_of_solid("rack", "fixture", "wine_rack", Solid(parts), regions=(region,) if known else ())
+
+
+def test_what_is_tall_is_laid_along_a_slope_that_is_seen_from_its_lower_edge_on() -> None:
+    rack = tilted_rack(known=False)
+    bottle = thing_of_solid("bottle", "item", "bottle", Solid((Part.cylinder(upright(0.3, 0.2, 0.06, 0), 0.02, 0.08),)))
+    edge = -0.2 + 0.12 * math.sqrt(0.75)
+    for spot in spots.on(bottle, rack, [rack], spots.Ground(GROUND)):
+        assert spot.lying[2] == pytest.approx(0.5, abs=0.05), "its upper end up"
+        assert spot.y + 0.08 * math.sqrt(0.75) == pytest.approx(edge, abs=0.02)
+    assert spot.x == pytest.approx(0.45, abs=0.07)
+    table = block("table", 0.45, -0.2, (0.2, 0.2, 0.1))
+    assert sloped_top(table) is None and sloped_top(rack).centre == pytest.approx((0.45, -0.2, 0.2), abs=0.01)
+
+
+def test_what_is_tall_is_laid_on_a_slope() -> None:
+    rack = tilted_rack(known=True)
+    (region,) = rack.regions
     bottle = thing_of_solid("bottle", "item", "bottle", Solid((Part.cylinder(upright(0.3, 0.2, 0.06, 0), 0.02, 0.08),)))
     found = list(spots.on(bottle, rack, [rack], spots.Ground(GROUND)))
     assert found
     for spot in found:
         assert abs(spot.lying[2]) < 0.6  # along the slope or across it
         assert math.dist((spot.x, spot.y), region.centre[:2]) < 0.13
+
+
+@pytest.mark.parametrize(("size", "within"), [(0.15, False), (0.6, True)])
+def test_beside_a_thing_is_within_its_place_where_that_has_room_for_both(size: float, within: bool) -> None:
+    place, plate = Location("center", (0.5, 0.0), (size, size)), block("plate", 0.5, 0.0, (0.13, 0.13, 0.02))
+    item, ground = block("item", 0.3, 0.3, (0.08, 0.08, 0.05)), spots.Ground(GROUND, (place,))
+    found = [(spot.x, spot.y) for spot in spots.beside(item, plate, math.pi / 2, [plate], ground)]
+    assert found and all(place.covers(x, y) for x, y in found) is within
 
 
 def test_two_things_have_room_on_a_region_for_two() -> None:

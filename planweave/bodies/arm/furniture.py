@@ -123,12 +123,11 @@ class Furniture:
                 of = {"level": level} if level else {}
                 yield WorldObject(name, "part", "drawer", of, (x, y, z), turned, size, known)
         for level, board, shelf in zip(self._levels, self.boards, self._shelves):
-            of = {"level": level}
+            of, inner = {"level": level}, len(self.boards) == 3 and level == "middle"
             (x, y, z), size = board.centre.tolist(), tuple(2 * v for v in board.half.tolist())
             known = Known.SEEN if self.visible else Known.REMEMBERED
-            yield WorldObject(
-                shelf.name, "part", "board", of, (x, y, z), quaternion_from_rotation(board.axes), size, known
-            )
+            turned, kind = quaternion_from_rotation(board.axes), "cabinet_shelf" if inner else "board"
+            yield WorldObject(shelf.name, "part", kind, of, (x, y, z), turned, size, known)
 
     def leaves(self) -> Iterator[Leaf]:
         """Its doors and knobs, each where it is, with its handle."""

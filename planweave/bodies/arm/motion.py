@@ -59,9 +59,10 @@ class MotionPlanner:
             if not _is_among(path, without) and self.scene.edge_free(start, goal, margin):
                 return path
         for goal in free_goals[:2]:
-            detour = self._detour(start, goal, margin, without)
-            if detour is not None:
-                return detour
+            for around in (self._detour, self._over):
+                detour = around(start, goal, margin, without)
+                if detour is not None:
+                    return detour
         found = self._search(start, free_goals, margin, seconds)
         if found is None:
             raise SkillFailureError(
@@ -119,6 +120,19 @@ class MotionPlanner:
                     and self.scene.edge_free(via, goal, margin)
                 ):
                     return path
+        return None
+
+    def _over(self, start: Array, goal: Array, margin: float, without: Sequence[Array]) -> Array | None:
+        """A path straight up, over, and straight down, as out of and into what has walls."""
+        low = [float(self.kinematics.forward(q)[2, 3]) for q in (start, goal)]
+        for lift in _DETOUR_HEIGHTS:
+            up, down = (self.line(q, (0.0, 0.0, 1.0), max(low) + lift - z) for q, z in zip((start, goal), low))
+            if up is None or down is None:
+                return None
+            path = np.vstack((up, down[::-1]))
+            for way in (self._shorten(path, margin), path) if self._free(path, margin) else ():
+                if not _is_among(way, without):
+                    return way
         return None
 
     def _search(self, start: Array, goals: list[Array], margin: float, seconds: float) -> Array | None:
@@ -195,7 +209,8 @@ class MotionPlanner:
         found = self.scene.path_contact(np.array([start, goal]), margin)
         if found is None:
             return "something"
-        return found.second if found.first in self.scene.robot.links else found.first
+        others = [name for name in (found.first, found.second) if name not in self.scene.robot.links]
+        return " against ".join(others) or str(found)
 
 
 class SearchTime:

@@ -17,9 +17,9 @@ from typing import ParamSpec
 import numpy as np
 
 from planweave.bodies.arm.planning_scene import parts_of
-from planweave.bodies.arm.poses import laid
+from planweave.bodies.arm.poses import laid, other_middle, upright
 from planweave.bodies.arm.scene_object import Region, Thing
-from planweave.bodies.arm.shape_places import level_top
+from planweave.bodies.arm.shape_places import level_top, sloped_top
 from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
 from planweave.bodies.arm.workspace import Location
 from planweave.geometry.arrays import Array
@@ -175,13 +175,15 @@ class Resting:
 @cheapest_first
 def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
     """On a thing itself, not on what stands on it: its middle first, or the middle of its region, or of the level top
-    of what is no item; where something stands in its middle, beside that, with room for the fingers first.
+    of what is no item, or of its slope; where something stands in its middle, beside that, with room for the fingers
+    first.
     """
     resting = Resting(item, others, ground.height)
     bare = Resting(item, [o for o in others if o.type != "item" or o.name == target.name], ground.height)
     region = min(target.regions, key=_height, default=None)
+    tall = item.size[2] > _TALL * max(item.size[:2])
     if region is None and target.type != "item":
-        region = level_top(target)
+        region = level_top(target) or (sloped_top(target) if tall else None)
     if region is None:
         turn, (x, y) = 0.0, target.position[:2]
         near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
@@ -196,9 +198,13 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
     apart = (min(item.size[:2]) + FINGERS) / 2 if twin else 0.0  # across its length, so that both stand side by side
     lying = [o for o in others if o.bottom > target.bottom and target.covers(*o.position[:2])]
     found: list[tuple[float, Spot]] = []
+    lopsided = target.type == "item" and not item.is_round
+    (p, q, _), turns = (other_middle(item), (0.0, math.pi)) if lopsided else ((0.0,) * 3, (0.0,))
+    yaws = [yaw + turn for yaw in _yaws(item, target.yaw) for turn in turns]
     for offsets in (near, far):
-        for (u, v), yaw in product(offsets if not found else (), _yaws(item, target.yaw)):
-            there = x + c * u - s * v, y + s * u + c * v
+        for (u, v), yaw in product(offsets if not found else (), yaws):
+            a, b = math.cos(yaw) / 2, math.sin(yaw) / 2  # halfway between its centre and its other middle
+            there = x + c * u - s * v - a * p + b * q, y + s * u + c * v - b * p - a * q
             rest = resting.at(*there, yaw)
             leans = offsets is near and (rest.borne >= _STEADY or rest.surrounded or hollow)
             if (
@@ -208,14 +214,15 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
             ):
                 continue
             spot = _spot(item, there, rest.z, yaw)
+            spot = replace(spot, yaws=(yaw,)) if lopsided else spot
             loose = 0.0 if rest.surrounded else 0.2 * (1 - rest.borne)
             across = yaw - turn + (0.0 if item.size[0] < item.size[1] else math.pi / 2)
             off = min(math.hypot(u - a * math.cos(across), v - a * math.sin(across)) for a in (apart, -apart))
             found.append((3.0 * off + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
-    if region is not None and item.size[2] > _TALL * max(item.size[:2]):
+    if region is not None and tall:
         slope = resting.slope(region)
         if slope[2] < _LEVEL:
-            yield from _leaning(item, resting, region, slope)
+            yield from _leaning(item, resting, region, slope, bool(target.regions))
             return
     lowest = min((spot.z for _, spot in found), default=0.0)
     yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
@@ -227,16 +234,22 @@ def _leaves_room(item: Thing, region: Region, others: Iterable[Thing]) -> bool:
     return twin and min(item.size[:2]) < 0.6 * min(region.size[:2])
 
 
-def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:
-    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards."""
+def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, lip: bool) -> Iterator[tuple[float, Spot]]:
+    """Laid on a slope, where what is tall would tip over: along it or across, from the region of its lip on upwards; of
+    a slope of which no lip is known along it, upper end up, from its lower edge.
+    """
     across = np.cross(slope, UP) / np.linalg.norm(np.cross(slope, UP))
     along = np.cross(across, slope)
     along *= math.copysign(1.0, along[2])
+    first, axes = 0.0, [along, -along, across, -across]
     upwards = np.arange(0.0, item.size[2] / 2 + 2 * _GRID, _GRID / 2)
-    for axis, up, aside in product(
-        (along, -along, across, -across), upwards, (0.0, _GRID, -_GRID, 3 * _GRID, -3 * _GRID)
-    ):
-        x, y = (np.array(region.centre[:2]) + up * along[:2] + aside * across[:2]).tolist()
+    if not lip:
+        way = np.abs(along[:2])
+        first = (item.size[2] - float(way @ region.size[:2]) / float(way @ way)) / 2
+        axes, upwards = [along], np.arange(-_GRID / 2, 2 * _GRID, _GRID / 2)
+    beside = [k * _GRID for k in ((0, 1, -1, 3, -3) if lip else (0, 1, -1, 3, -3, 5, -5))]
+    for axis, up, aside in product(axes, upwards, beside):
+        x, y = (np.array(region.centre[:2]) + (first + up) * along[:2] + aside * across[:2]).tolist()
         lying: Vector = (float(axis[0]), float(axis[1]), float(axis[2]))
         rest = resting.lying(x, y, lying)
         if rest.borne >= _LEANS:
@@ -251,8 +264,11 @@ def inside(
     the fingers beside what lies there.
     """
     region = region or max(target.regions, key=_height, default=None) or _hollow(target)
-    if region is None or (target.class_name == "drawer" and item.size[2] > 2 * region.size[2]):
-        return  # most of it would stand out of what has to be shut
+    if region is None:
+        return
+    if target.class_name == "drawer" and item.size[2] > 2 * region.size[2]:
+        yield from _laid_in(item, region, Resting(item, others, ground.height))
+        return  # else most of it would stand out of what has to be shut
     roof = _is_roofed(region, others)
     resting = Resting(item, others, ground.height, region.centre[2] if roof else math.inf)
     ways = _ways_in(region) if roof else (UP,)
@@ -275,6 +291,24 @@ def inside(
         yield cost + 2.0 * _tight(item, spot, yaw, lying), spot
 
 
+def _laid_in(item: Thing, region: Region, resting: Resting) -> Iterator[tuple[float, Spot]]:
+    """Laid down in a region, along it or across, with all of it below its upper edge."""
+    c, s = math.cos(region.yaw), math.sin(region.yaw)
+    low = region.centre[2] - region.size[2] / 2
+    axes: list[Vector] = [(c, s, 0.0), (-c, -s, 0.0), (-s, c, 0.0), (s, -c, 0.0)]
+    for axis in axes:
+        laid_down = item.solid.moved(upright(0.0, 0.0, 0.0, -region.yaw) @ laid(axis)).bounds
+        extents = np.subtract(laid_down[1], laid_down[0])
+        room = np.array(region.size) - extents
+        if (room < (2 * GAP, 2 * GAP, 0.0)).any():
+            continue
+        for u, v in grid(room[:2].tolist(), _GRID):
+            x, y = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
+            rest = resting.lying(x, y, axis)
+            if rest.z + extents[2] < low + region.size[2] + _BEARS:
+                yield math.hypot(u, v) + 5.0 * abs(rest.z - low), Spot(x, y, rest.z, lying=axis)
+
+
 @cheapest_first
 def at(item: Thing, place: Location, others: Sequence[Thing], ground: Ground) -> Iterator[tuple[float, Spot]]:
     """On the ground within a place: the middle first. Where it has room for several things, with room for the fingers
@@ -294,11 +328,11 @@ def beside(
     item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it, and with room
-    for the fingers first; within the named places where that thing is.
+    for the fingers first; within the named places where that thing is, and which have room for both.
     """
     resting = Resting(item, others, ground.height)
     near = [other for other in others if other.name != target.name]
-    ground = _around(ground, target)
+    ground = _around(ground, item, target)
     for gap, angle, yaw in product(_GAPS, _ANGLES, _yaws(item, target.yaw)):
         u, v = math.cos(turn + angle), math.sin(turn + angle)
         distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
@@ -312,7 +346,7 @@ def between(
     item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: Ground
 ) -> Iterator[tuple[float, Spot]]:
     """On the ground between two things: the middle of the gap first."""
-    resting, ground = Resting(item, others, ground.height), _around(ground, one, two)
+    resting, ground = Resting(item, others, ground.height), _around(ground, item, one, two)
     a, b = np.array(one.position[:2]), np.array(two.position[:2])
     length = float(np.linalg.norm(b - a))
     if not length:
@@ -326,9 +360,11 @@ def between(
             yield 0.01 * abs(k) + 0.02 * abs(j) + tight, spot
 
 
-def _around(ground: Ground, *things: Thing) -> Ground:
-    """The ground with those of its places in which things stand."""
-    return replace(ground, places=[p for p in ground.places if all(p.covers(*t.position[:2]) for t in things)])
+def _around(ground: Ground, item: Thing, *things: Thing) -> Ground:
+    """The ground with those of its places in which things stand, and which have room for an item beside these."""
+    least = min(item.size[:2]) + sum(min(t.size[:2]) for t in things)
+    places = [p for p in ground.places if max(p.size) > least and all(p.covers(*t.position[:2]) for t in things)]
+    return replace(ground, places=places)
 
 
 def _on_ground(

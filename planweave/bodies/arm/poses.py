@@ -12,6 +12,7 @@ from planweave.geometry.arrays import Array
 from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.upright_shape import is_upright
 
+_OTHER_MIDDLE = 0.016  # m from its centre at which the middle of an object may be, at most
 Quaternion = tuple[float, float, float, float]
 
 
@@ -39,6 +40,17 @@ def pose_of(thing: Thing) -> Array:
     if thing.orientation is not None:
         pose[:3, :3] = rotation_from_quaternion(*thing.orientation)
     return pose
+
+
+def other_middle(thing: Thing) -> tuple[float, float, float]:
+    """Where the middle of an object may be instead of its centre, in its own frame: a vessel with a handle has another
+    one than without.
+    """
+    if not thing.solid.parts:
+        return 0.0, 0.0, 0.0
+    x, y, _ = np.mean(thing.solid.bounds, axis=0).tolist()
+    share = min(1.0, _OTHER_MIDDLE / max(math.hypot(x, y), 1e-9))
+    return share * x, share * y, 0.0
 
 
 def placed(thing: Thing, pose: Array) -> Thing:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from planweave.bodies.arm.poses import other_middle, pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.solids import Opening
@@ -106,8 +107,11 @@ def facts(
 
 
 def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) -> bool:
-    """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it."""
-    apart = math.dist(item.position[:2], below.position[:2]) if below.type == "item" else 0.0
+    """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it. Which
+    middle of a vessel with a handle counts, nobody knows.
+    """
+    middles = (item.position, (pose_of(item) @ (*other_middle(item), 1.0)).tolist())
+    apart = max(math.dist(m[:2], below.position[:2]) for m in middles) if below.type == "item" else 0.0
     if item.below is not None and box:
         return box == below.name and below.type == "item" and apart <= rules.stacked
     return not was_put or apart <= rules.centred
@@ -171,17 +175,29 @@ def container_of(item: Thing, things: Iterable[Thing], margin: float = 0.0) -> T
     """The container, hollow thing or room of an item: its centre is inside the outline, by a margin (m), its lower side
     below the rim, and it does not lie across it.
     """
-    return next((other for other in things if other is not item and _contains(other, item, margin)), None)
+    things = list(things)
+    bearers = _bearers(item, things)
+    return next((other for other in things if other is not item and _contains(other, item, margin, bearers)), None)
 
 
-def _contains(other: Thing, item: Thing, margin: float) -> bool:
+def _bearers(item: Thing, things: Iterable[Thing]) -> list[str]:
+    """What an item is known to rest on, and what this does, from the top down."""
+    below, found = {thing.name: thing.below for thing in things}, list[str]()
+    name = item.below
+    while name and name not in found:
+        found.append(name)
+        name = below.get(name)
+    return found
+
+
+def _contains(other: Thing, item: Thing, margin: float, bearers: Collection[str]) -> bool:
     x, y, z = item.position
     if other.type == "container" or is_room(other):
         rim = other.top - min(RIM, other.size[2] / 4)
         across = is_room(other) and item.bottom > other.position[2] and z > other.top
         return other.covers(x, y, -margin) and other.bottom - GAP <= item.bottom <= rim and not across
     hollow = hollow_of(other)
-    if hollow is None or (item.below is not None and item.below != other.name):
+    if hollow is None or (item.below is not None and other.name not in bearers):
         return False
     rim = other.position[2] + hollow.rim
     if not other.bottom - GAP <= item.bottom <= rim - RIM or (item.bottom > other.position[2] and z > rim):

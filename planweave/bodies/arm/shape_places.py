@@ -1,5 +1,6 @@
 """Places of a thing by its shape, seen from above: pockets, which its walls enclose, also where one is not seen to its
-ends, as compartments with the names that people give them; and its level top, as a burner or a shelf's upper side.
+ends, as compartments with the names that people give them; and its level top, as a burner or a shelf's upper side, or
+its slope, as a rack's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _LEAST = 0.03  # m of a pocket's shorter side
 _LEVEL = 0.002  # m between heights of one level top
 _TOP = 0.07  # m of a level top's shorter side
 _LARGE = 0.3  # share of the largest level part's area from which a higher one counts
+_EVEN, _TRIALS = 0.006, 200  # m from a slope within which what is seen is of it; planes that are tried
+_STEEP, _SHARE = 0.6, 0.3  # cosine up to which a slope is one; least share of what is seen from above
 _GAP = 4  # cells: half of the width of a gap in a wall that is not seen whole, at most
 
 
@@ -77,6 +80,40 @@ def level_top(thing: Thing) -> Region | None:
     most = max((area for area, _, _ in found), default=0)
     large = [(top, region) for area, top, region in found if area >= _LARGE * most]
     return max(large, key=lambda pair: pair[0])[1] if large else None
+
+
+def sloped_top(thing: Thing) -> Region | None:
+    """The largest plane of a thing's upper side, also where it consists of bars; None where that is none, or level."""
+    region = _slope(thing.solid)
+    if region is None:
+        return None
+    x, y, z = (float(a + b) for a, b in zip(region.centre, thing.position))
+    return replace(region, centre=(x, y, z))
+
+
+@lru_cache(maxsize=16)
+def _slope(solid: Solid) -> Region | None:
+    """The slope of a solid, in its own frame."""
+    if not solid.parts:
+        return None
+    heights, draw = solid.heights, np.random.default_rng(0)
+    cells = np.argwhere(np.isfinite(heights.top))
+    points = np.column_stack([heights.origin + cells * heights.step, heights.top[tuple(cells.T)]])
+    most = np.zeros(len(points), bool)
+    for _ in range(_TRIALS):
+        a, b, c = points[draw.integers(len(points), size=3)]
+        normal = np.cross(b - a, c - a)
+        length = float(np.linalg.norm(normal))
+        if abs(normal[2]) > _STEEP * length:
+            on_it = np.abs((points - a) @ normal) < _EVEN * length
+            most = on_it if on_it.sum() > most.sum() else most
+    plane = points[most]
+    if len(plane) < _SHARE * len(points) or np.ptp(plane[:, 2]) < 4 * _EVEN:
+        return None
+    low, high = np.percentile(plane, (2, 98), axis=0)
+    x, y, z = ((low + high) / 2).tolist()
+    dx, dy, _ = (high - low).tolist()
+    return Region((x, y, z), (dx, dy, _LEVEL)) if min(dx, dy) >= _TOP else None
 
 
 @dataclass(frozen=True)

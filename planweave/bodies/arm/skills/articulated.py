@@ -30,6 +30,7 @@ _OUT = (1.0, 0.6, 0.4)  # shares of that which are tried at the end
 _SPREAD = 0.02  # fingers open so much wider than what they take, m
 _STEPS = 16  # poses along the motion of a joint
 _SHUT = {"slide": 0.008, "hinge": 0.055}  # m or rad beyond the closed end, since fingers and joints yield
+_PRESS = {"slide": 0.01, "hinge": 0.08}  # m or rad by which it is pushed on where it does not resist there
 _TURNED = 0.32  # share of a knob's range that turns it on
 _KNOB = 0.7  # rad by which a knob is turned of which that is not known
 _OFF = 0.06  # rad beyond its other end to which a knob is turned off: it yields
@@ -108,6 +109,24 @@ def _turn_until(context: SkillContext, name: str, effect: Literal, target: float
 
     _until(context, name, effect, attempt, _TRIES)
     context.ways_on[name] = sense * way
+    if sense < 0.0 and not held:
+        _turn_to_its_end(context, name, effect, way)
+
+
+def _turn_to_its_end(context: SkillContext, name: str, effect: Literal, way: float) -> None:
+    """Turn a knob on, the way that has turned it off, until it stops: what it turns on may go out before. Where that
+    turns it on again, as one that is off in the middle, it is turned back.
+    """
+    for _ in range(_TRIES):
+        before = context.articulation(name).value
+        held = _turn(context, name, before + way * _KNOB, [])
+        if not _is_seen_so(context, name, effect):
+            _turn(context, name, before, [])
+            break
+        if held or way * math.remainder(context.articulation(name).value - before, math.pi) < _KNOB / 2:
+            return
+    if not _is_seen_so(context, name, effect):
+        raise SkillFailureError(Code.CONTROL_FAILED, f"{name} is not seen to be off when its knob is let go", (effect,))
 
 
 def _until(
@@ -257,11 +276,21 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
     shutting = _shutting(context, name, part, motion.along, target)
     held, failure = _along(context, name, motion, "pushing", part, lambda state: shutting(state) or feel(state))
+    further = None if held or failure is not None else _pressing(context, part, motion.along[-1])
+    if further is not None:  # nothing has resisted yet
+        held, failure = _along(context, name, replace(motion, along=further), "pushing", part, feel)
     context.world.part_moved(name, part.closed_end)
-    _retreat(context, part, part.outward)
+    _retreat(context, part, part.moved(part.closed_end)[:3, :3] @ part.outward)
     if failure is not None:
         raise failure
     return held
+
+
+def _pressing(context: SkillContext, part: Articulation, q: Array) -> Array | None:
+    """The way with a part on from joint positions at which it should be shut; None where the arm cannot follow it."""
+    kinematics, by = context.reaching.kinematics, -float(np.sign(part.open_end)) * _PRESS[part.kind]
+    pose = kinematics.forward(q)
+    return kinematics.along(q, [part.moved(part.value + share * by) @ pose for share in (0.25, 0.5, 0.75, 1.0)])
 
 
 def _shutting(context: SkillContext, name: str, part: Articulation, along: Array, target: float) -> Watch:
