@@ -111,6 +111,15 @@ def test_what_was_shut_in_behind_a_door_is_known_no_more_once_somebody_has_opene
     assert (made.hider("mug") == "cupboard") == kept
 
 
+@pytest.mark.parametrize(
+    ("part", "seen", "kept"), [(DRAWER, False, False), (DRAWER, True, True), ("other", False, True)]
+)
+def test_what_is_doubted_is_not_in_a_drawer_that_is_seen_shut_unless_it_was_seen_before(contents, part, seen, kept):
+    contents.part_doubted(part)
+    assert "mug" in contents.update({"mug": MUG} if seen else {}, cabinet(0.15))
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
+
+
 def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):
     for _ in range(10):
         assert "mug" in contents.update({}, cabinet(0.15, visible=False))

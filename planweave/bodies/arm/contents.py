@@ -83,6 +83,13 @@ class Contents:
         """The hand has come so far since `stamp` (s) that the part which it pushes is shut."""
         self._shut.setdefault(part, stamp)
 
+    def part_doubted(self, part: str) -> None:
+        """Nobody knows whether it was the hand that shut a part: what is not seen in there before it is seen shut may
+        have been taken out.
+        """
+        for inside in self._inside.values():
+            inside.looks = max(inside.looks, _LAST * (inside.part == part))
+
     def glimpse(self, things: Mapping[str, Thing], furniture: Iterable[Furniture], stamp: float) -> None:
         """Note what an image stamped `stamp` (s) shows, also one taken while the arm moves. What the hand has shut, and
         the image shows open, somebody else has opened: what is not seen in there may have been taken out.
