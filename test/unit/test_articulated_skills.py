@@ -193,12 +193,25 @@ def test_where_no_way_is_left_the_failure_before_is_told():
 # ---- one pull
 
 
-class Hand:
-    """A mover whose fingers close to a width, and have these widths on the way with a part."""
+class Felt(SimpleNamespace):
+    """A watch that ends nothing."""
 
-    def __init__(self, closed, *widths, error=None, begun=True):
+    def __init__(self, felt):
+        super().__init__(felt=felt)
+
+    def __call__(self, state):
+        return None
+
+
+class Hand:
+    """A mover whose fingers close to a width, and have these widths on the way with a part, one a second. felt: the
+    second in which it felt the part last.
+    """
+
+    def __init__(self, closed, *widths, error=None, begun=True, felt=math.inf):
         self.closed, self.widths, self.error, self.begun = closed, widths, error, begun
-        self.motion_seconds, self.done = 0.0, []
+        self.motion_seconds, self.done, self.state = 0.0, [], SimpleNamespace(positions=np.zeros(7), stamp=0.0)
+        self.feel = Felt(felt)
 
     def phase(self, name, progress):
         """Not of interest."""
@@ -218,8 +231,8 @@ class Hand:
             return
         self.motion_seconds += 1.0 if self.begun else 0.0
         for step, width in enumerate(self.widths):
-            state = SimpleNamespace(width=width, positions=path[min(step, len(path) - 1)], stamp=float(step))
-            if watch is not None and (lost := watch(state)):
+            self.state = SimpleNamespace(width=width, positions=path[min(step, len(path) - 1)], stamp=float(step))
+            if watch is not None and (lost := watch(self.state)):
                 raise SkillFailureError(lost.code, lost.message)
         if self.error is not None:
             raise self.error
@@ -241,6 +254,7 @@ def pull(monkeypatch):
             kind="slide",
             value=0.192,
             outward=np.array([0.0, 0.0, 1.0]),
+            precision=0.0,
             pulls=lambda _: (),
             pushes=lambda _: (),
             moved=lambda value: np.diag([value, 1.0, 1.0, 1.0]),
@@ -249,14 +263,16 @@ def pull(monkeypatch):
             part_moves=lambda name: None,
             part_moved=lambda name, value: None,
             part_shut=lambda name, stamp: hand.done.append(f"shut {stamp:g}"),
+            part_doubted=lambda name: hand.done.append("doubted"),
             world=lambda: SimpleNamespace(facts=()),
         )
         context = SimpleNamespace(
             mover=hand,
+            arm=SimpleNamespace(state=lambda: hand.state),
             world=world,
             articulation=lambda name: part,
             gripper=SimpleNamespace(opening=0.08),
-            feel=lambda path, what: lambda state: None,
+            feel=lambda path, what: hand.feel,
             is_seen=lambda name: True,
             reaching=SimpleNamespace(kinematics=SimpleNamespace(forward=lambda q: np.eye(4), along=hand.follow)),
         )
@@ -298,19 +314,59 @@ def test_a_motion_that_did_not_begin_was_not_held(pull, push):
     hand = Hand(0.012, error=SkillFailureError(Code.COLLISION, "nothing was moved"), begun=False)
     with raises_code("collision", "nothing was moved"):
         pull(hand, push)
-    assert hand.done[-1] == "retreat"
+    assert "retreat" in hand.done
+
+
+@pytest.fixture
+def push(pull, monkeypatch):
+    """push(hand): what was done while it pushed a drawer shut, in steps of a second and 0.01 m, 21 to the end."""
+    along = np.linspace(0.192, -0.008, 21)[:, None] * np.ones(7)
+    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(along[:1], along[:1], along, 0.0))
+    monkeypatch.setattr(articulated, "_pressing", lambda *_: None)
+
+    def run(hand):
+        pull(hand, push=True)
+        return hand.done
+
+    return run
 
 
 @pytest.mark.parametrize(("rows", "since"), [(18, None), (19, 18), (21, 18)])
-def test_a_drawer_counts_as_shut_from_where_the_hand_has_pushed_it_shut(pull, monkeypatch, rows, since):
+def test_a_drawer_counts_as_shut_from_where_the_hand_has_pushed_it_shut(push, rows, since):
     """Not where the hand was held before: what is seen of it then is no other hand's work."""
-    along = np.linspace(0.192, -0.008, 21)[:, None] * np.ones(7)
-    monkeypatch.setattr(articulated, "_plan", lambda *_: articulated._Motion(along[:1], along[:1], along, 0.0))
-    hand = Hand(0.0, *[0.0] * rows)
-    monkeypatch.setattr(articulated, "_pressing", lambda *_: None)
-    pull(hand, push=True)
-    shut = [done for done in hand.done if done.startswith("shut")]
+    shut = [done for done in push(Hand(0.0, *[0.0] * rows)) if done.startswith("shut")]
     assert shut[:1] == ([] if since is None else [f"shut {since}"])
+
+
+HELD = SkillFailureError(Code.CONTROL_FAILED, "the end was not reached")
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "felt", "doubted"),
+    [
+        (21, None, math.inf, False),
+        (21, None, 5.0, False),  # nothing held it: it is where it should be
+        (21, HELD, 19.8, False),
+        (21, HELD, math.inf, False),  # nobody feels anything
+        (21, HELD, 17.0, True),  # something else holds the hand
+        (18, HELD, 17.0, True),  # it was not this hand that shut it
+    ],
+)
+def test_what_is_in_a_drawer_is_doubted_where_something_else_held_the_hand_that_shut_it(
+    push, rows, error, felt, doubted
+):
+    assert ("doubted" in push(Hand(0.0, *[0.0] * rows, error=error, felt=felt))) == doubted
+
+
+def test_what_is_in_a_drawer_is_doubted_where_the_hand_cannot_leave_it(push, monkeypatch):
+    def held(*_):
+        raise SkillFailureError(Code.COLLISION, "the arm was held off its path")
+
+    monkeypatch.setattr(articulated, "_retreat", held)
+    hand = Hand(0.0, *[0.0] * 21)
+    with raises_code("collision"):
+        push(hand)
+    assert hand.done[-1] == "doubted"
 
 
 @pytest.mark.parametrize(

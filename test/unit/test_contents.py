@@ -92,6 +92,16 @@ def test_what_the_hand_shut_in_is_known_no_more_once_one_image_shows_it_opened(
     assert ("mug" in contents.update({}, cabinet(0.0))) == kept
 
 
+@pytest.mark.parametrize(("shown", "kept"), [((4.0, 9.0), True), ((9.0,), False)])
+def test_what_the_hand_shut_in_is_known_no_more_where_the_first_image_that_shows_it_shut_comes_late(
+    contents, shown, kept
+):
+    contents.part_shut(DRAWER, 2.0)
+    for stamp in range(3, 10):
+        contents.glimpse({}, cabinet(0.0, visible=stamp in shown), float(stamp))
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
+
+
 def test_what_the_hand_shut_in_stays_known_while_the_hand_opens_it_again(contents):
     contents.known = {"mug"}
     contents.part_shut(DRAWER, 2.0)
@@ -109,6 +119,37 @@ def test_what_was_shut_in_behind_a_door_is_known_no_more_once_somebody_has_opene
     made.copy().glimpse({}, cupboard(1.8), 3.0)  # what a preview shows
     made.glimpse({}, cupboard(value), 3.0)
     assert (made.hider("mug") == "cupboard") == kept
+
+
+@pytest.mark.parametrize(
+    ("ahead", "aside", "height", "visible", "kept"),
+    [
+        (0.12, 0.1, 0.1, True, False),  # a side of the drawer
+        (0.12, 0.1, 0.02, True, True),  # below it
+        (0.12, 0.2, 0.1, True, True),
+        (0.05, 0.0, 0.1, True, True),  # its handle
+        (0.3, 0.0, 0.1, True, True),
+        (0.12, 0.1, 0.1, False, True),
+    ],
+)
+@pytest.mark.parametrize("value", [0.0, 0.15])  # as it is remembered
+def test_what_the_hand_shut_in_is_known_no_more_where_something_is_before_the_drawer_that_is_not_seen(
+    contents, ahead, aside, height, visible, kept, value
+):
+    contents.part_shut(DRAWER, 2.0)
+    place = (0.6 - ahead, aside, height)
+    side = Thing("brown_unknown_thing", "item", "unknown", place, (0.08, 0.01, 0.06), visible=visible)
+    contents.glimpse({side.name: side}, cabinet(value, visible=False), 3.0)
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
+
+
+@pytest.mark.parametrize(
+    ("part", "seen", "kept"), [(DRAWER, False, False), (DRAWER, True, True), ("other", False, True)]
+)
+def test_what_is_doubted_is_not_in_a_drawer_that_is_seen_shut_unless_it_was_seen_before(contents, part, seen, kept):
+    contents.part_doubted(part)
+    assert "mug" in contents.update({"mug": MUG} if seen else {}, cabinet(0.15))
+    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
 
 
 def test_looks_that_do_not_show_the_drawer_prove_nothing(contents):

@@ -1,5 +1,7 @@
 """The force at the hand by the torques of the joints: what holds a drawer is felt before the arm is off its path."""
 
+import math
+
 import numpy as np
 import pytest
 from codes import raises_code
@@ -80,13 +82,22 @@ def test_what_presses_across_the_path_or_is_not_measured_ends_nothing(arm):
     assert felt(arm, (-50.0 * way).tolist(), most=0.0) is None
 
 
+@pytest.mark.parametrize(("newtons", "most", "felt"), [(-20.0, 40.0, True), (20.0, 40.0, False), (-20.0, 0.0, None)])
+def test_when_something_held_the_hand_back_last_is_noted(arm, newtons, most, felt):
+    """None: nobody looks at it."""
+    free = arm.state()
+    watch, state = arm.watch(free, most), arm.state((newtons * _way(arm)).tolist())
+    watch(state)
+    assert watch.felt == (math.inf if felt is None else state.stamp if felt else free.stamp)
+
+
 def _way(arm):
     """The direction of the path, (3,)."""
     free = arm.state()
     force, way = HandForce(arm.planning_scene), []
     for step in (0.0, 0.02):
         q = free.positions + step * np.eye(7)[3]
-        way.append(force._at(q).site_xpos[force._tcp].copy())
+        way.append(force.at(q).site_xpos[force.tcp].copy())
     found = way[1] - way[0]
     return found / np.linalg.norm(found)
 

@@ -15,6 +15,9 @@ _LAST = 2  # such looks, the last ones before it was shut, after which nobody kn
 _STANDS = 0.01  # m by which a drawer that was not moved may seem to be farther out, or less
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
 _REACHED = {"slide": 0.03, "hinge": 0.3}  # m or rad from which on somebody may have taken out what is in there
+_SOON = 3.0  # s after it was shut in which an image must show so: to open, empty and shut it takes about as long
+_HANDLE = 0.065  # m before a front that is of its handle
+_DEEP = 0.02  # m in height by which a thing is before a front, at least
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
 
 
@@ -38,6 +41,7 @@ class Contents:
         self._inside: dict[str, _Inside] = {}
         self._joints: dict[str, SeenJoint] = {}  # at the newest look
         self._shut: dict[str, float] = {}  # since when parts are shut that the hand has shut, and not moved since, s
+        self._unconfirmed: dict[str, float] = {}  # the same, of parts that no image has shown since
         self.known: Collection[str] = ()
         """Names of the things that perception knows in the newest image, also one taken while the arm moves."""
         self.behind_doors: list[Thing] = []
@@ -48,12 +52,14 @@ class Contents:
         other = Contents()
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
         other._joints, other._shut = self._joints, dict(self._shut)
+        other._unconfirmed = dict(self._unconfirmed)
         other.known, other.behind_doors = self.known, self.behind_doors
         return other
 
     def clear(self) -> None:
         self._inside.clear()
         self._shut.clear()
+        self._unconfirmed.clear()
         self.behind_doors = []
 
     def drop(self, name: str) -> None:
@@ -74,6 +80,7 @@ class Contents:
         empty while the part stood as it was, is not in there: once it is shut, no look tells.
         """
         self._shut.pop(part, None)
+        self._unconfirmed.pop(part, None)
         joint = self._joints.get(part)
         for name, inside in [row for row in self._inside.items() if row[1].part == part and row[0] not in self.known]:
             if joint is not None and (joint.kind != "slide" or abs(joint.value - inside.value) < _STANDS):
@@ -81,18 +88,32 @@ class Contents:
 
     def part_shut(self, part: str, stamp: float) -> None:
         """The hand has come so far since `stamp` (s) that the part which it pushes is shut."""
-        self._shut.setdefault(part, stamp)
+        if part not in self._shut:
+            self._shut[part] = self._unconfirmed[part] = stamp
+
+    def part_doubted(self, part: str) -> None:
+        """Nobody knows whether it was the hand that shut a part: what is not seen in there before it is seen shut may
+        have been taken out.
+        """
+        for inside in self._inside.values():
+            inside.looks = max(inside.looks, _LAST * (inside.part == part))
 
     def glimpse(self, things: Mapping[str, Thing], furniture: Iterable[Furniture], stamp: float) -> None:
         """Note what an image stamped `stamp` (s) shows, also one taken while the arm moves. What the hand has shut, and
-        the image shows open, somebody else has opened: what is not seen in there may have been taken out.
+        the image shows open, somebody else has opened: what is not seen in there may have been taken out. So does
+        what is seen before a drawer that is not seen itself: its sides, as unknown things, or what is in it. And where
+        the first image that shows it comes late, somebody may have opened it and shut it again.
         """
         self.known = things.keys()
-        opened = {
-            part
-            for part, joint in joints_of(furniture).items()
-            if joint.visible and joint.value > _REACHED[joint.kind] and stamp > self._shut.get(part, stamp)
-        }
+        shut = {part: j for part, j in joints_of(furniture).items() if stamp > self._shut.get(part, stamp)}
+        opened = set()
+        for part, joint in shut.items():
+            if not joint.visible:
+                doubted = any(_in_way(thing, joint) for thing in things.values())
+            else:
+                late = stamp - self._unconfirmed.pop(part, stamp) > _SOON
+                doubted = late or joint.value > _REACHED[joint.kind]
+            opened |= {part} if doubted else set()
         for name in [n for n, inside in self._inside.items() if inside.part in opened and not _is_seen(n, things)]:
             self.drop(name)
 
@@ -158,6 +179,15 @@ def joints_of(furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
 
 def _is_seen(name: str, things: Mapping[str, Thing]) -> bool:
     return name in things and things[name].visible
+
+
+def _in_way(thing: Thing, joint: SeenJoint) -> bool:
+    """Whether a thing is seen where a drawer that is shut comes when it is drawn out, before its handle."""
+    shut = joint.panel.centre - joint.value * joint.axis
+    ahead, aside, up = (thing.position - shut) @ joint.panel.axes
+    beside, tall = joint.panel.half[1:]
+    in_way = _HANDLE < ahead < joint.most and abs(aside) < beside and abs(up) < tall + thing.size[2] / 2 - _DEEP
+    return thing.visible and joint.kind == "slide" and bool(in_way)
 
 
 def _may_be(inside: _Inside, other: Thing) -> bool:

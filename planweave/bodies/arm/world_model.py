@@ -394,6 +394,11 @@ class WorldModel:
         with self._changed:
             self._contents.part_shut(name, stamp)
 
+    def part_doubted(self, name: str) -> None:
+        """The arm has pushed a drawer or a door, and may not be what shuts it."""
+        with self._changed:
+            self._contents.part_doubted(name)
+
     def part_moved(self, name: str, value: float) -> None:
         """The arm has moved a drawer, door or knob; how far, the next look tells."""
 

@@ -40,6 +40,7 @@ _SLIPPED = 0.5  # share of the width at closing below which the fingers hold a h
 _SHARES, _YIELDS = (0.4, 0.7, 1.0), 0.004  # of a way at which its leaf is looked at; m by which that is known
 _STILL = {"slide": 0.005, "hinge": 0.03}  # m or rad by which a part that is locked yields
 _FAR_OUT, _SHORT = 0.06, 0.3  # m, and share of the travel that is seen, from which on a drawer may have come to its end
+_RECENT = 0.5  # s before the end of a push within which the part was felt, where that is what held the hand
 _AGAIN = (Code.NO_GRASP, Code.GRASP_LOST, *_CONTACT)  # after which another way may do
 
 
@@ -274,13 +275,25 @@ def _push(context: SkillContext, name: str, tried: list[Array]) -> str:
     _leave_out(context, name, part)
     feel = context.feel(motion.along, f"the hand pushed {name}")
     mover.move(motion.line, "approaching", 0.4, slow=True, touching=(part.thing,))
-    shutting = _shutting(context, name, part, motion.along, target)
-    held, failure = _along(context, name, motion, "pushing", part, lambda state: shutting(state) or feel(state))
+    is_shut = _shut_by(part, motion.along, target)
+
+    def watch(state: ArmState) -> MotionResult | None:
+        if is_shut(state):
+            context.world.part_shut(name, state.stamp)
+        return feel(state)
+
+    held, failure = _along(context, name, motion, "pushing", part, watch)
     further = None if held or failure is not None else _pressing(context, part, motion.along[-1])
     if further is not None:  # nothing has resisted yet
-        held, failure = _along(context, name, replace(motion, along=further), "pushing", part, feel)
+        held, failure = _along(context, name, replace(motion, along=further), "pushing", part, watch)
     context.world.part_moved(name, part.closed_end)
-    _retreat(context, part, part.moved(part.closed_end)[:3, :3] @ part.outward)
+    end, sure = context.arm.state(), False
+    try:
+        _retreat(context, part, part.moved(part.closed_end)[:3, :3] @ part.outward)
+        sure = is_shut(end) and not (held and end.stamp - feel.felt > _RECENT)
+    finally:  # what else held the hand, or holds it now, as a drawer that somebody pulls out beneath it
+        if not sure:
+            context.world.part_doubted(name)
     if failure is not None:
         raise failure
     return held
@@ -293,19 +306,15 @@ def _pressing(context: SkillContext, part: Articulation, q: Array) -> Array | No
     return kinematics.along(q, [part.moved(part.value + share * by) @ pose for share in (0.25, 0.5, 0.75, 1.0)])
 
 
-def _shutting(context: SkillContext, name: str, part: Articulation, along: Array, target: float) -> Watch:
-    """A watch of a push to beyond the closed end: notes since when the part must be shut. That is from as far before
-    the end as the target is beyond it, since fingers and joints yield.
+def _shut_by(part: Articulation, along: Array, target: float) -> Callable[[ArmState], bool]:
+    """Whether the hand, which pushes a part to a target beyond its closed end, has come so far that it must be shut.
+    That is from as far before the end as the target is beyond it, since fingers and joints yield, and by how much the
+    end may be wrong.
     """
     values, end = np.linspace(part.value, target, len(along)), along[-1]
-    near = np.linalg.norm(along[np.argmin(np.abs(values - (2 * part.closed_end - target)))] - end)
-
-    def watch(state: ArmState) -> MotionResult | None:
-        if np.linalg.norm(state.positions - end) <= near:
-            context.world.part_shut(name, state.stamp)
-        return None
-
-    return watch
+    first = 2 * part.closed_end - target + np.sign(part.open_end) * part.precision
+    near = np.linalg.norm(along[np.argmin(np.abs(values - first))] - end)
+    return lambda state: bool(np.linalg.norm(state.positions - end) <= near)
 
 
 def _look_inside(context: SkillContext, seen: Collection[str]) -> None:

@@ -13,7 +13,7 @@ from planweave.bodies.arm.arms.base import Arm, ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
-from planweave.bodies.arm.hand_force import HandForce
+from planweave.bodies.arm.hand_force import ForceWatch, HandForce
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.motion_execution import Mover
 from planweave.bodies.arm.placement_sampling import UP
@@ -146,7 +146,7 @@ class SkillContext:
 
         return watch
 
-    def feel(self, path: Array, what: str) -> Watch:
+    def feel(self, path: Array, what: str) -> ForceWatch:
         """A watch of what will hold the hand back on a path (n, joints), where the arm reports its torques; called
         while it rests and touches nothing. what: it does, for the message.
         """
