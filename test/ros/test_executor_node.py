@@ -515,6 +515,8 @@ def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_tab
     (task,) = feedback.manager.tasks()
     spin_until(lambda: len(walked) == 3 or task.ended.is_set(), 60, "the arm to move")
     assert len(walked) == 3, task.snapshot()
+    feedback.manager.cancel()
+    spin_until(task.ended.is_set, 60, "the arm to stand: else it, and its node, outlive this test")
     rows = [(thread, call) for thread, calls in walked.items() for call in calls]
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     made = "".join(f"| {n} | `{call}` | {thread} |\n" for n, (thread, call) in enumerate(rows, 1))
