@@ -197,8 +197,8 @@ def test_a_motion_that_begins_after_the_stop_is_waited_for(bench, monkeypatch):
     bench.arm.on_state(state(0.5))
     thread.join(0.2)
     assert thread.is_alive(), "it stands, and nobody has told that the motion is over"
-    bench.port.end(End.CANCELED)
     bench.arm.on_state(state(0.6, HOME + 0.01, v=0.1))
+    bench.port.end(End.CANCELED)
     thread.join(0.2)
     assert thread.is_alive(), "it brakes"
     bench.arm.on_state(state(0.8, HOME + 0.02))
