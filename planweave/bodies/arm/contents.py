@@ -113,7 +113,8 @@ class Contents:
             else:
                 late = stamp - self._unconfirmed.pop(part, stamp) > _SOON
                 doubted = late or joint.value > _REACHED[joint.kind]
-            opened |= {part} if doubted else set()
+            if doubted:
+                opened.add(part)
         for name in [n for n, inside in self._inside.items() if inside.part in opened and not _is_seen(n, things)]:
             self.drop(name)
 
