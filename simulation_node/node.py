@@ -232,13 +232,15 @@ class SimulationNode(GuardedNode):
     def _request_image(self) -> None:
         if self._watched():
             with contextlib.suppress(PlanweaveError):
-                self._images.request(*self._runner.call(self._state_and_snapshot))
+                self._runner.call(self._show)
 
-    def _state_and_snapshot(self, simulator: Simulator) -> tuple[Any, Any]:
-        """What to render; at rest, a joint state of the same stamp goes before, so that nobody waits for one."""
+    def _show(self, simulator: Simulator) -> None:
+        """Have the present state rendered; in the thread that steps, so that no later one was asked for before. At rest
+        a joint state of the same stamp goes before, so that nobody waits for one.
+        """
         if self._runner.resting and simulator.time > self._stated:
             self._publish_state(simulator, False)
-        return simulator.model, simulator.snapshot()
+        self._images.request(simulator.model, simulator.snapshot())
 
     def _publish_images(self, frames: Sequence[RgbdFrame]) -> None:
         if not self._camera_on:

@@ -12,6 +12,7 @@ from planweave.geometry.joints import OrientedBox, SeenFixture, turn
 from planweave.geometry.seen_object import SeenObject
 from planweave.geometry.upright_shape import quaternion_of
 from planweave.perception.calibration import Extrinsics
+from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.detectors import Detector
@@ -123,12 +124,14 @@ class _Input:
 
 
 _SURELY = 3  # views in a row in which a thing moves by itself
+_LATE = 1.0  # s that a stamp goes back where a frame was only late; a simulation that begins anew goes back further
 _SETTLED = 6  # equal frames in a row after which one more tells nothing, unless tracking is about to decide something
 _SAME_JOINTS = 1e-4  # rad: largest difference of joint positions between equal frames
 
 
 class Perceiver:
-    """Processes frames in the order of their stamps. A stamp that goes back (a new simulation) resets the tracker.
+    """Processes frames in the order of their stamps. A stamp far back (a new simulation) resets the tracker; a frame
+    that is a little late is refused, as what was seen since would be forgotten for it.
 
     A frame equal to the previous one, pixel by pixel and joint by joint, which only a simulated camera produces, is no
     further evidence of another shape; its picture is not cut again, and after some more it is not processed at all.
@@ -188,8 +191,10 @@ class Perceiver:
 
         Raises FrameError where the frame cannot be used.
         """
-        if stamp < self.stamp:
+        if stamp < self.stamp - _LATE:
             self.forget()
+        elif stamp < self.stamp:
+            raise FrameError(f"its stamp is {self.stamp - stamp:.3f} s before that of the frame seen last")
         self.stamp = stamp
         names = self.vocabulary.names
         frame = _Input(

@@ -174,6 +174,29 @@ def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
     assert not np.array_equal(client.colours[-1].data, client.colours[0].data)
 
 
+def test_images_are_asked_for_in_the_order_of_their_states(make_node):
+    from simulation_node.node import SimulationNode
+
+    node, asked = make_node(SimulationNode), []
+    node._watched, node._images.request = lambda: True, lambda _, state: asked.append(state.time)
+    call = node._runner.call
+
+    def owed(simulator):
+        simulator.step(5)
+        node._owed_image = True
+        node._after_chunk(simulator)
+
+    def overtaken(do):
+        """What a motion's end does, while the thread that asked has not gone on yet."""
+        result = call(do)
+        call(owed)
+        return result
+
+    node._runner.call = overtaken
+    node._request_image()
+    assert len(asked) > 1 and asked == sorted(asked)
+
+
 def test_feedback_has_what_is_desired_and_what_is(make_node, spin_until):
     client = make_client(make_node, spin_until, images=False, real_time_factor=1.0)
     client.end(client.follow(np.array(FR3.home) + [0.4, 0, 0, 0, 0, 0, 0], 1.0))

@@ -259,6 +259,16 @@ def test_time_that_goes_back_starts_anew():
     assert not old & {o.id for o in stage.look().values()}
 
 
+def test_a_frame_that_comes_late_is_left_out_and_nothing_is_forgotten():
+    stage = Stage(CARRY)
+    old = {name: o.id for name, o in stage.look(3).items()}
+    stage.frames -= 1.01
+    with raises_code("frame", "0.010"):
+        stage.look()
+    stage.frames = 3
+    assert old and {name: o.id for name, o in stage.look().items()} == old
+
+
 BLOCKS = load_scene("blocks")
 
 
