@@ -25,6 +25,10 @@ from planweave.perception.waists import part_at_waists
 LEAST_HEIGHT = 0.009  # m that a thing stands out of the ground
 LEAST_AREA = 2.5e-4  # m^2 across the view that is seen of a thing
 LOW = 0.003  # m above the ground up to which a pixel is the ground's
+_HIGHEST = 0.006  # m, the same on a ground that depth shows uneven
+_SIGMA, _SURE = 1.48, 2.5  # median to standard deviation, and how many of these above the ground a thing begins
+_NEAR, _ENOUGH = 0.015, 500  # m beside the ground in which its noise is measured, and pixels of the coarse copy
+_FOOT = 4.0  # times the ground's limit, up to which a narrow strip is a thing's foot or the ground
 _BELOW = 0.02  # m below the ground down to which pixels are looked at
 _MARGIN = 3  # pixels of a small picture around things
 
@@ -64,7 +68,9 @@ def find_segments(
         rows, columns = _extent(view, low, high, ground, view.scaled_size())
         part = view.scaled().window(rows, columns)
         heights = part.heights(ground)
-        pieces = find_pieces(part, part.inside(low, high) & (heights > -_BELOW), heights < _ground_limit(part))
+        limit = _ground_limit(part.range, _noise_of(view, low, high, ground))
+        free = part.inside(low, high) & (heights > -_BELOW)
+        pieces = find_pieces(part, free, heights < limit, heights < _FOOT * limit)
         pieces[pieces > 0] += count
         count = max(count, int(pieces.max(initial=0)))
         labels.append(_Labels(pieces, rows, columns))
@@ -122,9 +128,19 @@ def _extent(
     return spans[0], spans[1]
 
 
-def _ground_limit(view: DepthView) -> np.ndarray:
-    """Heights up to which pixels are the ground's, (h, w), metres."""
-    return np.maximum(np.float32(LOW), np.float32(NOISE) * view.range**2)
+def _noise_of(view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane) -> float:
+    """Standard deviation of the ground's depth at 1 m, metres, as the picture shows it; it grows with distance^2."""
+    small = view.coarse
+    away = np.abs(small.heights(ground))
+    near = small.inside(low, high) & (away < _NEAR)
+    if near.sum() < _ENOUGH:
+        return NOISE
+    return _SIGMA * percentile(away[near] / small.range[near] ** 2, 50)
+
+
+def _ground_limit(distance: np.ndarray, noise: float) -> np.ndarray:
+    """Heights up to which pixels at these distances (h, w) are the ground's, metres."""
+    return np.clip(np.float32(_SURE * noise) * distance**2, np.float32(LOW), np.float32(_HIGHEST))
 
 
 def _segments(views: Sequence[DepthView], labels: Sequence[_Labels], groups: PieceGroups) -> list[Segment]:

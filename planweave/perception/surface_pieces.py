@@ -18,6 +18,7 @@ _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
+_FOOT = 0.015  # m beside a thing up to which what is low is its foot
 _LINE = 2  # pixels of the lines between pieces
 _AROUND, _BESIDE = np.ones((3, 3), np.uint8), np.ones((11, 11), np.uint8)
 _SHADOW = 16  # pixels without depth that a border crosses
@@ -40,9 +41,9 @@ class Borders:
     nearer: np.ndarray
 
 
-def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.ndarray:
+def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray, low: np.ndarray) -> np.ndarray:
     """Numbers of the pieces from 1 (h, w) int32, 0 for none; free, ground: (h, w) bool, pixels of things and of the
-    ground, between which the sharpest cut decides.
+    ground, between which the sharpest cut decides; low: (h, w) bool, pixels hardly higher than the ground's noise.
     """
     if not free.any():
         return np.zeros(free.shape, np.int32)
@@ -51,16 +52,31 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray) -> np.nda
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
-    high = (free & ~ground & (grown == 1)).astype(np.uint8)  # strips between two cuts: a foot, a rim
+    strip = (free & ~ground & (grown == 1)).astype(np.uint8)  # between two cuts: a foot, a rim
     if view.hidden is not None:
-        high[cv2.dilate(view.hidden.astype(np.uint8), _BESIDE) > 0] = 0  # where no cut is measured
+        strip[cv2.dilate(view.hidden.astype(np.uint8), _BESIDE) > 0] = 0  # where no cut is measured
     first = int(grown.max()) + 1
-    strips = _large(cv2.morphologyEx(high, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, first)
+    strips = _large(cv2.morphologyEx(strip * ~low, cv2.MORPH_OPEN, _AROUND), view.areas, LEAST_AREA, first)
     grown = np.where(free, np.where(strips > 0, strips, grown), 1)
     labels = np.maximum(_closed(grown, view) - 1, 0)
-    pieces = _joined(np.where(free, labels, 0), view, strips=labels >= first - 1)
+    pieces = _joined(np.where(free, labels, 0), view, strips_from=first - 1)
     pieces = _joined(cut_by_colours(view, pieces), view, pieces)  # what touches another thing at its ends alone
-    return part_by_colours(view, pieces)
+    pieces = part_by_colours(view, pieces)
+    away, nearest = _nearest(pieces > 0)
+    feet = (cv2.morphologyEx(strip * low, cv2.MORPH_OPEN, _AROUND) > 0) & (pieces == 0)
+    feet &= away * view.range < _FOOT * view.intrinsics.fx
+    pieces[feet] = pieces.ravel()[nearest[feet]]
+    return pieces
+
+
+def _nearest(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distance of every pixel to the nearest one of a mask, pixels, and flat index of that one."""
+    away, nearest = cv2.distanceTransformWithLabels(
+        (~mask).astype(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL
+    )
+    known = np.zeros(int(nearest.max()) + 1, np.int64)
+    known[nearest[mask]] = np.flatnonzero(mask)
+    return away, known[nearest]
 
 
 def _seeds(calm: np.ndarray, areas: np.ndarray) -> np.ndarray:
@@ -126,12 +142,12 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
 
 
 def _joined(
-    labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None, strips: np.ndarray | None = None
+    labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None, strips_from: float = np.inf
 ) -> np.ndarray:
     """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first.
 
     wholes: labels (h, w) of what colours have cut them from; those of one must be parted for most of their border.
-    strips: (h, w) bool, pixels that lie in a crease, so that only steps part them.
+    strips_from: the lowest number of strips, which lie in a crease, so that only steps part them.
     """
     one, two, ahead = _neighbours(labels)
     flat, z = labels.ravel(), view.range.ravel()
@@ -147,8 +163,7 @@ def _joined(
     for (step, crease), mine in zip(view.edges, (ahead == 1, ahead != 1)):
         a, b, step, crease = one[mine], two[mine], step.ravel(), crease.ravel()
         creased = np.maximum(crease[a], crease[b]) > 1
-        if strips is not None:
-            creased &= ~(strips.ravel()[a] | strips.ravel()[b])
+        creased &= np.maximum(flat[a], flat[b]) < strips_from
         cut[mine] = ((np.maximum(step[a], step[b]) > 1) & jump[mine]) | creased
     weight = np.where(straight, 1.0, _RAGGED)
     count = int(labels.max()) + 1
@@ -177,9 +192,11 @@ def _joined(
         parent[parent == b] = a
         del borders[a, b]
         for pair in [pair for pair in borders if b in pair]:
-            other = pair[0] if pair[1] == b else pair[1]
+            row, other = borders.pop(pair), pair[0] if pair[1] == b else pair[1]
+            if a < strips_from <= b and other < strips_from:
+                continue  # a strip is of one thing, and joins no second one with it
             key = (min(a, other), max(a, other))
-            borders[key] = borders.get(key, np.zeros(2)) + borders.pop(pair)
+            borders[key] = borders.get(key, np.zeros(2)) + row
     return np.asarray(parent.astype(np.int32)[labels])
 
 
@@ -187,12 +204,7 @@ def find_borders(view: DepthView, labels: np.ndarray) -> Borders:
     """The borders of the pieces of a picture with each other and with the ground, also across gaps without depth: on
     one side of every near thing the projector, or the other eye, sees nothing.
     """
-    away, nearest = cv2.distanceTransformWithLabels(
-        (~view.valid).astype(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL
-    )
-    known = np.zeros(int(nearest.max()) + 1, np.int64)
-    known[nearest[view.valid]] = np.nonzero(view.valid.ravel())[0]
-    source = known[nearest]
+    away, source = _nearest(view.valid)
     filled = np.where(away < _SHADOW, labels.ravel()[source], -1)
     one, two, ahead = _neighbours(filled, 0)
     sharpest = cv2.dilate(view.cuts, np.ones((3, 3), np.uint8)).ravel()
