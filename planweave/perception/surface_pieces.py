@@ -15,7 +15,7 @@ _GAP = 3  # pixels: what a narrower gap in a cut connects may be two things
 _LEAST_CORE = 1e-3  # m^2 of each of two things that a gap connects
 _NECK = 12  # pixels that narrow parts of a thing reach out from its core
 _CALM = 0.5  # strength of cuts below which pieces start
-_PARTED = 0.5  # share of a border that is cut, from which on it parts two pieces
+_PARTED = 0.45  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
 _FOOT = 0.015  # m beside a thing up to which what is low is its foot
@@ -144,7 +144,7 @@ def _neighbours(labels: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndar
 def _joined(
     labels: np.ndarray, view: DepthView, wholes: np.ndarray | None = None, strips_from: float = np.inf
 ) -> np.ndarray:
-    """Labels with pieces joined whose common border is cut for less than half of its length, the least cut first.
+    """Labels with pieces joined whose common border is cut for less than 45 % of its length, the least cut first.
 
     wholes: labels (h, w) of what colours have cut them from; those of one must be parted for most of their border.
     strips_from: the lowest number of strips, which lie in a crease, so that only steps part them.
