@@ -18,6 +18,7 @@ from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 STEEP = 0.6
 """Upward part of the normal below which a pixel is on a side."""
 _LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
+_EVEN, _MOST = 0.005, 0.7  # m below its top, and share of its points there, of a thing so narrow that all is an edge
 _CUT, _BORDER = 4, 3  # pixels of a region at the robot or the image's edge that make it cut, and width of that edge
 _LIMIT = 0.004  # m from the limits of the searched area
 _LOWEST = 0.065  # m: sides of a thing no higher than this are small
@@ -92,6 +93,14 @@ class PixelRegion:
         """Area that is not on steep sides, m^2."""
         return self.area(~self.steep)
 
+    @cached_property
+    def has_top(self) -> bool:
+        """Whether a level surface is seen of it."""
+        if self.level_area >= _LEAST_TOP:
+            return True
+        high = self.points[:, 2] > self.top - _EVEN
+        return bool(high.mean() > _MOST) and self.area(high) >= 2 * _LEAST_TOP
+
 
 def find_regions(
     masks: Sequence[np.ndarray],
@@ -127,9 +136,9 @@ def find_regions(
         for region in [whole] if whole.beyond else split(whole, view.pixel):
             if view.areas[region.rows, region.columns].sum() >= LEAST_AREA and region.top >= LEAST_HEIGHT:
                 found.append(region)
-    topped = [region for region in found if region.level_area >= _LEAST_TOP]
+    topped = [region for region in found if region.has_top]
     for region in found:
-        if region.level_area < _LEAST_TOP:
+        if not region.has_top:
             region.beyond = region.beyond or (not region.cut and not any(_is_side(region, of) for of in topped))
             region.cut = True
     return _with_sides(sorted(found, key=lambda region: -region.top), view.pixel)

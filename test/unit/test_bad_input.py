@@ -193,6 +193,16 @@ def test_a_bin_is_a_hollow_box_with_the_things_in_it(eye):
     assert all(part[5] < 0.02 for part in middle), "what is between the walls is free"
 
 
+@pytest.mark.parametrize("colour", [(20, 20, 20), BLUE], ids=["black", "blue"])
+@pytest.mark.parametrize("size", [(0.14, 0.018, 0.016), (0.05, 0.022, 0.03)], ids=["a pen", "an eraser"])
+def test_what_is_narrow_in_a_tray_is_no_bit_of_its_wall(size, colour):
+    around = [box(0.0, 0.0, (0.30, 0.22, 0.006)), *((a, b, RED) for a, b, _ in walls((0.15, 0.11), 0.04, 0.008))]
+    looked = Watch().look(picture([*around, box(0.02, 0.0, size, colour, 0.006)], ABOVE))
+    tray, thing = sorted((o.thing for o in looked.objects), key=lambda t: t.colour != "red")
+    assert tray.receptacle and tray.colour == "red" != thing.colour
+    assert sorted(thing.size) == pytest.approx(sorted(size), abs=0.006)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("around", "eye", "target"),

@@ -740,6 +740,14 @@ def drill(x, y):
     return np.maximum(0.025 - abs(y), np.minimum(0.025 - abs(x + 0.06), 0.1 - abs(y - 0.05)))
 
 
+def corner(x, y):  # an L
+    return np.minimum(0.08 - np.maximum(abs(x), abs(y)), 0.02 - np.minimum(x, y))
+
+
+def wedge(x, y):  # a triangle
+    return np.minimum(x + 0.05, (0.1 - x) / 2 - abs(y))
+
+
 @pytest.mark.parametrize(
     ("inside", "rim", "height", "expected"),
     [
@@ -749,6 +757,7 @@ def drill(x, y):
         (square, 0.0, 0.06, UNKNOWN),
         (drill, 0.0, 0.06, UNKNOWN),
         (drill, 0.0, 0.02, UNKNOWN),
+        *((shape, 0.0, height, UNKNOWN) for shape in (corner, wedge) for height in (0.02, 0.04, 0.08)),
     ],
 )
 def test_a_wide_thing_is_a_container_only_where_a_hollow_is_seen(inside, rim, height, expected):

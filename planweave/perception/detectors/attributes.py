@@ -37,7 +37,8 @@ DEEP = 0.5
 _RIM_FROM = 0.8  # of the radius of what is wide and round, from which on a point is of its rim
 _EDGE = 0.02  # m from the outside of walls from which on there is no wall
 _CELL, _ROOF = 0.02, 0.5  # m: edge of cells; share of what is between walls that a roof covers
-_ROUND, _FILLED = 1.35, 0.7  # longer side over shorter one of a round outline, at most; and share of its box, at least
+_ROUND, _SECTORS = 0.7, 24  # share of these around its middle in which what is round reaches its radius, at least
+_REACHES = 0.85  # of that radius
 _RECTANGULAR = 0.8  # share of its box that the outline of a block fills, at least
 _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
 _WALL = 0.025  # m of width of a bit of a wall
@@ -47,7 +48,7 @@ _RIM = 0.01  # m from within a rim up to which a point is of its wall, and none 
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
 _WITHIN = 0.9  # of the radius of a rim: what is seen nearer to its middle is inside
-_FILLED = 0.05  # share of the points of a rim that may be in its middle
+_STRAY = 0.05  # share of the points of a rim that may be in its middle
 _INSIDE = 0.9  # share of the points of a mug's inside that are within the outline of its rim
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
@@ -199,16 +200,24 @@ def corners_of(own: np.ndarray) -> tuple[tuple[float, ...], ...]:
 
 
 def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
-    """Whether a region is narrow, within a receptacle and no higher, and of its colour or shaded colour."""
+    """Whether a region is narrow, along a receptacle's edge, no higher than that and of its colour in some light."""
     within = any(
         other is not thing
         and other.receptacle
         and thing.top < other.top + 0.008
-        and thing.colour in (other.colour, "black")
-        and other.covers(*thing.position[:2], 0.012)
+        and not other_surface(other.rgb, thing.rgb, lit_alike=False)
+        and _is_along_edge(region.points[:, :2], other)
         for other in found
     )
     return within and outline(region.points[:, :2], pixel / 2).short <= _WALL
+
+
+def _is_along_edge(xy: np.ndarray, of: Detection) -> bool:
+    """Whether points (n, 2), m, lie within a receptacle, where it has walls: beside its sides, or in a bowl's slope."""
+    own = rotate_into(xy, of.position[:2], of.yaw)
+    half = np.array(of.size[:2]) / 2
+    away = half[0] - np.hypot(*own.T) if of.is_round else (half - abs(own)).min(axis=1)
+    return bool(away.min() > -_EDGE and percentile(away, 90) < (half[0] / 2 if of.is_round else _EDGE + _WALL))
 
 
 def _hidden_cubes(region: PixelRegion, upper: Detection, classes: ObjectClasses) -> list[Detection]:
@@ -286,7 +295,7 @@ def _receptacle(look: _Look) -> Detection:
     if squareness > 0.5:
         local = rotate_into(points[:, :2], rim.centre, rim.yaw)
         middle = (np.abs(local[:, 0]) < rim.long / 2 - _EDGE) & (np.abs(local[:, 1]) < rim.short / 2 - _EDGE)
-        floor = percentile(points[middle, 2], 30) if middle.sum() > 20 else 0.006
+        floor = percentile(points[middle, 2], 30) if middle.sum() > _FEW else 0.006
         low = percentile(points[:, 2], 3) < top / 2  # else nothing is seen that goes down from the rim
         if not low or floor > top - _HOLLOW or _is_roofed(local[middle], points[middle, 2] > top / 2, rim):
             return look.unknown(shape)
@@ -296,11 +305,14 @@ def _receptacle(look: _Look) -> Detection:
         return replace(found, receptacle=True)
     away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
     radius = rim.radius
-    inner = points[away < 0.5 * radius, 2]
-    floor = percentile(inner, 30) if len(inner) > 20 else 0.006
     edge = min(top, percentile(points[away > _RIM_FROM * radius, 2], 95))  # something higher may stand in its middle
+    for share in (0.5, _RIM_FROM):  # in a full one its walls alone are seen
+        inner = points[away < share * radius, 2]
+        if len(inner) > _FEW:
+            break
+    floor = percentile(inner, 30) if len(inner) > _FEW else edge
     size = (2 * radius, 2 * radius, top)
-    if rim.aspect > _ROUND or rim.fill < _FILLED or (top >= 0.030 and floor > edge - _HOLLOW):
+    if not _is_round(points[:, :2], rim) or (top >= 0.030 and floor > edge - _HOLLOW):
         return look.unknown(shape)
     shape_name, kind = ("round_flat", "cylinder") if top < 0.030 else ("round_walls", "hollow")
     if top > DEEP * 2 * radius and look.classes.find("deep_walls", look.colour):
@@ -308,6 +320,14 @@ def _receptacle(look: _Look) -> Detection:
     name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
     return look.detection(name, kind, sure, centre_of(rim), size, floor=min(floor, top), receptacle=True)
+
+
+def _is_round(xy: np.ndarray, rim: Outline) -> bool:
+    """Whether points (n, 2), m, reach a circle of the outline's area all around; corners and notches do not."""
+    x, y = (xy - centre_of(rim)).T
+    sectors = (np.arctan2(y, x) / _FULL * _SECTORS).astype(int) % _SECTORS
+    reached = np.unique(sectors[np.hypot(x, y) > _REACHES * rim.radius])
+    return len(reached) >= _ROUND * _SECTORS
 
 
 def _is_roofed(xy: np.ndarray, high: np.ndarray, rim: Outline) -> bool:
@@ -360,7 +380,7 @@ def _vessel(look: _Look) -> Detection | None:
     centre, radius = np.array(ring.circle_centre), ring.radius
     aside, below = np.hypot(*(points[:, :2] - centre).T), points[:, 2] < look.top - _DEEP
     inside = points[(aside < _WITHIN * radius) & below, 2]  # seen aslant, the wall on the other side
-    if ring.aspect > 1.5 or len(inside) < _FEW or (~below[aside < 0.5 * radius]).sum() > _FILLED * len(rim):
+    if ring.aspect > 1.5 or len(inside) < _FEW or (~below[aside < 0.5 * radius]).sum() > _STRAY * len(rim):
         return None
     # The outline may have a handle; half of the points of the rim are nearer to its middle than its radius.
     centre = (rim[:, :2].min(axis=0) + rim[:, :2].max(axis=0)) / 2
