@@ -115,6 +115,7 @@ class Track:
     grip_width: float = 0.0
     carried: bool = False  # ever, by the hand
     lost: bool = False  # nobody knows where it is
+    shown: int = 0  # the id that the next new thing was to have when this was seen last
     let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
     taken: SeenThing | None = None  # as it was when a hand took it that tells, from then on, where it is
 
@@ -187,7 +188,7 @@ class Tracker:
         self._tracks.remove(track)
         track.held, track.taken, track.matched, track.lost = False, None, False, True
         track.doubtful.clear()
-        if track.name and not self._was_double(track):
+        if track.name and not self._gives_name(track):
             self._gone = [*self._gone, track][-20:]
 
     def remembered(self) -> list[Detection]:
@@ -241,12 +242,15 @@ class Tracker:
                 self._miss(track, free, scene, repeated)
         self._infer()
         doubts = sum(t.missing for t in self._tracks)
-        self._drop()
+        for track in [t for t in self._tracks if t.missing >= (self.rules.clear_views if t.name else 1)]:
+            self.lose(track)
         self._name_anew()
         for detection in free:
             if (detection.beyond or not detection.cut) and not self._is_known(detection):
                 self.know(detection)
         self._name_new()
+        for track in self._tracks:
+            track.shown = self._next_id if track.matched else track.shown
         self.deciding = doubts != before or any(not t.name or t.glimpsed for t in self._tracks)
         return self.tracks
 
@@ -450,19 +454,15 @@ class Tracker:
             return _UNSURE
         return sure
 
-    def _drop(self) -> None:
-        for track in [t for t in self._tracks if t.missing >= (self.rules.clear_views if t.name else 1)]:
-            self.lose(track)
-
-    def _was_double(self, gone: Track) -> bool:
-        """Whether a track that ends soon after its creation was half of one object seen as two; the other half then
-        takes its name, so that a lone red cube is not red_cube_2 for good.
+    def _gives_name(self, gone: Track) -> bool:
+        """Whether another thing takes the name of one that ends, so that a lone red cube is not red_cube_2 for good:
+        one that came since that was last seen, or its other half, where one thing was seen as two for a while.
         """
-        if gone.seen > _BRIEF or gone.carried:
-            return False
         for other in self._tracks:
             numbered = other.name.startswith(gone.name + "_") and other.name.removeprefix(gone.name + "_").isdigit()
-            if numbered and not other.carried and apart(other.last, gone.last) < _DOUBLE:
+            came = other.id >= gone.shown and other.looks_like(gone.current) and of_one_size(gone.last, other.last)
+            half = gone.seen <= _BRIEF and not gone.carried and not other.carried
+            if numbered and (came or (half and apart(other.last, gone.last) < _DOUBLE)):
                 other.name = gone.name
                 return True
         return False

@@ -87,6 +87,17 @@ def test_one_cube_that_was_seen_as_two_for_a_moment_has_the_plain_name():
     assert list(table.see(cube(0.48, -0.018), times=6)) == ["red_cube"]
 
 
+def test_what_came_elsewhere_while_its_place_was_hidden_has_its_name_once_that_is_seen_empty():
+    table, there = Table(), cube(0.5, 0.3)
+    assert list(table.see(cube(0.5, 0.0), times=3)) == ["red_cube"]
+    assert set(table.see(there, covered=(0.5, 0.0, 0.1), times=3)) == {"red_cube", "red_cube_2"}, (
+        "it may still be there"
+    )
+    found = table.see(there, times=6)
+    assert list(found) == ["red_cube"] and found["red_cube"].last.position[1] == 0.3
+    assert list(table.see(there, cube(0.6, -0.2), times=3)) == ["red_cube", "red_cube_2"]
+
+
 def test_two_cubes_keep_their_names_when_one_of_them_is_taken_away():
     table = Table()
     both = cube(0.48, 0.04), cube(0.48, -0.04)
