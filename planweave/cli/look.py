@@ -49,6 +49,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.perception.detectors import make_detector, models
     from planweave.perception.detectors.options import Options
     from planweave.perception.drawing import annotate
+    from planweave.perception.geometry import Projector
     from planweave.perception.perceiver import NamedObject
     from planweave.perception.pipeline import Pipeline, PipelineLimits
     from planweave.perception.table_calibration import level
@@ -69,7 +70,8 @@ def main(options: argparse.Namespace) -> int:
         raise CameraError(f"{options.source}: {error}") from None
     things = sorted(scene.detections, key=lambda thing: thing.position)
     named = [NamedObject(i, f"{i} {label(thing)}", thing, True) for i, thing in enumerate(things, 1)]
-    write_picture(options.out, annotate(frame.rgb, named, scene.view.projector, scene.problems))
+    projector = Projector(frame.intrinsics, scene.view.camera_to_frame)
+    write_picture(options.out, annotate(frame.rgb, named, projector, scene.problems))
     where = robot.base if options.camera else "image"
     if options.json:
         rows = {"objects": list(map(row, things)), "problems": list(scene.problems)}

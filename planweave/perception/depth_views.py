@@ -79,6 +79,10 @@ class DepthView:
             hidden = cv2.resize(hidden.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
         return replace(self, rgb=cv2.resize(self.rgb, size), depth=depth, intrinsics=large, hidden=hidden)
 
+    def reduced(self) -> DepthView:
+        """The picture at a common size where it is larger than that."""
+        return self.scaled() if self.scaled_size()[0] < self.intrinsics.width else self
+
     def scaled_size(self, diagonal: float = DIAGONAL) -> tuple[int, int]:
         """Width and height of the picture at a common size; its own where it is near."""
         i = self.intrinsics

@@ -218,7 +218,8 @@ class Perceiver:
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         moving = (_moving(t.name) for t in tracks if t.matched and t.moves >= _SURELY)
-        of = objects, scene.occluded_pixels, scene.plane, scene.view.projector, scene.fixtures
+        projector = Projector(intrinsics, scene.view.camera_to_frame)  # the view may be of another size
+        of = objects, scene.occluded_pixels, scene.plane, projector, scene.fixtures
         perceived = Perceived(stamp, *of, (*scene.problems, *moving))
         self._last, self._scene = (frame, perceived), scene
         return perceived

@@ -54,10 +54,10 @@ class PipelineLimits:
 class SeenScene:
     """The result of one frame.
 
-    view: the picture without the robot's pixels, and occluded_pixels, their number; plane: None where the table is out
-    of view. measured: objects before naming and support assignment, with their pixels. fixtures: furniture, where it is
-    looked for; sides: pictures of further cameras that agree with it. problems: what cannot be seen, and why. named:
-    objects before support assignment.
+    view: the picture, reduced, without the robot's pixels, and occluded_pixels, their number; plane: None where the
+    table is out of view. measured: objects before naming and support assignment, with their pixels. fixtures:
+    furniture, where it is looked for; sides: pictures of further cameras that agree with it. problems: what cannot be
+    seen, and why. named: objects before support assignment.
     """
 
     detections: tuple[Detection, ...]
@@ -123,8 +123,8 @@ class Pipeline:
         if int(rgb[::4, ::4].max()) < 12:
             raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
         pose, table = self.extrinsics.camera_to_base(robot), self.settings.table
-        view = DepthView("camera", rgb, depth, intrinsics, pose)
-        mask = robot_mask(view, robot) if robot else np.zeros(shape, dtype=bool)
+        view = DepthView("camera", rgb, depth, intrinsics, pose).reduced()
+        mask = robot_mask(view, robot) if robot else np.zeros(view.depth.shape, dtype=bool)
         view = view.hiding(mask)
         plane = find_table(view, table)
         if plane is None and mask.mean() < 0.5:
@@ -154,13 +154,13 @@ class Pipeline:
                 fixtures = furniture.use_states(self._state_reader([view, *seen]))
             high = np.nonzero(inside_table(view, table) & (height > LOW))
             mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
-            pieces = np.zeros(shape, bool)
+            pieces = np.zeros(view.depth.shape, bool)
             pieces[high] = mine
             rooms = [(room, seen_in(room, view)) for room in rooms_of(fixtures)]  # looked at with all cameras
             for _, own in rooms:
                 pieces |= own
             free = view.hiding(pieces)
-            ground = np.zeros(shape, np.float32)
+            ground = np.zeros(view.depth.shape, np.float32)
             ground[high] = below
         steep = free.upward < STEEP  # of all of it, of which find_segments takes its part
         shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
@@ -172,7 +172,7 @@ class Pipeline:
         regions = find_regions(shown, free, height, steep, mask, table)
         regions, lids = take_lids(regions, [view, *seen], ground, self._classes, remembered)
         measured = lids + measure(regions, view.pixel, self._classes)
-        named = self._detect(View(rgb, measured, names, view.pixel))
+        named = self._detect(View(view.rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
             named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
         found = rest_on_supports(named, self._classes, remembered)
@@ -256,7 +256,7 @@ class Pipeline:
     ) -> tuple[list[DepthView], list[np.ndarray], list[str]]:
         """Pictures of further cameras that agree with the first one, their points, and what is wrong with others."""
         found, points, problems = [], [], []
-        for view in sides:
+        for view in (side.reduced() for side in sides):
             try:
                 seen = checked(view, robot, self.settings.table, self._check, first)
             except FrameError as error:

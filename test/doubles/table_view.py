@@ -1,6 +1,6 @@
 """What the overhead camera sees of a scene at its start, with all else that perception is given; without ROS."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,12 +43,13 @@ def rendering_once(camera):
     return camera
 
 
-def table_view(scene, noise=NOISE, seed=1):
+def table_view(scene, noise=NOISE, seed=1, size=(CAMERA.width, CAMERA.height)):
     """The view of a scene, the arm at home; raises SceneError where the scene cannot be built."""
-    model = build_model(scene, CAMERA)
-    camera = OverheadCamera(model, CAMERA, noise, seed=seed)
+    config = replace(CAMERA, width=size[0], height=size[1])
+    model = build_model(scene, config)
+    camera = OverheadCamera(model, config, noise, seed=seed)
     try:
         frame = camera.render(0.0, home_state(model).qpos)
     finally:
         camera.close()
-    return TableView(frame.rgb, frame.depth)
+    return TableView(frame.rgb, frame.depth, Intrinsics.of_view(config.fovy, *size))

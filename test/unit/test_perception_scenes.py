@@ -24,6 +24,7 @@ from planweave.simulation.mujoco_model import build_model, home_state, object_bo
 from planweave.simulation.scene import load_scene, parse_scene
 
 FR3 = load_robot()
+BLOCKS = load_scene("blocks")
 
 pytestmark = pytest.mark.gl
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
@@ -118,6 +119,18 @@ def test_every_object_of_the_shipped_scenes_is_found_at_its_place(name):
     aside, above = off(detect(table_view(scene, seed=7)).detections, scene)
     assert np.median(aside) < 0.003 and max(aside) < 0.012
     assert max(above) < 0.008
+
+
+def test_a_larger_picture_shows_the_same_and_tells_places_in_its_own_pixels():
+    shown = table_view(BLOCKS, seed=7, size=(1280, 960))
+    perceiver = Perceiver(EXTRINSICS)
+    for stamp in (1.0, 2.0):
+        seen = perceiver.process(stamp, shown.rgb, shown.depth, shown.intrinsics, shown.robot)
+    aside, _ = off([o.thing for o in seen.objects], BLOCKS)
+    assert max(aside) < 0.012 and perceiver._scene.view.intrinsics.width == 640
+    cube = next(o.thing for o in seen.objects if o.name == "red_cube")
+    u, v = seen.projector.pixels(np.array([cube.position]))
+    assert tuple(shown.rgb[int(v[0]), int(u[0])] > 100) == (True, False, False), "a place in the picture as it came"
 
 
 def test_names_and_sizes_of_the_blocks_scene():
@@ -267,9 +280,6 @@ def test_a_frame_that_comes_late_is_left_out_and_nothing_is_forgotten():
         stage.look()
     stage.frames = 3
     assert old and {name: o.id for name, o in stage.look().items()} == old
-
-
-BLOCKS = load_scene("blocks")
 
 
 @pytest.fixture(scope="module")
