@@ -110,9 +110,11 @@ def ros():
 def pytest_runtest_teardown(item):
     """A node stays in the ROS graph until its last publisher, action server or client is gone, and those stand in
     cycles with it, also where it refused to start: a body that lingers keeps that of a later test from starting.
+    What fixtures gave, which pytest lets go of only after this, holds some as well.
     """
     yield
     if "ros" in item.fixturenames:
+        item.funcargs.clear()
         gc.collect()
 
 
