@@ -165,7 +165,7 @@ class KnownThings:
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
         there = thing.moved(found) if found is not None else None
-        return None if there is None or self._is_another(there) else there
+        return None if there is None or self._is_another(there) or self._going_on(there) is not None else there
 
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
@@ -245,9 +245,22 @@ class KnownThings:
         that have gone up, while its place, as in a basket, is hidden.
         """
         above = self._by_colour(thing, thing.middle) if found is not None else None
-        if found is None or above is None or above.bounds[1][2] < found.bounds[1][2] + _RISES:
-            return found
-        return above
+        if found is None or (above is not None and above.bounds[1][2] > found.bounds[1][2] + _RISES):
+            return above
+        return self._going_on(found) or found
+
+    def _going_on(self, thing: SeenThing) -> SeenThing | None:
+        """What goes on above a thing in its colours, within its outline, however it touches what is beside: a face that
+        is shown from its foot to its rim fits the same face higher up, too.
+        """
+        points, colours = self._unexplained(thing)
+        (low, high), own = thing.bounds, _histogram(thing.colours)
+        above = ((points > (*low[:2], high[2] + _RISES)) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
+        above &= own[_bins(colours)] > _COMMON
+        points, colours = points[above], colours[above]
+        if len(points) < _LEAST_ALIKE or np.abs(_histogram(colours) - own).sum() > _UNLIKE:
+            return None
+        return replace(thing, points=points, colours=colours)
 
     def _by_place(self, thing: SeenThing) -> SeenThing | None:
         """A thing just let go, of which pictures show another side than before: what stands where it should, as high,
