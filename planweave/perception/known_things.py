@@ -170,9 +170,10 @@ class KnownThings:
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
         points = sample(thing.points, _SAMPLE)
-        for other in self._others(thing):
-            away = np.linalg.norm(points[:, None] - sample(other, _OF_ANOTHER)[None], axis=-1).min(axis=1)
-            if (away < _SAME).mean() > _SHARED:
+        low, high = points.min(axis=0) - _SAME, points.max(axis=0) + _SAME
+        for other in (sample(every, _OF_ANOTHER) for every in self._others(thing)):
+            near = other[((other > low) & (other < high)).all(axis=1)]
+            if len(near) and (np.linalg.norm(points[:, None] - near, axis=-1).min(axis=1) < _SAME).mean() > _SHARED:
                 return True
         return False
 
