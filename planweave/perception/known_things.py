@@ -28,6 +28,7 @@ _SAME, _SHARED, _OF_ANOTHER = 0.005, 0.5, 2000  # m, share of points that are th
 _SAMPLE = 400  # points of a thing that are tried at places
 _ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
 _FALL, _RISES = 0.16, 0.02  # m that a thing may fall when it is let go, and that it is higher where it does not
+_GOES_ON = 0.04  # m that a thing is seen to rise above where it was found, where that is wrong
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
@@ -165,7 +166,7 @@ class KnownThings:
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
         there = thing.moved(found) if found is not None else None
-        return None if there is None or self._is_another(there) or self._going_on(there) is not None else there
+        return None if there is None or self._is_another(there) else there
 
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
@@ -251,17 +252,17 @@ class KnownThings:
         return self._going_on(found) or found
 
     def _going_on(self, thing: SeenThing) -> SeenThing | None:
-        """What goes on above a thing in its colours, within its outline, however it touches what is beside: a face that
-        is shown from its foot to its rim fits the same face higher up, too.
+        """A thing that goes on above where it was found, in its colours and within its outline, however it touches what
+        is beside: a face that is shown from its foot to its rim fits the same face higher up, too.
         """
         points, colours = self._unexplained(thing)
         (low, high), own = thing.bounds, _histogram(thing.colours)
-        above = ((points > (*low[:2], high[2] + _RISES)) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
-        above &= own[_bins(colours)] > _COMMON
-        points, colours = points[above], colours[above]
-        if len(points) < _LEAST_ALIKE or np.abs(_histogram(colours) - own).sum() > _UNLIKE:
+        mine = ((points > low) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
+        mine &= own[_bins(colours)] > _COMMON
+        above = mine & (points[:, 2] > high[2] + _GOES_ON)
+        if above.sum() < _LEAST_ALIKE or np.abs(_histogram(colours[above]) - own).sum() > _UNLIKE:
             return None
-        return replace(thing, points=points, colours=colours)
+        return replace(thing, points=points[mine], colours=colours[mine])
 
     def _by_place(self, thing: SeenThing) -> SeenThing | None:
         """A thing just let go, of which pictures show another side than before: what stands where it should, as high,
