@@ -222,6 +222,7 @@ def _relations(
 ) -> Iterator[Literal]:
     placed = set()
     sizes = {o.name: max(o.size[:2]) for o in objects if o.type == "item" and o.size is not None}
+    tops = {o.name: o for o in objects if o.position is not None and o.size is not None}
     # A fixture with regions of its own (a rack's top, a stove's burner) is meant by these, not by its origin.
     by_region = {row["parent"] for site, row in names.sites.items() if site not in names.parts}
     by_region = {name for name in by_region if name in names.things and names.things[name]["fixture"]}
@@ -232,6 +233,8 @@ def _relations(
         if thing == place:  # LIBERO has a basket in its own region
             continue
         inside = predicate == "in" or row[2].endswith("basket_contain_region")
+        if Literal("can_open", (place,)) in properties and place in names.things:
+            inside &= not _is_on_top(tops[thing], tops[place])  # LIBERO has what stands on a microwave in it, too
         yield Literal(names.inside(row[2]) if inside else "on", (thing, place))
         if place in sizes and Literal("holds_things", (place,)) in properties and sizes[thing] < sizes[place]:
             yield Literal("in", (thing, place))  # LIBERO has no inside of bowls
@@ -239,6 +242,14 @@ def _relations(
     yield from _resting([o for o in objects if o.type == "item" and o.name not in placed], objects)
     middle = next(o for o in objects if o.name == "table_center")
     yield from at_centre([o for o in objects if o.type == "item" and o.name not in placed], middle)
+
+
+def _is_on_top(thing: WorldObject, below: WorldObject) -> bool:
+    """Whether a thing stands on the top of another one."""
+    (bottom, _), (_, top) = (
+        (o.position[2] - o.size[2] / 2, o.position[2] + o.size[2] / 2) for o in (thing, below) if o.position and o.size
+    )
+    return bottom > top - _ABOVE
 
 
 def at_centre(items: Iterable[WorldObject], middle: WorldObject) -> Iterator[Literal]:

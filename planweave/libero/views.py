@@ -112,9 +112,7 @@ class SeenView:
         self._builder = ThingBuilder(domain)
         self._carried: Thing | None = None
         self._in_tcp = np.eye(4)  # the pose of what is carried, in the tool's frame
-        self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
-        if self._await_rest():
-            self._scene = NamedScene(self.pictures(), namer, domain, *BOX, sentence)
+        self._scene = NamedScene(self._at_rest(), namer, domain, *BOX, sentence)
         self.ground = self._scene.ground
         self.base_to_frame = frame(TURNED, TURNED @ self._base)
         self.places = places(np.linalg.inv(self.base_to_frame))
@@ -127,19 +125,17 @@ class SeenView:
         shown = (self._simulator.capture(camera, WIDTH, HEIGHT) for camera in self._cameras)
         return [depth_view(picture, self._base, robot) for picture in shown]
 
-    def _await_rest(self) -> bool:
-        """Let time pass until nothing moves in the pictures; whether anything did: some tasks begin with things that
-        fall.
-        """
+    def _at_rest(self) -> list[DepthView]:
+        """Pictures once nothing moves in them any more: some tasks begin with things that fall."""
         before = self.pictures()
         for looks in range(_LOOKS):
             self._arm.wait(_PAUSE if looks else 1)
             now = self.pictures()
             pairs = zip(before, now)
             if not any((a.valid & b.valid & (np.abs(a.smooth - b.smooth) > _MOVES)).sum() > _PIXELS for a, b in pairs):
-                return looks > 0
+                return now
             before = now
-        return True
+        return before
 
     def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
         """See TruthView."""

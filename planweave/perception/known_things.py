@@ -28,6 +28,7 @@ _SAME, _SHARED, _OF_ANOTHER = 0.005, 0.5, 2000  # m, share of points that are th
 _SAMPLE = 400  # points of a thing that are tried at places
 _ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
 _FALL, _RISES = 0.16, 0.02  # m that a thing may fall when it is let go, and that it is higher where it does not
+_GOES_ON = 0.04  # m that a thing is seen to rise above where it was found, where that is wrong
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
@@ -170,9 +171,10 @@ class KnownThings:
     def _is_another(self, thing: SeenThing) -> bool:
         """Whether a thing would be exactly where another one is: its twin, which pictures show as well."""
         points = sample(thing.points, _SAMPLE)
-        for other in self._others(thing):
-            away = np.linalg.norm(points[:, None] - sample(other, _OF_ANOTHER)[None], axis=-1).min(axis=1)
-            if (away < _SAME).mean() > _SHARED:
+        low, high = points.min(axis=0) - _SAME, points.max(axis=0) + _SAME
+        for other in (sample(every, _OF_ANOTHER) for every in self._others(thing)):
+            near = other[((other > low) & (other < high)).all(axis=1)]
+            if len(near) and (np.linalg.norm(points[:, None] - near, axis=-1).min(axis=1) < _SAME).mean() > _SHARED:
                 return True
         return False
 
@@ -245,9 +247,22 @@ class KnownThings:
         that have gone up, while its place, as in a basket, is hidden.
         """
         above = self._by_colour(thing, thing.middle) if found is not None else None
-        if found is None or above is None or above.bounds[1][2] < found.bounds[1][2] + _RISES:
-            return found
-        return above
+        if found is None or (above is not None and above.bounds[1][2] > found.bounds[1][2] + _RISES):
+            return above
+        return self._going_on(found) or found
+
+    def _going_on(self, thing: SeenThing) -> SeenThing | None:
+        """A thing that goes on above where it was found, in its colours and within its outline, however it touches what
+        is beside: a face that is shown from its foot to its rim fits the same face higher up, too.
+        """
+        points, colours = self._unexplained(thing)
+        (low, high), own = thing.bounds, _histogram(thing.colours)
+        mine = ((points > low) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
+        mine &= own[_bins(colours)] > _COMMON
+        above = mine & (points[:, 2] > high[2] + _GOES_ON)
+        if above.sum() < _LEAST_ALIKE or np.abs(_histogram(colours[above]) - own).sum() > _UNLIKE:
+            return None
+        return replace(thing, points=points[mine], colours=colours[mine])
 
     def _by_place(self, thing: SeenThing) -> SeenThing | None:
         """A thing just let go, of which pictures show another side than before: what stands where it should, as high,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -52,19 +53,19 @@ class SeenThing:
     lost: bool = False
     unseen: float = 0.0
 
-    @property
+    @cached_property
     def low(self) -> float:
         """Height of its lower side, as far as it is known."""
         return float(np.percentile(self.points[:, 2], 1)) - self.unseen
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Low and high corner, (3,)."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         low[2] = min(low[2], self.bottom)
         return low, high
 
-    @property
+    @cached_property
     def middle(self) -> np.ndarray:
         """Centre of the points' extents, (3,)."""
         return np.asarray((self.points.min(axis=0) + self.points.max(axis=0)) / 2)
@@ -127,11 +128,13 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
     others = [t for t in things if t.name != thing.name and not _stands_around(thing, t)]
     found: list[tuple[float, float, SeenThing]] = []
     for other in others:
+        if not _overlap(thing, other):
+            continue
         if low < thing.bottom + SUNK and not _lies_under(other.points[:, :2], middle, around):
             continue  # it stands on the ground, where nothing thin, as a plate, lies below its middle
         over = _share_over(thing.points[:, :2], hull_of(other.points), middle)
         near = other.points[other.points[:, 2] < low + SUNK]
-        near = near[inward(near[:, :2], around) > -_REST]
+        near = near[_is_within(near[:, :2], around)]
         height = float(np.sort(near[:, 2])[-LEAST]) if len(near) >= LEAST else -math.inf  # a thin bar bears, too
         if over >= _OVER and low - height < _REST:
             found.append((height, over, other))
@@ -146,7 +149,10 @@ def _stands_around(box: SeenThing, thing: SeenThing) -> bool:
     """Whether walls of one thing, a basket's, are seen in all directions from the middle of another, higher than that,
     and it is all between them: it may hide the floor that they have.
     """
-    away = box.points[box.points[:, 2] > thing.middle[2]][:, :2] - thing.middle[:2]
+    (low, high), middle = box.bounds, thing.middle
+    if (middle[:2] < low[:2]).any() or (middle[:2] > high[:2]).any():
+        return False
+    away = box.points[box.points[:, 2] > middle[2]][:, :2] - middle[:2]
     if not surrounds(sample(away, _LOOKED_AT), _OPEN) or (np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST:
         return False
     return bool((inward(sample(thing.points[:, :2], 200), hull_of(box.points)) > 0).mean() > _WITHIN)
@@ -154,10 +160,24 @@ def _stands_around(box: SeenThing, thing: SeenThing) -> bool:
 
 def _lies_under(points: np.ndarray, middle: np.ndarray, around: np.ndarray) -> bool:
     """Whether points of the plane are seen below the middle of a thing, or all around within reach of its outline."""
-    away = points[inward(points, around) > -_REST] - middle
+    away = points[_is_within(points, around)] - middle
     if len(away) < LEAST:
         return False
     return bool((np.linalg.norm(away, axis=1) < _UNDER).sum() >= LEAST) or surrounds(away)
+
+
+def _is_within(points: np.ndarray, hull: np.ndarray) -> np.ndarray:
+    """Which points of the plane are within reach of an outline, (n,) bool."""
+    low, high = hull.min(axis=0) - 2 * _REST, hull.max(axis=0) + 2 * _REST
+    near = (points[:, 0] > low[0]) & (points[:, 0] < high[0]) & (points[:, 1] > low[1]) & (points[:, 1] < high[1])
+    near[near] = inward(points[near], hull) > -_REST  # of most of a large thing it need not be asked
+    return near
+
+
+def _overlap(one: SeenThing, two: SeenThing) -> bool:
+    """Whether the rectangles around two things, seen from above, overlap."""
+    (low, high), (lowest, highest) = one.bounds, two.bounds
+    return bool((low[:2] <= highest[:2]).all() and (lowest[:2] <= high[:2]).all())
 
 
 def _share_over(points: np.ndarray, hull: np.ndarray, middle: np.ndarray) -> float:

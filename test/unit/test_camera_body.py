@@ -53,7 +53,7 @@ def test_a_look_without_a_step_takes_no_picture_and_asks_nobody(body):
     count = len(simulator.captured)
     world = body.look(0.0).world
     assert world.facts == body.observe().facts and len(simulator.captured) == count
-    assert count == 2 * 3, "two cameras: the first look, and whether anything moves in the step after it"
+    assert count == 2 * 2, "two cameras: before a step and after it, in which nothing moves"
 
 
 def test_the_sentence_is_read_on_what_is_seen(body):

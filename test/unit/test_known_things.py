@@ -85,6 +85,19 @@ def test_what_hangs_on_the_fingers_over_a_basket_is_not_in_it(up):
     assert cup.visible and cup.bounds[1] == pytest.approx((x + 0.05, y + 0.15, up + 0.13), abs=0.004)
 
 
+@pytest.mark.parametrize("up", [0.07, 0.1])
+def test_what_hangs_beside_a_wall_of_its_colour_is_not_at_its_foot(up):
+    """What is seen of both is too large to be it, and a face fits the same face higher up."""
+    tall, wall, (x, y) = (
+        ((0.0, 0.1, 0.0), (0.05, 0.15, 0.13), RED),
+        ((0.25, 0.0, 0.0), (0.26, 0.25, 0.12), RED),
+        (0.2, 0),
+    )
+    kept = memory(("cup", tall))
+    let_go(kept, by(x, y), views(shifted(tall, x, y, up), wall))
+    assert thing(kept, "cup").bounds[1][2] == pytest.approx(up + 0.13, abs=0.004)
+
+
 def test_what_did_not_move_is_seen_where_it_was():
     kept = memory(("cup", CUP), ("box", BOX))
     before = [t.points for t in kept.things]

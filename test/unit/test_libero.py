@@ -212,6 +212,18 @@ def test_what_lies_in_a_bowl_is_in_it_and_what_covers_it_is_not(thing, holds):
     assert world.holds(Literal("in", (thing, "akita_black_bowl_1"))) is holds
 
 
+@pytest.mark.parametrize(("lower", "inside"), [(0.0, False), (0.1, True)])
+def test_what_stands_on_a_microwave_is_not_in_it(lower, inside):
+    """LIBERO has it in the microwave."""
+    scene = json.loads(json.dumps(SCENES["libero_10/9"]))
+    mug, (x, y, top) = scene["things"]["white_yellow_mug_1"], scene["things"]["microwave_1"]["bounds"][3:]
+    mug["bounds"] = [x - 0.2, y - 0.2, top - lower, x - 0.1, y - 0.1, top - lower + 0.08]
+    scene["facts"] += [["in", "white_yellow_mug_1", "microwave_1_heating_region"]]
+    facts = truth(DOMAIN, scene).facts
+    told = [p for p in ("in", "on") if Literal(p, ("white_yellow_mug_1", "microwave_1")) in facts]
+    assert told == (["in"] if inside else ["on"])
+
+
 @pytest.mark.parametrize(
     ("openness", "state", "opens"), [(0.0, ["closed"], True), (0.1, [], True), (1.0, ["opened"], False)]
 )

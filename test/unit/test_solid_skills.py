@@ -327,6 +327,13 @@ def test_what_is_tall_is_laid_on_a_slope() -> None:
         assert math.dist((spot.x, spot.y), region.centre[:2]) < 0.13
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_what_is_flat_is_laid_with_its_foot_on_a_slope(known: bool) -> None:
+    rack, packet = tilted_rack(known), block("packet", 0.3, 0.2, (0.08, 0.05, 0.02))
+    first = next(iter(spots.on(packet, rack, [rack], spots.Ground(GROUND))))
+    assert first.lying == pytest.approx((0.0, 0.5, math.sqrt(0.75)), abs=0.1)
+
+
 @pytest.mark.parametrize(("size", "within"), [(0.15, False), (0.6, True)])
 def test_beside_a_thing_is_within_its_place_where_that_has_room_for_both(size: float, within: bool) -> None:
     place, plate = Location("center", (0.5, 0.0), (size, size)), block("plate", 0.5, 0.0, (0.13, 0.13, 0.02))

@@ -183,7 +183,7 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
     region = min(target.regions, key=_height, default=None)
     tall = item.size[2] > _TALL * max(item.size[:2])
     if region is None and target.type != "item":
-        region = level_top(target) or (sloped_top(target) if tall else None)
+        region = level_top(target) or sloped_top(target)
     if region is None:
         turn, (x, y) = 0.0, target.position[:2]
         near, far = grid((2 * _OFF, 2 * _OFF), _GRID), grid(target.size[:2], _GRID)
@@ -219,11 +219,12 @@ def on(item: Thing, target: Thing, others: Sequence[Thing], ground: Ground) -> I
             across = yaw - turn + (0.0 if item.size[0] < item.size[1] else math.pi / 2)
             off = min(math.hypot(u - a * math.cos(across), v - a * math.sin(across)) for a in (apart, -apart))
             found.append((3.0 * off + loose + 5.0 * _tight(item, spot, yaw, lying), spot))
-    if region is not None and tall:
-        slope = resting.slope(region)
-        if slope[2] < _LEVEL:
+    slope = resting.slope(region) if region is not None else np.array(UP)
+    if region is not None and slope[2] < _LEVEL:
+        if tall:
             yield from _leaning(item, resting, region, slope, bool(target.regions))
             return
+        yield from _laid_flat(item, resting, region, resting.slope(sloped_top(target) or region))
     lowest = min((spot.z for _, spot in found), default=0.0)
     yield from ((cost + 10.0 * max(0.0, spot.z - lowest - _BEARS), spot) for cost, spot in found)
 
@@ -254,6 +255,17 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, lip: b
         rest = resting.lying(x, y, lying)
         if rest.borne >= _LEANS:
             yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
+
+
+def _laid_flat(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:
+    """Laid with its foot on a slope, where it would not come to rest upright: from the middle of the region upwards."""
+    lying: Vector = (float(slope[0]), float(slope[1]), float(slope[2]))
+    uphill = -slope[:2] / max(float(np.linalg.norm(slope[:2])), 1e-9)
+    for up, k in product(np.arange(0.0, max(item.size[:2]) / 2 + 2 * _GRID, _GRID / 2), (0, 1, -1, 3, -3)):
+        x, y = (np.array(region.centre[:2]) + up * uphill + k * _GRID * uphill[::-1] * (1.0, -1.0)).tolist()
+        rest = resting.lying(x, y, lying)
+        if rest.borne >= _LEANS:
+            yield math.hypot(up, k * _GRID) - 1.0, Spot(x, y, rest.z, lying=lying)
 
 
 @cheapest_first
