@@ -56,14 +56,15 @@ class KitchenTask:
     def scene(self, seed: int | None = None) -> str:
         """Text of the scene file; seed: of a random arrangement of the things, None for the kitchen's own."""
         scene = read_yaml(find_config("scenes", "kitchen"))
-        at_first = [(*part.split("/"), value) for part, value in self.open_at_first.items()]
-        for index, name, value in at_first:
-            scene["fixtures"][int(index)].setdefault("joints", {})[name] = value
+        fixtures, leaves = scene["fixtures"], list[tuple[float, float, float]]()
+        for part, value in self.open_at_first.items():
+            index, name = part.split("/")
+            fixtures[int(index)].setdefault("joints", {})[name] = value
+            leaves += _leaf(fixtures[int(index)], value) if name == "door" else []
         for index, name in (part.split("/") for part in self.locked):
-            scene["fixtures"][int(index)].setdefault("locked", []).append(name)
+            fixtures[int(index)].setdefault("locked", []).append(name)
         if seed is not None:
-            swung = ((scene["fixtures"][int(i)], value) for i, name, value in at_first if name == "door")
-            _strew(scene["objects"], np.random.default_rng(seed), [place for each in swung for place in _leaf(*each)])
+            _strew(scene["objects"], np.random.default_rng(seed), leaves)
         return yaml.safe_dump(scene)
 
     def missing(self, scene: Scene, parts: Mapping[str, float], bodies: Iterable[ObjectPose]) -> list[str]:
