@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +32,8 @@ _FREE = (0.32, 0.58), (-0.24, 0.24)  # x and y of the counter on which things ar
 _KEPT_FREE = (0.52, 0.25, 0.08), (0.56, -0.32, 0.11)  # x, y and radius of where drawers and the door go, m
 _FRONT = 0.655  # x up to which things reach: the front of the stove
 _APART = 0.03  # m between their outlines
-_TRIES = 20_000  # arrangements
+_TRIES = 100_000  # arrangements
+_LEAF, _HANDLE = 8, 0.02  # pieces of an open door, and how far to its sides its handle and what it is made of reach, m
 _BOARD = 0.012  # m, of carcasses
 
 
@@ -54,13 +56,15 @@ class KitchenTask:
     def scene(self, seed: int | None = None) -> str:
         """Text of the scene file; seed: of a random arrangement of the things, None for the kitchen's own."""
         scene = read_yaml(find_config("scenes", "kitchen"))
+        fixtures, leaves = scene["fixtures"], list[tuple[float, float, float]]()
         for part, value in self.open_at_first.items():
             index, name = part.split("/")
-            scene["fixtures"][int(index)].setdefault("joints", {})[name] = value
+            fixtures[int(index)].setdefault("joints", {})[name] = value
+            leaves += _leaf(fixtures[int(index)], value) if name == "door" else []
         for index, name in (part.split("/") for part in self.locked):
-            scene["fixtures"][int(index)].setdefault("locked", []).append(name)
+            fixtures[int(index)].setdefault("locked", []).append(name)
         if seed is not None:
-            _strew(scene["objects"], np.random.default_rng(seed))
+            _strew(scene["objects"], np.random.default_rng(seed), leaves)
         return yaml.safe_dump(scene)
 
     def missing(self, scene: Scene, parts: Mapping[str, float], bodies: Iterable[ObjectPose]) -> list[str]:
@@ -130,7 +134,18 @@ def _rests_on(item: ObjectPose, other: ObjectPose) -> bool:
     return other.covers(*item.position[:2]) and abs(item.bottom - other.bottom) < other.top - other.bottom + 0.005
 
 
-def _strew(objects: list[dict[str, Any]], rng: np.random.Generator) -> None:
+def _leaf(fixture: Mapping[str, Any], value: float) -> list[tuple[float, float, float]]:
+    """What is kept free for the door of a scene's fixture that is so far open, rad, as _KEPT_FREE."""
+    depth, width, _ = fixture["size"]
+    (x, y), yaw = fixture["position"], fixture["yaw"]
+    hinge = complex(x, y) + cmath.rect(1.0, yaw) * complex(-depth / 2, width / 2)
+    along = cmath.rect(width / _LEAF, yaw - value - math.pi / 2)
+    return [(at.real, at.imag, _HANDLE) for at in (hinge + k * along for k in range(_LEAF + 1))]
+
+
+def _strew(
+    objects: list[dict[str, Any]], rng: np.random.Generator, kept_free: Sequence[tuple[float, float, float]]
+) -> None:
     """Put the objects of a scene at random places of the counter."""
     for _ in range(_TRIES):
         placed: list[tuple[float, float, float]] = []
@@ -138,7 +153,7 @@ def _strew(objects: list[dict[str, Any]], rng: np.random.Generator) -> None:
             x, y = (float(rng.uniform(low, high)) for low, high in _FREE)
             radius = _radius(thing)
             if x + radius > _FRONT or any(
-                math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE)
+                math.hypot(x - a, y - b) < radius + r + _APART for a, b, r in (*placed, *_KEPT_FREE, *kept_free)
             ):
                 break
             placed.append((x, y, radius))

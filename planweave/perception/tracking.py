@@ -468,9 +468,9 @@ class Tracker:
         return False
 
     def _between_fingers(self, hand: Hand) -> Track | None:
-        """The object that can be between the fingers: the one at their height, not its support."""
+        """The object that can be between the fingers: the one at their height, not its support or what it is in."""
         near = [t for t in self._tracks if not t.last.receptacle and _gap(t, hand) < _GRASP_REACH]
-        return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
+        return min(near, key=lambda t: (t.grip is None, t.last.shape == "hollow", _gap(t, hand)), default=None)
 
     def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
         """Detect the object that the fingers close around, and move it with the hand until they open."""
@@ -484,15 +484,15 @@ class Tracker:
                 return
             if track.let_go < math.inf:
                 track.let_go = max(track.let_go, hand.width)
-            # Not the whole width: a bottle is held at its neck. Fingers that have let it go but opened little do not
-            # hold it: only closing fingers take a thing.
-            fits = 0.3 * min(track.last.size[:2]) < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
+            # Not the whole width: a bottle is held at its neck, a mug at its wall. Fingers that have let it go but
+            # opened little do not hold it: only closing fingers take a thing.
+            least = 0.0 if track.last.shape == "hollow" else 0.3 * min(track.last.size[:2])
+            fits = least < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
             if fits and 0.004 < hand.width < min(0.076, track.let_go - _OPENING):
                 track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
             return
-        shut = hand.width < 0.003
-        if shut or hand.width > track.grip_width + _OPENING:
-            track.slipped = track.held and shut
+        if not 0.003 <= hand.width <= track.grip_width + _OPENING:
+            track.slipped = track.held and hand.width < 0.003
             track.grip, track.held, track.let_go = None, False, hand.width
             return
         track.grip_width = min(track.grip_width, hand.width)
@@ -586,14 +586,14 @@ def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> li
 
 def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:
     """The centre of an object in the hand's frame, (3,) m."""
-    local: np.ndarray = hand.rotation.T @ (np.array(track.last.position) - hand.position)
-    return local
+    return np.asarray(hand.rotation.T @ (np.array(track.last.position) - hand.position))
 
 
 def _gap(track: Track, hand: Hand) -> float:
-    """Vertical distance of an object from the fingertips, m; infinite where it is not between them."""
+    """Vertical distance of an object from the fingertips, m; infinite where neither it nor its wall is between them."""
     x, y, z = _in_hand_frame(track, hand)
-    return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < 0.03 else math.inf
+    reach = max(track.last.size[:2]) / 2 + 0.02 if track.last.shape == "hollow" else 0.03
+    return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < reach else math.inf
 
 
 def _nameless(track: Track) -> Nameless:

@@ -31,6 +31,7 @@ from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.confirmation import confirm
 from planweave.core.workflow.ports import Look
 from planweave.perception.joint_history import JointHistory
+from planweave.perception.pipeline import PipelineLimits
 
 _RETRIES = ["NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off", "COLLISION 1 back_off"]
 _FRAME = 0.25  # s between two images
@@ -66,6 +67,7 @@ class SeeingKitchen(SeenKitchen):
     def __init__(self, fixtures=None, moving_images=0.5, cameras=NAMES, **settings):
         """moving_images: s between images while the arm moves, 0 for none: they cost time."""
         super().__init__(fixtures, cameras)
+        self.perceiver.pipeline.settings = PipelineLimits(glowing_burners=True)  # as config/kitchen.yaml has it
         robot, self._moving_images = self.simulator.robot, moving_images
         self.data.qpos[:] = self.simulator._start
         self._joints, self._image_at, self._result = JointHistory(4000, robot=robot), -1.0, None

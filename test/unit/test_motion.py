@@ -12,10 +12,10 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner, SearchTime
 from planweave.bodies.arm.planning_scene import MARGIN, solid_of
-from planweave.bodies.arm.poses import pose_of
+from planweave.bodies.arm.poses import pose_of, upright
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.solids import Solid
+from planweave.bodies.arm.scene_object import Thing, thing_of_solid
+from planweave.bodies.arm.solids import Part, Solid
 from planweave.bodies.arm.timing import JointLimits, Trajectory, time_path
 from planweave.core.base.failure import Code
 from planweave.robots import load_robot
@@ -63,6 +63,22 @@ def test_near_the_end_of_its_reach_the_arm_lifts_as_far_as_it_can_and_not_sidewa
     lift = ApproachPlanner(planner.scene, planner.kinematics, planner).to_lift(bowl, np.array([start, start]))
     end = planner.kinematics.forward(lift[-1])[:3, 3]
     assert beyond is None and np.allclose(end[:2], low[:2], atol=1e-3) and end[2] > low[2] + 0.03
+
+
+@pytest.mark.parametrize(("handle", "is_straight"), [(0.51, True), (0.48, False)])
+def test_what_touches_a_door_is_not_lifted_into_its_handle(planner, planning_scene, handle, is_straight):
+    """handle: x of its middle, behind the leaf or above the mug, m."""
+    q = above(planner, 0.45, 0.0, 0.15)[0]
+    mug = block("mug", (0.45, 0.0, 0.1), (0.07, 0.07, 0.08), class_name="mug")
+    planning_scene.attach(mug, np.linalg.inv(planner.kinematics.forward(q)) @ pose_of(mug))
+    leaf = Part.box(upright(0.494, 0.0, 0.10, 0.0), (0.01, 0.1, 0.10))
+    bar = Part.box(upright(handle, 0.0, 0.15, 0.0), (0.006, 0.1, 0.005))
+    planning_scene.update([thing_of_solid("cupboard", "fixture", "cupboard", Solid((leaf, bar)))])
+    assert planning_scene.contact(q, 0.0)
+    line = np.array([q, q])
+    lift = ApproachPlanner(planning_scene, planner.kinematics, planner).to_lift(mug, line, ("cupboard",))
+    end, begin = (planner.kinematics.forward(each)[:3, 3] for each in (lift[-1], q))
+    assert np.allclose(end[:2], begin[:2], atol=1e-3) == is_straight and end[2] > begin[2] + 0.02
 
 
 @pytest.mark.parametrize(("aside", "height", "clears"), [(0.0, 0.15, False), (0.05, 0.15, True), (0.0, 0.155, True)])

@@ -425,6 +425,26 @@ def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
     assert table.tracker.tracks[0].held == held
 
 
+def test_a_mug_is_held_at_its_wall():
+    table = Table(min_frames=1)
+    table.see(mug := cube(0.5, 0.0, class_name="mug", shape="hollow", size=(0.08, 0.08, 0.05)))
+    for z, width in ((0.03, 0.02), (0.03, 0.007), (0.2, 0.006)):
+        (track,) = table.see(hand=hand_at(0.54, 0.0, z, width), covered=(0.5, 0.0, 0.1)).values()
+    assert track.held and track.last.position == pytest.approx((0.5, 0.0, 0.195))
+    table.see(hand=hand_at(0.54, 0.0, 0.03, 0.006), covered=(0.5, 0.0, 0.1))
+    table.see(hand=hand_at(0.54, 0.0, 0.03, 0.03), covered=(0.5, 0.0, 0.1))
+    assert not track.held and track.last.position == pytest.approx(mug.position)
+
+
+def test_what_is_taken_out_of_a_bowl_leaves_it_there():
+    table = Table(min_frames=1)
+    bowl = cube(0.5, 0.0, class_name="bowl", shape="hollow", size=(0.12, 0.12, 0.05), hollow=True)
+    table.see(bowl, cube(0.52, 0.0, z=0.03, **YELLOW), times=2)
+    for z, width in ((0.03, 0.08), (0.03, 0.05), (0.2, 0.05)):
+        seen = table.see(hand=hand_at(0.52, 0.0, z, width), covered=(0.5, 0.0, 0.1))
+    assert [name for name, track in seen.items() if track.held] == ["yellow_cube"]
+
+
 def test_a_narrow_hand_on_its_way_down_does_not_push_the_object_into_the_table():
     table = Table(min_frames=1)
     table.see(cube(0.5, 0.0))

@@ -411,21 +411,39 @@ def test_hundreds_of_parts_may_meet_all_that_is_held():
     assert scene.contact(HOME) is not None
 
 
-def test_a_grip_that_settles_while_a_thing_is_lifted_has_not_let_go(planning_scene, monkeypatch):
-    """As with a bowl's sloping wall, which lies down between the pads."""
-    bench = Bench(planning_scene, slip=0.02)
-    bench.world.show(cube("red_cube", 0.45, 0.0))
+def settling_to(bench, monkeypatch, width):
+    """What is held settles between the fingers while it is lifted; m."""
     follow = bench.arm.follow
 
     def settling(trajectory, watch=None):
         follow(trajectory, watch)
         if bench.world.held is not None:
-            bench.arm.width = 0.044
+            bench.arm.width = width
 
     monkeypatch.setattr(bench.arm, "follow", settling)
+
+
+def test_a_grip_that_settles_while_a_thing_is_lifted_has_not_let_go(planning_scene, monkeypatch):
+    bench = Bench(planning_scene, slip=0.02)
+    bench.world.show(cube("red_cube", 0.45, 0.0))
+    settling_to(bench, monkeypatch, 0.044)
     run(bench, "grasp(red_cube)")
     bench.world.on_joints(bench.arm.q, 0.038)
     assert bench.world.held is not None and bench.world.held.width == pytest.approx(0.044)
+
+
+@pytest.mark.parametrize(("width", "is_held"), [(0.007, True), (0.0, False)])
+def test_a_wall_that_lies_down_between_the_fingers_is_held(bench, monkeypatch, width, is_held):
+    """As of a bowl, which tilts while it is lifted at its rim."""
+    wall = Part.box(upright(0.45, 0.0, 0.03, 0.0), (0.05, 0.0075, 0.03))
+    bench.world.show(thing_of_solid("bowl", "item", "bowl", Solid((wall,))))
+    bench.arm.stops_at = 0.015
+    settling_to(bench, monkeypatch, width)
+    if is_held:
+        run(bench, "grasp(bowl)")
+        assert bench.world.held is not None and bench.world.held.width == pytest.approx(width)
+    else:
+        fails(bench, "grasp(bowl)", Code.GRASP_LOST)
 
 
 def test_what_is_measured_where_the_arm_stands_does_not_hold_it_there_for_ever(bench):

@@ -159,8 +159,13 @@ class ApproachPlanner:
 
     def to_lift(self, thing: Thing, line: Array, touching: Collection[str] = ()) -> Array:
         """The line on which what was grasped at the end of `line` is taken away: straight up, or, where that is
-        blocked, the way that the hand came, or towards the robot. The scene must hold it. touching: what it may touch.
+        blocked, the way that the hand came, or towards the robot. The scene must hold it. touching: what it touches
+        there, and may go on to touch, but no deeper: of an open door it touches the leaf, and is below the handle.
         """
+
+        def deepest(q: Array) -> float:
+            return min((c.distance for c in self.scene.contacts(q, 0.0, (thing.name,))), default=0.0)
+
         way_back: Array = line[::-1]
         if self.scene.ceiling < math.inf:  # a rule about heights is no reason to drag it
             return way_back
@@ -168,7 +173,9 @@ class ApproachPlanner:
         away = math.hypot(x, y) or 1.0
         for direction in (UP, (-0.7 * x / away, -0.7 * y / away, 0.714), (-x / away, -y / away, 0.0)):
             lift = self.planner.longest_line(line[-1], direction, self.clearance)
-            if lift is not None and self.scene.path_contact(lift, 0.0, (thing.name, *touching), _BLUR) is None:
+            if lift is None or self.scene.path_contact(lift, 0.0, (thing.name, *touching), _BLUR) is not None:
+                continue
+            if not touching or min(map(deepest, lift)) > deepest(line[-1]) - _BLUR:
                 return lift
         return way_back
 

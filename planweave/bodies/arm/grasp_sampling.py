@@ -15,7 +15,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.grasps import NOTHING, Grasp
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.scene_object import Thing
@@ -29,7 +29,6 @@ _ABOVE = 0.004  # of the finger tips above what the thing stands on
 _LEVELS = 0.008  # between the heights of the finger tips that are tried
 _HELD, _HELD_TILTED = 0.006, 0.015  # what the pads hold is at least this high above the tips,
 _ENOUGH = 0.043  # and better so high: what slopes is held the better the deeper it is between them
-_NOTHING = 0.0013  # fingers that are nearer to each other hold nothing
 _THIN = 0.03  # walls are thinner, sloping ones as they are seen from above; how thin between the pads is not known
 _TIGHT, _WIDE = 0.004, 0.012  # of each open finger from what it will close on: at least, and at most
 _DOWN = 0.9  # cosine of tilts up to which the ground limits the finger tips
@@ -176,12 +175,12 @@ def _hold(heights: Array, level: float, least: float) -> tuple[float, float, flo
     edges = min(float(heights[solid[:3]].max()), float(heights[solid[-3:]].max())) - level
     upper = np.flatnonzero(heights > level + min(edges - 0.004, _PAD))
     if not len(upper):
-        return edges, slant, _NOTHING
+        return edges, slant, NOTHING
     recede = min(int(upper[0]), len(heights) - 1 - int(upper[-1])) * STEP
     if recede > _WEDGE * min(edges, _PAD):
         return None  # what narrows upwards on both sides slips out
     thick = (int(upper[-1]) - int(upper[0]) + 1) * STEP
-    return edges, slant, _NOTHING if thick < _THIN else 0.3 * thick
+    return edges, slant, NOTHING if thick < _THIN else 0.3 * thick
 
 
 def _palm_top(own: HeightMap, around: Array, u: float, v: float) -> float:

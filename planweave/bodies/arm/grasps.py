@@ -12,6 +12,8 @@ from planweave.robots.description import GripperDescription
 
 LOW = 0.035
 """What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
+NOTHING = 0.0013
+"""Fingers that are nearer to each other hold nothing, m; how thin walls are that lie down between them is not known."""
 _SAME, _LEVEL = 0.015, 0.004  # grasps that are alike are at most so far apart, level and in height, m
 _PARALLEL = math.sqrt(0.95)  # cosine between their closing directions
 _ABOVE = 0.004  # of the finger tips above what the object stands on, m

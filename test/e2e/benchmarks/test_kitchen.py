@@ -3,6 +3,7 @@ hands interfere."""
 
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,7 +15,8 @@ from benchmarks.kitchen_here import play_here
 from planweave.bench.kitchen_tasks import BOTTOM, SHUT, TOP, KitchenTask, kitchen_task
 from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.base.paths import find_config
-from planweave.simulation.scene import load_scene
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene, parse_scene
 
 pytestmark = pytest.mark.gl
 TIMES = 3  # on a busy machine the moment for a hand passes; a false success ends it
@@ -62,6 +64,12 @@ def test_things_are_strewn_without_touching():
         scene = yaml.safe_load(kitchen_task("mug_away").scene(seed))
         places = [thing["position"] for thing in scene["objects"]]
         assert len(places) == 4 and min(math.dist(a, b) for a, b in itertools.combinations(places, 2)) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_things_are_strewn_beside_a_door_that_is_open_at_first(seed):
+    text = kitchen_task("close_cupboard").scene(seed)
+    build_model(parse_scene(text, Path("kitchen.yaml")), [])  # refuses what overlaps
 
 
 def test_every_case_is_named_once():

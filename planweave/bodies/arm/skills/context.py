@@ -12,7 +12,7 @@ from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm, ArmState, MotionResult, Watch
 from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.grasps import NOTHING, Grasp
 from planweave.bodies.arm.hand_force import ForceWatch, HandForce
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.motion_execution import Mover
@@ -132,11 +132,16 @@ class SkillContext:
         return tuple(sorted(names - {held.thing.name} - self.scene.robot.links))
 
     def carrying(self, suffix: str = "") -> Watch:
-        """A watch of the grip: reports when the held object is no longer between the fingers."""
+        """A watch of the grip: reports when the held object is no longer between the fingers. A wall, which may lie
+        down between them, is lost only where they meet.
+        """
         held, settings = self.world.held, self.settings
+        least = 0.0 if held is None else held.least or settings.smallest_width / 2
+        if held is not None and held.least != NOTHING:
+            least = max(least, held.width - settings.slip)
 
         def watch(state: ArmState) -> MotionResult | None:
-            if held is None or state.width > max(held.least or settings.smallest_width / 2, held.width - settings.slip):
+            if held is None or state.width > least:
                 return None
             return MotionResult(
                 Code.GRASP_LOST,
