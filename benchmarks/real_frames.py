@@ -3,11 +3,16 @@
 FOLDER has mOSD's scenes below it (`learn*.pcd` and `test*.pcd` of PointCloudLibrary/data, segmentation/mOSD: 640 x 480,
 Kinect v1, with labels). Learn scenes are for tuning; `--task test` measures the others. Nothing of them belongs to this
 repository. mOSD's camera poses are not known: the plane through the pixels labelled as table gives them.
+
+A file boxes.json in FOLDER adds a row for frames with boxes drawn by eye. It has, by the path of each colour image in
+FOLDER: depth (the path of a .npy, or of a .png in mm), intrinsics (fx, fy, cx, cy), pose (4 x 4, from the camera to a
+frame with the table at z = 0) and boxes (left, top, right, bottom in pixels).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import struct
 import time
 from collections.abc import Iterator
@@ -211,6 +216,31 @@ def frames(folder: Path, kind: str) -> Iterator[LabelledFrame]:
         yield read_scene(path)
 
 
+def boxed(folder: Path) -> Iterator[tuple[str, DepthView, np.ndarray]]:
+    """Name, view and boxes (n, 4) of the frames of a folder's boxes.json, none without it; raises ConfigError."""
+    file = folder / "boxes.json"
+    try:
+        for name, row in json.loads(file.read_text(encoding="utf-8")).items() if file.is_file() else ():
+            path, pose, (fx, fy, cx, cy) = folder / row["depth"], np.array(row["pose"], float), row["intrinsics"]
+            read = np.load(path).squeeze() if path.suffix == ".npy" else np.asarray(cv2.imread(str(path), -1)) / 1000.0
+            depth, rgb = np.asarray(read, np.float32), np.asarray(cv2.imread(str(folder / name)))[..., ::-1]
+            of = Intrinsics(fx, fy, cx, cy, depth.shape[1], depth.shape[0]), Pose(pose[:3, :3], pose[:3, 3])
+            view = DepthView("camera", rgb, depth, *of)
+            yield name, view, np.array(row["boxes"], float).reshape(-1, 4)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ConfigError(f"{file}: {error!r}; see the head of benchmarks/real_frames.py") from error
+
+
+def boxes_found(labels: np.ndarray, boxes: np.ndarray) -> int:
+    """How many boxes have a segment whose own box is like them."""
+    found = [cv2.boundingRect(mask.astype(np.uint8)) for mask in _masks(labels)]
+    ours = np.array([(x, y, x + w, y + h) for x, y, w, h in found], float).reshape(-1, 1, 4)
+    low, high = np.maximum(ours[..., :2], boxes[:, :2]), np.minimum(ours[..., 2:], boxes[:, 2:])
+    both = np.clip(high - low, 0, None).prod(axis=-1)
+    areas = [(b[..., 2:] - b[..., :2]).prod(axis=-1) for b in (ours, boxes)]
+    return int((both > _SAME * (areas[0] + areas[1] - both)).any(axis=0).sum())
+
+
 def overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The picture with its segments outlined and tinted, BGR."""
     picture, rng = rgb[..., ::-1].copy(), np.random.default_rng(3)
@@ -250,6 +280,9 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
                     other = resized(frame, width)
                     score = scores(segmented(other.view)[0], other.labels)["overlap"]
                     sizes[width].append(score - rows[-1]["overlap"])
+        drawn = [
+            (boxes_found(segmented(view)[0], boxes), len(boxes)) for _, view, boxes in boxed(Path(options.folders[0]))
+        ]
     finally:
         cv2.setNumThreads(threads)
     overlap, boundary, well = (100 * float(np.mean([row[k] for row in rows])) for k in ("overlap", "boundary", "well"))
@@ -262,4 +295,16 @@ def run(options: argparse.Namespace, console: Any) -> list[Row]:
         figure("processor time of a frame, ms (median)", f"{spent:.1f}", "<= 80", spent <= 80),
         figure("regions that differ between noisy copies, %", f"{noise:.1f}", "<= 5", noise <= 5),
         figure("overlap F at other sizes, difference", f"{worst:.1f}", "<= 5", worst <= 5),
+        *_of_boxes(drawn),
     ]
+
+
+def _of_boxes(found: list[tuple[int, int]]) -> list[Row]:
+    """The row of the frames with boxes, where there are some."""
+    ours, all_ = (sum(row[k] for row in found) for k in (0, 1))
+    goal = 66 / 83
+    return (
+        [figure(f"boxes drawn by eye found, of {all_}", str(ours), f">= {goal:.1%}", ours >= goal * all_)]
+        if found
+        else []
+    )

@@ -59,7 +59,7 @@ def marker_to_msg(shape: MarkerShape, frame: str) -> Marker:
     """A shape as a marker; its stamp is 0, which viewers take as "with the newest transforms"."""
     return Marker(
         header=Header(frame_id=frame),
-        ns="labels" if shape.kind == "text" else "objects",
+        ns=shape.namespace,
         id=shape.id,
         type=_MARKERS[shape.kind],
         action=Marker.ADD,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NEEDS_ROS = False  # only for SOURCE topics
 _ANYWHERE = (-2.0, 2.0, -2.0, 2.0)  # m: the table without a robot
 _JOINTS = 1.0  # s in which the joint states of a robot in view come
-_log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,44 +40,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run the verb; raises CameraError where the images cannot be used."""
+    """Run the verb; raises CameraError where the images cannot be used, ConfigError for other options."""
+    from planweave.bodies.arm.waiting import until
+    from planweave.core.base.errors import ConfigError
     from planweave.core.symbolic.domain import Domain
     from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
     from planweave.perception.cameras.frame import CameraError
     from planweave.perception.decoding import FrameError
-    from planweave.perception.detectors import make_detector, models
+    from planweave.perception.detectors import is_open_vocabulary, make_detector, models
     from planweave.perception.detectors.options import Options
     from planweave.perception.drawing import annotate
     from planweave.perception.geometry import Projector
     from planweave.perception.perceiver import NamedObject
     from planweave.perception.pipeline import Pipeline, PipelineLimits
     from planweave.perception.table_calibration import level
+    from planweave.perception.vocabulary import Vocabulary
     from planweave.robots import DEFAULT, load_robot
 
+    names = Vocabulary([name for name in map(str.strip, options.names.split(",")) if name]).names
+    if is_open_vocabulary(options.detector) and not names:
+        raise ConfigError(f"the detector {options.detector} is told what to look for: give --names, as in mug,red bowl")
     robot = load_robot(options.robot or DEFAULT)
     extrinsics = load_extrinsics(find_camera(options.camera), robot) if options.camera else None
-    detector = make_detector(options.detector, models().get(options.detector, ""), Options.min_score, _log.info)
+    told: list[str] = []
+
+    def say(line: str) -> None:
+        told.append(line)
+        print(line, file=sys.stderr)
+
+    detector: Any = make_detector(options.detector, models().get(options.detector, ""), Options.min_score, say)
     with opened(options) as (frame, node):
         state = node.robot(robot, _JOINTS) if node is not None and extrinsics is not None else None
     try:
         if extrinsics is None:
             extrinsics = Extrinsics(frame.frame_id, level(frame, options.at))
         pipeline = Pipeline(extrinsics, PipelineLimits(table=_ANYWHERE), detector, Domain.load())
-        names = [name for name in map(str.strip, options.names.split(",")) if name]
         scene = pipeline.run(frame.rgb, frame.depth, frame.intrinsics, state, names=names)
+        notes: list[str] = []
+        if hasattr(detector, "waiting"):  # it names in its own time, and says what kept it from that
+            if detector.waiting or detector.answered:  # `scene` is from before the answer
+                print(f"waiting for names, up to {Options.timeout:g} s", file=sys.stderr)
+                until(lambda: not detector.waiting, Options.timeout, 0.02)
+                scene = pipeline.run(frame.rgb, frame.depth, frame.intrinsics, state, names=names)
+            notes = [*told, *[f"not all names came within {Options.timeout:g} s"] * detector.waiting]
     except FrameError as error:
         raise CameraError(f"{options.source}: {error}") from None
     things = sorted(scene.detections, key=lambda thing: thing.position)
     named = [NamedObject(i, f"{i} {label(thing)}", thing, True) for i, thing in enumerate(things, 1)]
     projector = Projector(frame.intrinsics, scene.view.camera_to_frame)
-    write_picture(options.out, annotate(frame.rgb, named, projector, scene.problems))
+    write_picture(options.out, annotate(frame.rgb, named, projector, [*scene.problems, *notes]))
     where = robot.base if options.camera else "image"
     if options.json:
-        rows = {"objects": list(map(row, things)), "problems": list(scene.problems)}
+        rows = {"objects": list(map(row, things)), "problems": [*scene.problems, *notes]}
         print(json.dumps({"success": True, "frame": where, **rows, "picture": str(options.out)}))
         return 0
     print_table(things, where)
-    for problem in scene.problems:
+    for problem in (*scene.problems, *notes):
         print(f"note: {problem}")
     print(f"picture: {options.out}")
     return 0

@@ -35,6 +35,7 @@ HOW = {
 }
 _OPEN = frozenset({"container", "surface", "fixture", "part"})  # what may hold others is shown half transparent
 _ROUND = frozenset({"cylinder", "round", "circle", "disc", "bowl", "plate"})
+_FAINT = 0.15
 _LOW = 0.002  # height of a place's mark, m
 _GAP = 0.02  # from an object's top to its name, m
 
@@ -77,7 +78,7 @@ class WorldView:
         return [shape, label, *(self._add_leaf(f"{node}_{k}", thing, leaf) for k, leaf in enumerate(thing.leaves))]
 
     def _add_leaf(self, node: str, thing: WorldObject, leaf: Leaf) -> Any:
-        """What moves of furniture, not as transparent as its body."""
+        """What moves of furniture, or makes a thing up; not as transparent as its body."""
         opacity = OPACITY.get(thing.known, 0.95)
         return self._scene.add_box(node, color=_colour(thing), opacity=opacity, **_place_of(leaf))
 
@@ -126,9 +127,11 @@ def _colour(thing: WorldObject) -> tuple[int, int, int]:
 
 
 def _appearance(thing: WorldObject) -> dict[str, Any]:
-    """Places faint, what may hold others half transparent, what is not known as a wire frame."""
-    if thing.type == "location":
-        return {"opacity": 0.15}
+    """Places faint, and what is drawn by its parts; what may hold others half transparent, what is not known as a wire
+    frame.
+    """
+    if thing.type == "location" or (thing.leaves and thing.type != "fixture"):
+        return {"opacity": _FAINT}
     opacity = OPACITY.get(thing.known, 0.95) * (0.5 if thing.type in _OPEN else 1.0)
     return {"opacity": opacity, "wireframe": thing.known in (Known.INFERRED, Known.UNKNOWN)}
 

@@ -19,6 +19,8 @@ _HIGH = 0.03  # m above the table from which on points tell whether two cameras 
 _EVERY = 7  # of these points is looked up
 _BEHIND = 0.025  # m by which the first camera sees through a point that another one has seen
 _DISAGREE = 0.08  # share of such points from which on one of the two poses is wrong
+_BARE = 0.01  # m from the table within which nothing stands on it
+_DENIED = 0.5  # share of a hand camera's points that are over or in the bare table from which on its pose is wrong
 
 
 def checked(
@@ -29,7 +31,7 @@ def checked(
     first: DepthView,
 ) -> tuple[DepthView, np.ndarray] | None:
     """What a further camera sees without the robot, and its points (n, 3) above the table; None where the arm carries
-    it and it sees the table badly or not at all, as near a thing, so that nothing tells whether its pose is right.
+    it and it sees the table badly or not at all, as near a thing, where the first camera does not see the bare table.
 
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what
     the first camera sees without the robot. Raises FrameError where the two do not agree.
@@ -38,14 +40,15 @@ def checked(
         raise FrameError(f"the camera {view.name}: sizes of depth and camera info differ")
     view = view.hiding(robot_mask(view, robot)) if robot else view
     plane = find_table(view, table)
-    if plane is None and view.carried:
-        return None
-    if plane is None:
-        raise FrameError(f"the camera {view.name} sees no table; it has moved, or its pose in the camera file is wrong")
     try:
+        if plane is None:
+            raise FrameError(
+                f"no table within {100 * _SEARCH:.0f} cm of z = 0 (median depth {median_depth(view.depth):.2f} m): "
+                "the camera has moved or its pose in the camera file is wrong; calibrate it again"
+            )
         check(plane)
     except FrameError as error:
-        if view.carried:
+        if view.carried and not _denied(view, first, table):
             return None
         raise FrameError(f"the camera {view.name}: {error}") from None
     points = points_above(view, plane, table)
@@ -59,6 +62,23 @@ def checked(
             "file is wrong; calibrate it again"
         )
     return view, points
+
+
+def _denied(view: DepthView, first: DepthView, table: tuple[float, float, float, float]) -> bool:
+    """Whether the first camera sees the bare table where this one sees most of what it sees, and that is not it."""
+    ground, (x_min, x_max, y_min, y_max), small = find_table(first, table), table, view.coarse
+    if ground is None:
+        return False
+    near = small.inside((x_min, y_min, -2 * _SEARCH), (x_max, y_max, np.inf))
+    u, v, _, inside = first.projector.shown(small.points[near])
+    off, bare = np.abs(small.heights(ground)[near][inside]) > _BARE, np.abs(first.heights(ground)[v, u]) < _BARE
+    known = first.valid[v, u]
+    return bool(known.sum() >= _FEWEST and (off & bare)[known].mean() > _DENIED)
+
+
+def median_depth(depth: np.ndarray) -> float:
+    """Of the pixels with depth, m; 0 where there are none."""
+    return float(np.median(depth[depth > 0])) if depth.any() else 0.0
 
 
 def find_table(view: DepthView, table: tuple[float, float, float, float]) -> Plane | None:

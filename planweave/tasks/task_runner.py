@@ -26,6 +26,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import keeping, ruled
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Action, Literal, World
+from planweave.core.workflow.approval import PlanEdited
 from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
@@ -49,7 +50,8 @@ from planweave.tasks.task_store import logged_loss
 
 MODEL_FREE = "classical"
 _RECALLED = "as it was answered before: planweave memory"
-_HIDES = "where the arm is in the view, send it home: it does not go by itself where motions are approved"
+_HIDDEN = "the arm may hide what is to be checked; out of the view, it looks again"
+_HIDES = "where the arm is in the view, send it home: that it goes was not approved"
 _REFUSALS = 3  # that are told, the newest ones
 _UNSURE = 5.0  # s of looks at what does not become sure
 _RESUME = 10.0  # s; a busy machine may take that long for two images
@@ -407,7 +409,7 @@ class TaskRunner:
 
     def _clear_view(self, task: Task, episode: Episode, check: GoalCheck) -> bool:
         """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
-        moved. Not where a person approves motions: nobody may be there any more.
+        moved. Where a person approves motions, this one is approved by itself.
         """
         domain, world = episode.domain, check.look.world
         hidden = check.not_confirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
@@ -419,14 +421,20 @@ class TaskRunner:
         if Transition(domain, world).result(world, away).facts == world.facts:
             return False  # it is there
         if task.approval is not None:
-            episode.tell(message="; ".join(filter(None, (episode.message, _HIDES))))
-            return False
+            task.approval.notes = (_HIDDEN,)
+        message = episode.message
         try:
             return episode.execute(away).ok
-        except CanceledError:
-            raise
-        except PlanweaveError as error:  # a rule
+        except PlanEdited as edited:  # a person has another way
+            episode.follow(edited.plan)
+            return True
+        except PlanweaveError as error:  # a rule, a person's no, or no answer in time
+            asked = task.approval is not None and not task.canceled.is_set and not isinstance(error, NotStoppedError)
+            if isinstance(error, CanceledError) and not asked:
+                raise
             log.info("%s: the view is not cleared: %s", episode.task_id, error)
+            if asked:
+                episode.tell(message="; ".join(filter(None, (message, _HIDES))))
             return False
 
     def _without_model(self, task: Task, episode: Episode, reason: str) -> str:

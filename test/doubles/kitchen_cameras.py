@@ -62,14 +62,16 @@ class SeenKitchen:
         place = (*position, *turned)
         self.data.joint(object_body(index)).qpos[: len(place)] = place
 
-    def look(self, times=1, off=(0.0, 0.0, 0.0), cameras=NAMES):
-        """What perception makes of the next images. off: by which the pose of the camera `left` is wrong, m."""
+    def look(self, times=1, off=(0.0, 0.0, 0.0), cameras=NAMES, wrong="left", scale=1.0):
+        """What perception makes of the next images. off: by which the pose of the camera `wrong` is wrong, m; scale: of
+        its depth.
+        """
         for _ in range(times):
             self._looks += 1
-            result = self._look(np.array(off), cameras)
+            result = self._look(cameras, (wrong, np.array(off), scale))
         return result
 
-    def _look(self, off, cameras):
+    def _look(self, cameras, wrong):
         mujoco.mj_forward(self.simulator.model, self.data)
         state = self.simulator.snapshot()
         robot = self.simulator.robot
@@ -77,15 +79,16 @@ class SeenKitchen:
         positions, _ = self.simulator.joint_state()
         joints.add(0.0, dict(zip([*robot.joint_names, *robot.gripper.joints], positions.tolist())))
         now = joints.at(0.0, 0.0)
-        above, *sides = (self._view(name, float(self._looks), state.qpos, now, off) for name in cameras)
+        above, *sides = (self._view(name, float(self._looks), state.qpos, now, wrong) for name in cameras)
         return self.perceiver.process(float(self._looks), above.rgb, above.depth, above.intrinsics, now, (), sides)
 
-    def _view(self, name, stamp, qpos, robot, off=0.0):
+    def _view(self, name, stamp, qpos, robot, wrong=("", 0.0, 1.0)):
         """What a camera shows."""
         camera, intrinsics, extrinsics = self._eyes[name]
         pose = extrinsics.camera_to_base(robot)
         camera._rng = np.random.default_rng(self._looks)  # so that the noise is that of the look
         frame = camera.render(stamp, qpos)
-        if name == "left":
-            pose = type(pose)(pose.rotation, pose.translation + off)
-        return DepthView(name, frame.rgb, frame.depth, intrinsics, pose, carried=not extrinsics.fixed)
+        depth = frame.depth
+        if name == wrong[0]:
+            pose, depth = type(pose)(pose.rotation, pose.translation + wrong[1]), depth * np.float32(wrong[2])
+        return DepthView(name, frame.rgb, depth, intrinsics, pose, carried=not extrinsics.fixed)

@@ -60,6 +60,17 @@ def test_a_bowl_has_none():
     assert list(compartments_of(bowl, TURNED)) == []
 
 
+def test_a_world_has_the_boxes_of_a_thing_in_its_own_frame():
+    world = world_of([seen_object("bowl_1", "bowl", caddy_points())])
+    bowl = world.by_name["bowl_1"]
+    assert 5 < len(bowl.leaves) < 60
+    low = np.min([np.subtract(leaf.position, np.divide(leaf.size, 2)) for leaf in bowl.leaves], axis=0)
+    high = np.max([np.add(leaf.position, np.divide(leaf.size, 2)) for leaf in bowl.leaves], axis=0)
+    assert (low + high) / 2 == pytest.approx(bowl.position, abs=0.005) and bowl.position[0] < 0
+    assert high - low == pytest.approx(bowl.size, abs=0.01)
+    assert any(leaf.size[2] < 0.05 for leaf in bowl.leaves), "its floor is no part of its walls"
+
+
 @pytest.mark.parametrize(("bottom", "stands"), [(0.012, True), (0.085, False)])
 def test_what_lies_across_a_compartment_is_not_in_it(bottom, stands):
     (left,) = (part for part in compartments_of(caddy([]), TURNED) if part.side == "left")

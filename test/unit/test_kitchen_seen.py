@@ -1,5 +1,6 @@
 """The kitchen as its cameras see it: furniture by its parts, things on and in it, and cameras that do not agree."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -136,6 +137,22 @@ def test_a_camera_on_the_hand_agrees_and_says_nothing_where_it_is_turned_away():
     kitchen.data.qpos[arm[5]] += 1.8  # the hand points upwards
     away = kitchen.look(cameras=(*NAMES, "wrist"))
     assert not away.problems and [view.name for view in kitchen.perceiver._scene.sides] == ["left", "right"]
+
+
+@pytest.mark.parametrize("off", [(0.0, 0.0, 0.03), (0.0, 0.0, -0.03), (0.0, 0.0, 0.15), (0.0, 0.0, -0.15)])
+def test_a_wrong_pose_of_a_camera_on_the_hand_is_said_where_it_sees_the_table(off):
+    kitchen = SeenKitchen(cameras=(*NAMES, "wrist"))
+    result = kitchen.look(cameras=(*NAMES, "wrist"), wrong="wrist", off=off)
+    assert len(result.problems) == 1 and "camera wrist" in result.problems[0]
+    assert [view.name for view in kitchen.perceiver._scene.sides] == ["left", "right"]
+
+
+@pytest.mark.parametrize("scale", [1000.0, 0.001])
+def test_a_further_camera_with_depth_in_other_units_is_said_with_its_median(unseen_kitchen, scale):
+    result = unseen_kitchen.look(scale=scale)
+    assert len(result.problems) == 1 and "camera left" in result.problems[0]
+    median = float(re.search(r"median depth ([0-9.]+) m", result.problems[0])[1])
+    assert median == pytest.approx(1.2 * scale, rel=0.2, abs=0.01)
 
 
 @pytest.fixture

@@ -319,6 +319,22 @@ def test_doors_and_knobs_of_furniture_are_drawn_where_they_are_and_turn_in_place
         server.stop()
 
 
+def test_a_thing_of_parts_is_drawn_by_these():
+    viser = pytest.importorskip("viser")
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        view = WorldView(server.scene)
+        walls = tuple(Leaf((0.5, y, 0.05), (0.0, 0.0, 0.0, 1.0), (0.1, 0.01, 0.1)) for y in (-0.04, 0.04))
+        mug = WorldObject("mug", "item", "mug", {"colour": "red"}, (0.5, 0.0, 0.05), None, (0.1, 0.1, 0.1), Known.SEEN)
+        view.show(World("kitchen", (replace(mug, leaves=walls),)))
+        whole, _, *parts = view._shown["mug"][1]
+        assert [tuple(part.position) for part in parts] == [wall.position for wall in walls]
+        assert whole.opacity < 0.2 and all(part.opacity > 0.9 for part in parts)
+        assert {tuple(part.color) for part in parts} == {tuple(whole.color)}
+    finally:
+        server.stop()
+
+
 def test_the_world_is_told_with_how_each_thing_is_known_and_what_holds_of_it():
     cube = WorldObject("red_cube", "item", "cube", {}, (0.5, 0.1, 0.02), known=Known.REMEMBERED, hidden_by="tray")
     facts = {Literal("in", ("red_cube", "tray")), Literal("hand_empty"), Literal("reachable", ("tray",))}

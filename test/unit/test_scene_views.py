@@ -107,6 +107,19 @@ def test_objects_are_boxes_and_cylinders_in_their_colour_with_a_label():
     assert label.position[2] > 0.05
 
 
+def test_a_thing_of_parts_is_drawn_as_these_with_one_label():
+    """As a mug with its handle: in the frame of its bounding box, turned as it is."""
+    parts = ((-0.03, -0.03, 0.0, 0.03, 0.03, 0.08), (0.03, -0.005, 0.02, 0.05, 0.005, 0.06))
+    mug = seen("mug_1", yaw=math.pi / 2)
+    mug = replace(mug, thing=replace(mug.thing, parts=parts, class_name="mug", shape="hollow"))
+    body, handle, label = shapes([mug])
+    x, y, _ = mug.thing.position
+    assert body.size == (0.06, 0.06, 0.08) and handle.size == (0.02, 0.01, 0.04)
+    assert handle.position[:2] == pytest.approx((x, y + 0.04), abs=1e-3) and handle.yaw == round(math.pi / 2, 2)
+    assert label.kind == "text" and body.id == handle.id == label.id
+    assert len({s.namespace for s in (body, handle, label)}) == 3
+
+
 def test_what_is_hidden_is_faint_and_receptacles_let_their_contents_through():
     solid = shapes([seen("a")])[0].colour[3]
     assert shapes([seen("a", visible=False)])[0].colour[3] < shapes([seen("t", receptacle=True)])[0].colour[3] < solid
@@ -187,6 +200,16 @@ def furniture(name, visible=True, **joint):
     panel, handle = box(0.55, 0.2, 0.01, 0.15, 0.05), box(0.53, 0.2, 0.01, 0.05, 0.01)
     moving = SeenJoint(f"{name}_top_drawer", axis=axes[:, 0], anchor=panel.centre, panel=panel, handle=handle, **fields)
     return SeenFixture(name, "cabinet", (box(0.7, 0.15, 0.12, 0.15, 0.15),), (moving,), visible)
+
+
+def test_furniture_with_boards_is_shown_with_these():
+    whole = furniture("shelf_1")
+    body = whole.bodies[0]
+    boards = [
+        OrientedBox(body.centre + (0, 0, z), body.axes, np.array((*body.half[:2], 0.006))) for z in (-0.1, 0.0, 0.1)
+    ]
+    drawn = shapes(as_objects([replace(whole, joints=(), shape=tuple(boards))], 1000))
+    assert [s.position[2] for s in drawn] == pytest.approx([0.05, 0.15, 0.25, 0.32]) and drawn[3].kind == "text"
 
 
 def test_furniture_is_shown_as_boxes_with_what_moves_and_how_far():

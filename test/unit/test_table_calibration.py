@@ -3,11 +3,13 @@
 import io
 import json
 import math
+import time
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
+from doubles.fake_openai import FakeOpenAI, completion
 from doubles.table_view import CAMERA, INTRINSICS, rendering_once
 
 from planweave.cli import calibrate
@@ -16,6 +18,8 @@ from planweave.core.base.paths import find_config
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras import recording, steady_frame
+from planweave.perception.detectors.by_head import ByHead
+from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Pose
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.table_calibration import CalibrationError, Tag, by_tag, level
@@ -248,6 +252,49 @@ def test_a_table_seen_without_a_camera_file_is_looked_at_in_the_images_own_frame
     assert math.dist(cubes["red"], cubes["blue"]) == pytest.approx(math.dist((0.60, 0.10), (0.45, -0.25)), abs=0.01)
     assert main(["look", str(two_cubes), "--out", str(picture)]) == 0
     assert "red cube" in capsys.readouterr().out
+
+
+def mugs(fake, body, number):
+    """A model that takes its time, and calls everything a mug."""
+    time.sleep(0.3)
+    marks = body["response_format"]["json_schema"]["schema"]["properties"]["marks"]["items"]["properties"]["mark"]
+    row = {"name": "mug", "colour": "red", "part_of": 0, "drawers": 0, "state": ""}
+    return 200, completion([json.dumps({"marks": [{"mark": mark, **row} for mark in marks["enum"]]})])
+
+
+def blind(fake, body, number):
+    return 400, {"error": {"message": "image input is not supported"}}
+
+
+def silent(fake, body, number):
+    return lambda handler: fake.stop.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("model", "behave", "seconds", "names", "notes"),
+    [
+        ("eyes", mugs, 60.0, {"mug"}, 0),
+        ("eyes", blind, 60.0, {"bowl"}, 1),
+        ("eyes", silent, 0.3, {"unknown_thing"}, 1),
+        ("", mugs, 60.0, {"bowl"}, 1),
+    ],
+)
+def test_a_look_waits_for_a_model_and_says_where_it_does_not_name(
+    two_cubes, tmp_path, capsys, monkeypatch, model, behave, seconds, names, notes
+):
+    monkeypatch.setattr(ByHead, "__call__", lambda _, view: [replace(d, class_name="bowl") for d, _ in view.measured])
+    monkeypatch.setattr(Options, "timeout", seconds)
+    monkeypatch.setenv("PLANWEAVE_VISION_MODEL", model)
+    with FakeOpenAI(behave) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
+        picture = tmp_path / "look.png"
+        arguments = ["look", str(two_cubes), "--detector", "vlm", "--out", str(picture), "--json"]
+        assert main([*arguments, "--names", "the mugs"]) == 0
+    seen = json.loads(capsys.readouterr().out)
+    assert {thing["class_name"] for thing in seen["objects"] if not thing["cut"]} == names and len(
+        seen["problems"]
+    ) == notes
+    assert main(arguments) == 2, "it has no names to look for"
 
 
 @pytest.mark.parametrize("unit", [0.9, 0.00001])

@@ -277,14 +277,41 @@ def test_what_the_arm_hides_is_looked_for_once_it_is_out_of_the_way(start):
     assert body.done == ["grasp(a)", "place_in(a, tray)", "return_to_base()"]
 
 
-def test_the_arm_does_not_move_out_of_the_way_where_a_person_approves_motions(start):
-    body = Watched(WORLD, hidden())
-    manager, _, _ = start(body=body, observation_timeout=0.1, approval_timeout=60.0)
+HOME = ("return_to_base()",)
+
+
+@pytest.mark.parametrize(
+    ("word", "state", "last"),
+    [
+        ("yes", TaskState.SUCCEEDED, HOME),
+        ("no", TaskState.NOT_CONFIRMED, ()),
+        ("nothing", TaskState.NOT_CONFIRMED, ()),  # within approval_timeout
+        ("cancel", TaskState.CANCELED, ()),
+        ("edit", TaskState.SUCCEEDED, ("grasp(a)", "place_in(a, tray)", *HOME)),
+    ],
+)
+def test_where_a_person_approves_motions_one_is_asked_for_that_out_of_the_way(start, word, state, last):
+    home = literals("at_base()")[0]
+    body = Watched(WORLD, lambda world: (seen if world.holds(home) else hidden())(world))
+    manager, _, _ = start(body=body, observation_timeout=0.1, approval_timeout=1.0 if word == "nothing" else 60.0)
     task = manager.submit("put a in the tray")
-    while not (task.approval and task.approval.waiting):
-        assert not task.ended.wait(0.01), task.status
-    manager.approve("", task.snapshot().plan_hash, True, "", "Ada")
-    assert ended(task).state is TaskState.NOT_CONFIRMED and body.done == ["grasp(a)", "place_in(a, tray)"]
+
+    def asked(before=""):
+        while not (task.approval and task.approval.waiting and task.approval.shown.hash != before):
+            assert not task.ended.wait(0.01), task.status
+        return task.approval.shown
+
+    first = asked()
+    manager.approve("", first.hash, True, "", "Ada")
+    request = asked(first.hash)
+    assert [str(action) for action in request.plan] == [*HOME] and len(request.changes) == 1
+    if word == "edit":
+        request = task.approval.edit(request.hash, [*first.plan, *request.plan])
+    if word == "cancel":
+        manager.cancel(task.status.task_id)
+    elif word != "nothing":
+        manager.approve("", request.hash, word != "no", "", "Ada")
+    assert ended(task).state is state and body.done == ["grasp(a)", "place_in(a, tray)", *last]
 
 
 def test_a_last_look_that_does_not_come_leaves_what_was_seen_before(start):

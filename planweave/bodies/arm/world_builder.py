@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,14 @@ from planweave.bodies.arm.shape_places import Compartment, compartments_of
 from planweave.bodies.arm.swept_space import blocks
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import Known, Literal, WorldObject
+from planweave.core.symbolic.world import Known, Leaf, Literal, WorldObject
 from planweave.geometry import joints
 from planweave.geometry.arrays import Array
 from planweave.geometry.rotations import quaternion_from_rotation, rotation_from_quaternion
 from planweave.geometry.upright_shape import quaternion_of
 
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
+_CELLS, _LEVELS = 6, 3  # cells of a thing's longest side, and levels of its height, whose parts are shown as one box
 _ORIGIN, _LEVEL = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 
@@ -174,7 +176,24 @@ def _object(thing: Thing, known: Known, around: Surroundings, others: Sequence[T
         known,
         None if known is Known.SEEN else around.seen.get(thing.name),  # of what is seen: the world's stamp
         hider.name if hider is not None else around.hidden.get(thing.name, "") if known is not Known.SEEN else "",
+        tuple(_boxes(thing)),
     )
+
+
+def _boxes(thing: Thing) -> Iterator[Leaf]:
+    """Boxes around the parts of a thing, where it is known to have some; near parts of one height share a box."""
+    if thing.parts is None or len(thing.parts.parts) < 2:
+        return
+    cell = np.array((*[max(thing.size[:2]) / _CELLS] * 2, thing.size[2] / _LEVELS))
+    groups: dict[tuple[float, ...], list[Array]] = {}
+    for part in thing.parts.parts:
+        x, y, top = *part.pose[:2, 3], part.corners[:, 2].max()
+        groups.setdefault(tuple(np.floor((x, y, top) / cell)), []).append(part.corners)
+    pose = pose_of(thing)
+    for corners in map(np.concatenate, groups.values()):
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        x, y, z = (pose[:3, :3] @ ((low + high) / 2) + pose[:3, 3]).tolist()
+        yield Leaf((x, y, z), quaternion_from_rotation(pose[:3, :3]), tuple((high - low).tolist()))
 
 
 def _told(thing: Thing) -> Iterator[Literal]:
@@ -199,10 +218,13 @@ def _middle(thing: Thing) -> tuple[float, float, float]:
 
 def _in_frame(thing: WorldObject, base_to_frame: Array) -> WorldObject:
     """An object of the world in another frame."""
-    turned = rotation_from_quaternion(*(thing.orientation or _LEVEL))
-    pose = base_to_frame @ joints.frame(turned, thing.position or _ORIGIN)
-    x, y, z = pose[:3, 3].tolist()
-    return replace(thing, position=(x, y, z), orientation=quaternion_from_rotation(pose[:3, :3]))
+
+    def moved(box: WorldObject | Leaf) -> dict[str, Any]:
+        turned = rotation_from_quaternion(*(box.orientation or _LEVEL))
+        pose = base_to_frame @ joints.frame(turned, box.position or _ORIGIN)
+        return {"position": tuple(pose[:3, 3].tolist()), "orientation": quaternion_from_rotation(pose[:3, :3])}
+
+    return replace(thing, **moved(thing), leaves=tuple(replace(leaf, **moved(leaf)) for leaf in thing.leaves))
 
 
 def _orientation(thing: Thing) -> tuple[float, float, float, float]:

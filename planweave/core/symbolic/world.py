@@ -96,8 +96,8 @@ class Known(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A box that moves. position: its centre in the frame of the world (m); orientation: unit quaternion (x, y, z, w);
-    size: extents along its axes (m).
+    """A box of an object. position: its centre in the frame of the world (m); orientation: unit quaternion (x, y, z,
+    w); size: extents along its axes (m).
     """
 
     position: tuple[float, float, float]
@@ -112,7 +112,8 @@ class WorldObject:
     position: centre in the frame of the world (metres); orientation: unit quaternion (x, y, z, w); size: extents along
     the object's own axes (metres); all None where unknown. last_seen: stamp (s) of the newest observation that showed
     it, None for never; for SEEN objects that of the world. hidden_by: the object that hides it, where the newest
-    observation is consistent with its presence there. leaves: of furniture, its doors and knobs, where they are now.
+    observation is consistent with its presence there. leaves: of furniture, its doors and knobs, where they are now; of
+    another thing, the boxes that make it up, where it is known to be more than one box or cylinder.
     """
 
     name: str

@@ -1,10 +1,13 @@
 """The metrics and the loader of the benchmark on real frames."""
 
+import json
+
+import cv2
 import numpy as np
 import pytest
 from codes import raises_code
 
-from benchmarks.real_frames import changed, decompressed, read_scene, scores, table_pose
+from benchmarks.real_frames import boxed, boxes_found, changed, decompressed, read_scene, scores, table_pose
 
 
 def labels(*spans):
@@ -55,3 +58,20 @@ def test_the_table_gives_the_camera_s_pose():
     points = flat @ turn.T + (0, 0, 1.0)
     assert table_pose(points).apply(points)[:, 2] == pytest.approx(0, abs=1e-6)
     assert table_pose(points).translation[2] > 0.3
+
+
+def test_boxes_drawn_by_eye_are_read_and_found_where_a_segment_is_like_them(tmp_path):
+    assert list(boxed(tmp_path)) == []
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((40, 60, 3), np.uint8))
+    cv2.imwrite(str(tmp_path / "d.png"), np.full((40, 60), 1500, np.uint16))
+    row = {"depth": "d.png", "intrinsics": [50, 50, 30, 20], "pose": np.eye(4).tolist(), "boxes": [[0, 0, 10, 10]]}
+    (tmp_path / "boxes.json").write_text(json.dumps({"a.png": row}))
+    ((name, view, boxes),) = boxed(tmp_path)
+    assert name == "a.png" and view.depth[0, 0] == 1.5 and view.intrinsics.width == 60
+    labels = np.zeros((40, 60), int)
+    labels[0:9, 0:10] = 1
+    assert boxes_found(labels, boxes) == 1 and boxes_found(labels, boxes + (5, 5, 5, 5)) == 0
+    assert boxes_found(np.zeros((40, 60), int), boxes) == 0
+    (tmp_path / "boxes.json").write_text(json.dumps({"a.png": {"boxes": []}}))
+    with raises_code("configuration"):
+        list(boxed(tmp_path))
