@@ -343,6 +343,9 @@ class PieceGroups:
                     continue  # the cut between them is seen
                 if self.root(a) == self.root(b) or not self._hides(before, groups[a], groups[b], owner):
                     continue
+                on_one = any(self._touches[contacts[before, k]].sum() >= _CONTACT for k in (a, b))
+                if on_one and self._differ(groups[a], groups[b]):
+                    continue  # it is a part of one of them, as a bottle's cap
                 if self._continues(self.points[groups[a]], self.points[groups[b]]):
                     self.join_two(a, b)
 

@@ -388,6 +388,16 @@ objects:
     assert ys == pytest.approx([0.30, 0.351], abs=0.004)
 
 
+def test_a_cap_between_two_bottles_does_not_make_them_halves_of_one():
+    scene = load_scene("fruit_and_bottles")
+    stage = Stage(find_config("scenes", "fruit_and_bottles").read_text())
+    box = next(o for o in scene.objects if o.kind == "box").position
+    bottles = [k for k, o in enumerate(scene.objects) if o.kind == "bottle"]
+    for index, (x, y) in zip(bottles, ((0.003, 0.026), (0.033, -0.043))):  # in one line with the camera
+        stage.put(index, box[0] + x, box[1] + y, 0.006)
+    assert {"blue_bottle", "green_bottle"} <= stage.look(3).keys()
+
+
 def test_a_cube_of_a_containers_own_colour_is_still_found_in_it():
     stage = Stage("""
 objects:
