@@ -27,7 +27,7 @@ from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
 from planweave.perception.segmentation import LEAST_HEIGHT, LOW, around_things, find_segments
-from planweave.perception.side_views import checked, find_table, inside_table, points_above
+from planweave.perception.side_views import checked, find_table, inside_table, median_depth, points_above
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
@@ -130,7 +130,7 @@ class Pipeline:
         if plane is None and mask.mean() < 0.5:
             raise FrameError(
                 f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image "
-                f"(median depth {np.median(depth[depth > 0]):.2f} m): the camera has moved or its pose in the "
+                f"(median depth {median_depth(depth):.2f} m): the camera has moved or its pose in the "
                 "camera file is wrong; calibrate it again"
             )
         if plane is not None:
@@ -190,7 +190,8 @@ class Pipeline:
             doubted += [thing for thing in hidden if place_is_empty(thing, [view])]
             found = [replace(t, confidence=UNSURE) if t in doubted else t for t in (*found, *hidden)]
             problems += map(_disagreed, doubted)
-        of = view, int(mask.sum()), plane, tuple(measured), fixtures, tuple(seen), tuple(problems), tuple(named)
+        occluded = round(mask.mean() * depth.size)  # in the picture as it came
+        of = view, occluded, plane, tuple(measured), fixtures, tuple(seen), tuple(problems), tuple(named)
         return self._with_depthless(SeenScene(tuple(found), *of), solid)
 
     def run_again(self, scene: SeenScene, remembered: Sequence[Detection]) -> SeenScene:
