@@ -17,7 +17,6 @@ import numpy as np
 from doubles.table_view import TableView, table_view
 
 from planweave.core.base.errors import SceneError
-from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import Detection
 from planweave.perception.pipeline import Pipeline
@@ -207,7 +206,7 @@ def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTI
 
     things: items, receptacles and objects of `views`.
     """
-    pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
+    pipeline = Pipeline(load_extrinsics())
     figures = Figures()
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)

@@ -28,7 +28,7 @@ from planweave.core.base.health import Level, Report, heard
 from planweave.core.base.memory import keep_free_heap
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.rotations import rotation_from_quaternion
-from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+from planweave.perception.calibration import Extrinsics, load_extrinsics
 from planweave.perception.cameras import open_realsense, open_recording
 from planweave.perception.cameras.companions import KEPT, Companion, Companions
 from planweave.perception.cameras.frame import Camera, Frame
@@ -171,7 +171,7 @@ class PerceptionNode(ManagedNode):
             frame = name.removeprefix(_TF2)
             self._transforms = Transforms(self, self._base_frame, frame)
             return Extrinsics(frame, Pose(np.eye(3), np.zeros(3)))
-        extrinsics = load_extrinsics(find_camera(name), self._robot)
+        extrinsics = load_extrinsics(name, self._robot)
         if not extrinsics.fixed and not self._filter_robot:
             raise ConfigError(
                 f"perception_node: the camera {name} is on {extrinsics.parent}, so its place needs the joint states; "
@@ -204,7 +204,7 @@ class PerceptionNode(ManagedNode):
             topics = {what: self.resolve_topic_name(topic) for what, topic in camera_topics(prefix).items()}
             camera = RosTopicsCamera(topics, values["silent_after"], now, KEPT)
             subscribe(self, camera, topics, images, companions.arrived.set, prefix)
-            found.append(Companion(prefix, camera, load_extrinsics(find_camera(name), self._robot)))
+            found.append(Companion(prefix, camera, load_extrinsics(name, self._robot)))
         companions.cameras = tuple(found)
         return companions
 

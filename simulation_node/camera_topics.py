@@ -13,7 +13,8 @@ from sensor_msgs.msg import CameraInfo, Image, TimeReference
 from std_msgs.msg import Header
 
 from planweave.perception.geometry import Intrinsics
-from planweave.simulation.camera import CameraConfig, RgbdFrame
+from planweave.robots.camera_file import CameraConfig
+from planweave.simulation.camera import RgbdFrame
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.qos import IMAGES
@@ -37,7 +38,7 @@ class CameraTopics:
         ]
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = node.create_publisher(TimeReference, f"{prefix}/still", IMAGES)
-        intrinsics = Intrinsics(*camera.intrinsics, camera.width, camera.height)
+        intrinsics = Intrinsics.of_view(camera.fovy, camera.width, camera.height)
         self._info = camera_info_to_msg(intrinsics, Header(frame_id=camera.frame_id))
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
         self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]

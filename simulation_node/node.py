@@ -20,7 +20,8 @@ from std_srvs.srv import Trigger
 from planweave.core.base.errors import ConfigError, PlanweaveError, SceneError
 from planweave.core.base.memory import no_mesh_cache
 from planweave.robots import load_robot
-from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.robots.camera_file import load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame
 from planweave.simulation.camera_thread import CameraThread
 from planweave.simulation.intervention import InterventionMoment, read_intervention
 from planweave.simulation.mujoco_model import build_model, camera_name

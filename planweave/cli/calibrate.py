@@ -132,13 +132,16 @@ def _result(frame: Frame, found: Calibration) -> dict[str, Any]:
 
 
 def _write(path: Path, frame: Frame, found: Calibration, base: str) -> None:
-    result = _result(frame, found)
+    result, k = _result(frame, found), frame.intrinsics
     lines = [
         f"# Written by planweave calibrate table: the marks fit to {1000 * found.residual:.1f} mm.",
         f"frame_id: {json.dumps(result['frame_id'])}",
         f"parent: {base}",
         "matrix:  # takes points of the camera's optical frame to the parent, metres",
-        *(f"  - {row}" for row in result["matrix"]),
+        *(f"  - [{', '.join(f'{value:.6f}' for value in row)}]" for row in result["matrix"]),
+        f"width: {k.width}  # of the images, pixels; these three are for the simulation",
+        f"height: {k.height}",
+        f"fovy: {math.degrees(2 * math.atan(k.height / 2 / k.fy)):.2f}  # vertical field of view, degrees",
     ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.bodies.arm.waiting import until
     from planweave.core.base.errors import ConfigError
     from planweave.core.symbolic.domain import Domain
-    from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+    from planweave.perception.calibration import Extrinsics, load_extrinsics
     from planweave.perception.cameras.frame import CameraError
     from planweave.perception.decoding import FrameError
     from planweave.perception.detectors import is_open_vocabulary, make_detector, models
@@ -61,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     if is_open_vocabulary(options.detector) and not names:
         raise ConfigError(f"the detector {options.detector} is told what to look for: give --names, as in mug,red bowl")
     robot = load_robot(options.robot or DEFAULT)
-    extrinsics = load_extrinsics(find_camera(options.camera), robot) if options.camera else None
+    extrinsics = load_extrinsics(options.camera, robot) if options.camera else None
     told: list[str] = []
 
     def say(line: str) -> None:

@@ -1,19 +1,16 @@
-"""The overhead RGB-D camera: calibration, offscreen rendering, and the noise model of the depth sensor.
+"""Simulated RGB-D cameras: offscreen rendering, and the noise model of the depth sensor.
 
 A GL context belongs to the thread that created it: create, use and close an OverheadCamera in one thread.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.core.base.paths import find_config
-from planweave.core.base.yaml_files import compose
-from planweave.core.base.yaml_records import between, key, numbers, read_record, text
+from planweave.robots.camera_file import CameraConfig
 from planweave.simulation.offscreen import OffscreenView
 
 if TYPE_CHECKING:
@@ -22,49 +19,12 @@ if TYPE_CHECKING:
 _CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)  # a pixel and its four neighbours
 
 
-@dataclass(frozen=True)
-class CameraConfig:
-    """A camera's calibration, as in ``config/cameras/<name>.yaml``.
-
-    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in
-    the robot's base frame, or in that of the link that carries the camera, its parent. width, height in pixels; fovy:
-    vertical field of view, degrees.
+def mujoco_quaternion(camera: CameraConfig) -> tuple[float, float, float, float]:
+    """A camera's orientation as MuJoCo has it (w, x, y, z): its cameras look along -z with y up, a rotation of 180
+    degrees about x.
     """
-
-    frame_id: str = key(text)
-    width: int = key(between(16, 1280, whole=True))
-    height: int = key(between(16, 960, whole=True))
-    fovy: float = key(between(5.0, 150.0))
-    position: tuple[float, float, float] = key(numbers(3))
-    quaternion: tuple[float, float, float, float] = key(numbers(4))
-    parent: str = key(text, "")
-
-    def problem(self) -> str:
-        given = f"quaternion {list(self.quaternion)} does not have length 1 (order x, y, z, w)"
-        return given if abs(math.hypot(*self.quaternion) - 1) > 1e-3 else ""
-
-    @property
-    def intrinsics(self) -> tuple[float, float, float, float]:
-        """fx, fy, cx, cy in pixels; the centre of the top left pixel is (0, 0)."""
-        focal = self.height / 2 / math.tan(math.radians(self.fovy) / 2)
-        return focal, focal, (self.width - 1) / 2, (self.height - 1) / 2
-
-    @property
-    def mujoco_quaternion(self) -> tuple[float, float, float, float]:
-        """The same orientation as MuJoCo's camera quaternion (w, x, y, z): MuJoCo's cameras look along -z with y up, a
-        rotation of 180 degrees about x.
-        """
-        x, y, z, w = self.quaternion
-        return -x, w, z, -y
-
-
-def load_camera(name: str = "overhead") -> CameraConfig:
-    """Read ``config/cameras/<name>.yaml``, or the file of that path; raises ConfigError that names the file and the
-    key.
-    """
-    path = find_config("cameras", name)
-    config: CameraConfig = read_record(CameraConfig, path, compose(path), "camera")
-    return config
+    x, y, z, w = camera.quaternion
+    return -x, w, z, -y
 
 
 @dataclass(frozen=True)

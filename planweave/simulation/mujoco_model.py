@@ -10,9 +10,10 @@ import numpy as np
 
 from planweave.core.base.errors import ConfigError, SceneError
 from planweave.robots import RobotDescription, load_robot
+from planweave.robots.camera_file import CameraConfig
 from planweave.robots.meshes import simplified_spec
 from planweave.robots.model import finger_joints, pad_geoms
-from planweave.simulation.camera import CameraConfig
+from planweave.simulation.camera import mujoco_quaternion
 from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.scene import Scene, SceneObject, Slip
 from planweave.simulation.shapes import KINDS, Kind, add_shape
@@ -300,7 +301,7 @@ def _add_cameras(spec: mujoco.MjSpec, cameras: Sequence[CameraConfig], furnished
         if link is None:
             links = ", ".join(body.name for body in spec.bodies[1:])
             raise ConfigError(f"camera {camera.frame_id}: the robot has no link {camera.parent!r}; it has {links}")
-        link.add_camera(name=camera_name(k), pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy)
+        link.add_camera(name=camera_name(k), pos=camera.position, quat=mujoco_quaternion(camera), fovy=camera.fovy)
     eye, target = np.array(_BESIDE if furnished else _OPPOSITE)
     back = (eye - target) / np.linalg.norm(eye - target)
     right = np.cross([0, 0, 1.0], back)

@@ -15,7 +15,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState
 
 from doubles.recorded_camera import png
-from doubles.table_view import CAMERA, table_view
+from doubles.table_view import CAMERA, INTRINSICS, table_view
 from planweave.robots import load_robot
 from planweave.simulation.scene import load_scene
 
@@ -113,8 +113,8 @@ class CameraDriver:
         depth = self.view.depth if depth is None else depth
         if robot:
             self.state()
-        fx, fy, cx, cy = CAMERA.intrinsics
-        info = CameraInfo(height=CAMERA.height, width=CAMERA.width, k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0])
+        k = INTRINSICS
+        info = CameraInfo(height=CAMERA.height, width=CAMERA.width, k=[k.fx, 0.0, k.cx, 0.0, k.fy, k.cy, 0.0, 0.0, 1.0])
         self.info.publish(self.stamped(info))
         self.colour.publish(self.image(rgb, encoding, frame_id))
         if millimetres:

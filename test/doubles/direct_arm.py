@@ -23,7 +23,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.geometry.upright_shape import yaw_of
 from planweave.robots import load_robot
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
 from planweave.simulation.simulator import Simulator

@@ -20,7 +20,7 @@ from planweave.perception.articulation import remembered
 from planweave.perception.carcass import find_body
 from planweave.perception.fixtures import fixture_of
 from planweave.robots import load_robot
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.simulator import Simulator
 

@@ -10,12 +10,13 @@ import numpy as np
 from doubles.table_view import rendering_once
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
-from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.perceiver import Perceiver
-from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.robots.camera_file import load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, camera_name, fixture_body, object_body
 from planweave.simulation.scene import load_scene, parse_scene
 from planweave.simulation.simulator import Simulator
@@ -37,11 +38,11 @@ class SeenKitchen:
         for k, (name, config) in enumerate(zip(cameras, configs)):
             camera = rendering_once(OverheadCamera(self.simulator.model, config, DepthNoise(), name=camera_name(k)))
             intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
-            self._eyes[name] = camera, intrinsics, load_extrinsics(find_camera(name))
+            self._eyes[name] = camera, intrinsics, load_extrinsics(name)
         self.data = self.simulator._data
         self.data.qpos[self.simulator._arm] = self.simulator.robot.observe
         self._first = self.data.qpos.copy()
-        self._above, self._domain = load_extrinsics(find_camera("overhead")), Domain.load("kitchen")
+        self._above, self._domain = load_extrinsics(), Domain.load("kitchen")
         self.begin()
 
     def begin(self, seen=None):

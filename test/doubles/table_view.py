@@ -7,7 +7,8 @@ import numpy as np
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import load_robot
-from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.robots.camera_file import load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state
 
 ROBOT = load_robot()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planweave.geometry.rotations import rotation_from_quaternion
-from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.calibration import load_extrinsics
 from planweave.robots import load_robot
 from planweave.robots.chain import frame_names, link_frames
 from planweave_ros import conversions as convert
@@ -85,7 +85,7 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
     for frame in frame_names(FR3):
         wanted = frames[frame]
         assert np.abs(in_base(frame, transforms) - wanted).max() < 1e-6, frame
-    camera = load_extrinsics(find_camera("overhead"))
+    camera = load_extrinsics()
     found = in_base(camera.frame_id, transforms)
     assert np.abs(found[:3, :3] - camera.camera_to_parent.rotation).max() < 1e-6
     assert found[:3, 3] == pytest.approx(camera.camera_to_parent.translation)

@@ -22,7 +22,7 @@ from planweave.perception.geometry import Intrinsics
 
 pytestmark = pytest.mark.gl
 TOPICS = ("/camera/color/image_raw", "/camera/aligned_depth_to_color/image_raw", "/camera/color/camera_info")
-INTRINSICS = Intrinsics(*CAMERA.intrinsics, CAMERA.width, CAMERA.height)
+INTRINSICS = Intrinsics.of_view(CAMERA.fovy, CAMERA.width, CAMERA.height)
 
 
 class Listener:

@@ -59,7 +59,7 @@ LIBRARY = (
 LAYERS = {
     "core": set(),
     "geometry": {"core"},
-    "robots": {"core"},
+    "robots": {"core", "geometry"},
     "goals": {"core", "geometry"},
     "llm": {"core"},
     "launcher": {"core"},

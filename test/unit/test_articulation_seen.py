@@ -10,7 +10,7 @@ from doubles.kitchen_views import LEFT, RIGHT, find_joints, fixture_points
 from planweave.core.base.paths import find_config
 from planweave.perception import articulation, carcass
 from planweave.perception.fixtures import find_bodies, fixture_of
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model, fixture_body
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from codes import raises_code
 
-from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.geometry import Intrinsics
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import load_robot
+from planweave.robots.camera_file import load_camera
 from planweave.simulation import camera_thread, offscreen
-from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame
 from planweave.simulation.camera_thread import LOOKS, CameraThread
 from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.recorder import VideoRecorder
@@ -60,10 +62,10 @@ def optical_to_base(config):
 
 def points_in_base(frame, mask):
     config = load_camera()
-    fx, fy, cx, cy = config.intrinsics
+    k = Intrinsics.of_view(config.fovy, config.width, config.height)
     v, u = np.nonzero(mask)
     z = frame.depth[v, u]
-    points = np.stack([(u - cx) / fx * z, (v - cy) / fy * z, z], axis=1)
+    points = np.stack([(u - k.cx) / k.fx * z, (v - k.cy) / k.fy * z, z], axis=1)
     return points @ optical_to_base(config).T + config.position
 
 
@@ -104,7 +106,7 @@ def test_a_camera_on_the_hand_is_where_the_joints_say(simulator):
     carried = Simulator(build_model(scene, load_camera(name)), scene)
     mujoco.mj_forward(carried.model, carried._data)
     state = RobotState(tuple(carried._data.qpos[carried._arm]), 0.08, 0.0)
-    said = load_extrinsics(find_camera(name)).camera_to_base(state)
+    said = load_extrinsics(name).camera_to_base(state)
     camera = carried._data.camera(camera_name(0))
     assert camera.xpos == pytest.approx(said.translation, abs=1e-3)
     # MuJoCo's cameras look along -z with y up
@@ -212,11 +214,12 @@ def test_missing_gl_names_the_package(monkeypatch, simulator):
 @pytest.mark.parametrize(
     ("change", "data"),
     [
-        ({"fovy": None}, ("yaml:1", "'fovy'")),
+        ({"frame_id": None}, ("yaml:1", "'frame_id'")),
+        ({"positon": [0, 0, 1]}, ("'positon'", "'position'")),
         ({"fovy": 400}, ("fovy", "5 to 150", "400")),
         ({"width": "wide"}, ("width", "wide")),
         ({"position": [0, 1]}, ("position", "3", "[0, 1]")),
-        ({"quaternion": [1, 1, 0, 0]}, ("quaternion", "1.0, 1.0")),
+        ({"quaternion": [1, 1, 0, 0]}, ("quaternion", "1.414")),
     ],
 )
 def test_wrong_camera_files_are_refused_by_name(tmp_path, change, data):
@@ -234,7 +237,7 @@ def test_wrong_camera_files_are_refused_by_name(tmp_path, change, data):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({k: v for k, v in raw.items() if v is not None}))
     with raises_code("configuration", data) as caught:
-        load_camera(str(path))
+        load_camera(path)
     assert str(path) in str(caught.value)
 
 

@@ -65,7 +65,7 @@ def test_boxes_are_the_same_when_pixels_between_are_empty(pixels, size):
 @pytest.mark.parametrize("pixels", EMPTY.values(), ids=EMPTY)
 def test_things_on_the_table_are_found_in_every_second_row(pixels):
     scene = parse_scene(TWO, find_config("scenes", "blocks").with_name("test.yaml"))
-    view, extrinsics = table_view(scene), load_extrinsics(find_config("cameras", "overhead"))
+    view, extrinsics = table_view(scene), load_extrinsics()
 
     def things(depth):
         found = Pipeline(extrinsics).run(view.rgb, depth, view.intrinsics, view.robot).detections

@@ -22,7 +22,7 @@ from planweave.perception.regions import PixelRegion, split
 from planweave.perception.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
 from planweave.simulation.scene import parse_scene
 
-EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+EXTRINSICS = load_extrinsics()
 
 
 def region(x0, y0, x1, y1):

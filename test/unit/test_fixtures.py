@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from codes import raises_code
 
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.fixtures import FIXTURES
 from planweave.simulation.mujoco_model import build_model, fixture_body
 from planweave.simulation.scene import load_scene, parse_scene

@@ -15,7 +15,7 @@ from planweave.core.base.failure import Code
 from planweave.core.base.paths import find_config
 from planweave.core.symbolic.world import Action, Literal
 from planweave.robots import load_robot
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene, parse_scene
 from planweave.simulation.simulator import Simulator

@@ -13,8 +13,7 @@ from planweave.core.base.errors import ConfigError, PlanweaveError, UnknownNameE
 from planweave.core.base.paths import config_dir
 from planweave.core.base.yaml_files import parse_yaml, read_yaml
 from planweave.core.symbolic.domain import Domain
-from planweave.perception.calibration import load_extrinsics
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.scene import load_scene
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -23,7 +22,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 READERS = {
     "workspaces/tabletop.yaml": load_workspace,
     "scenes/blocks.yaml": load_scene,
-    "cameras/overhead.yaml": lambda path: (load_camera(path), load_extrinsics(__import__("pathlib").Path(path))),
+    "cameras/overhead.yaml": load_camera,
     "domains/tabletop.pddl": Domain.load,
     "domains/tabletop.yaml": lambda path: Domain.load(path[:-4] + "pddl"),
 }
@@ -153,3 +152,4 @@ def test_values_are_those_of_yaml():
         "e: é  # a comment\nf: *b\ng: |\n  two\n  lines\n"
     )
     assert parse_yaml(text, "text") == yaml.safe_load(text)
+    assert parse_yaml("[8e-06, 1E3, -2e+1, 1e, e1, 1e-x]", "text") == [8e-06, 1e3, -20.0, "1e", "e1", "1e-x"]

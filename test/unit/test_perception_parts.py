@@ -8,7 +8,6 @@ import pytest
 from codes import raises_code
 from doubles.recorded_camera import png
 
-from planweave.core.base.paths import find_config
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
@@ -47,7 +46,7 @@ FR3, TABLETOP = load_robot(), Domain.load("tabletop")
 CLASSES = ObjectClasses.of(TABLETOP)
 
 INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
-EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+EXTRINSICS = load_extrinsics()
 
 
 def a_view(depth):

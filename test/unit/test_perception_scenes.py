@@ -27,7 +27,7 @@ FR3 = load_robot()
 BLOCKS = load_scene("blocks")
 
 pytestmark = pytest.mark.gl
-EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+EXTRINSICS = load_extrinsics()
 
 
 def solve_arm(position, start=FR3.home):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planweave.core.base.paths import find_config
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
@@ -16,7 +15,7 @@ from planweave.perception.pipeline import SeenScene
 from planweave.perception.robot_filter import Hand
 from planweave.perception.tracking import Rules, Track, Tracker
 
-EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+EXTRINSICS = load_extrinsics()
 INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 DOWN = np.diag([1.0, -1.0, -1.0])
 TABLE = DepthView(

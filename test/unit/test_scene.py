@@ -10,7 +10,7 @@ import pytest
 from codes import raises_code
 
 from planweave.core.base.paths import config_dir
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
 from planweave.simulation.scene import load_scene, parse_scene
 from planweave.simulation.shapes import COLOURS, KINDS

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planweave.core.base.paths import find_config
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint, turn
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.changes import ChangeDetector, Changes
@@ -18,7 +17,7 @@ from planweave.perception.perceiver import NamedObject
 
 PROJECTOR = Projector(
     Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480),
-    load_extrinsics(find_config("cameras", "overhead")).camera_to_base(),
+    load_extrinsics().camera_to_base(),
 )
 
 
@@ -172,7 +171,7 @@ def test_what_is_out_of_the_picture_is_left_out(x):
 
 def test_what_is_behind_a_camera_on_its_side_is_left_out():
     sideways = replace(
-        load_extrinsics(find_config("cameras", "overhead")).camera_to_parent,
+        load_extrinsics().camera_to_parent,
         rotation=np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
     )
     projector = Projector(PROJECTOR.intrinsics, sideways)

@@ -15,7 +15,7 @@ import pytest
 from codes import raises_code
 
 from planweave.robots import load_robot
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.intervention import read_intervention
 from planweave.simulation.mujoco_model import build_model, object_body
 from planweave.simulation.runner import Runner

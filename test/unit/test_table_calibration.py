@@ -23,6 +23,7 @@ from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Pose
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.table_calibration import CalibrationError, Tag, by_tag, level
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.camera import DepthNoise, OverheadCamera
 from planweave.simulation.mujoco_model import build_model, home_state
 from planweave.simulation.scene import parse_scene
@@ -90,6 +91,9 @@ def test_cubes_on_the_table_give_the_pose(tmp_path, capsys, pose, up):
     metres, degrees = differ(load_extrinsics(file).camera_to_base(), pose)
     assert metres < 0.015 and degrees < 1.0 and result["residual"] < 0.006
     assert cv2.imread(result["picture"]).shape == (480, 640, 3)
+    rendered = load_camera(file)  # as the simulation reads it
+    assert (rendered.width, rendered.height, rendered.parent) == (CAMERA.width, CAMERA.height, "")
+    assert rendered.fovy == pytest.approx(CAMERA.fovy, abs=0.01)
 
     picture = tmp_path / "look.png"
     assert main(["look", str(folder), "--camera", str(file), "--out", str(picture), "--json"]) == 0

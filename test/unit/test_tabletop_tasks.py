@@ -33,7 +33,7 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition
 from planweave.core.symbolic.world import Literal, World, WorldObject
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
 

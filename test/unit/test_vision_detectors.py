@@ -15,7 +15,6 @@ from doubles.table_view import table_view
 from doubles.tiny_models import tiny_clip, tiny_grounding_dino, tiny_owlv2
 from PIL import Image
 
-from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import View
 from planweave.perception.detectors import make_detector
@@ -46,7 +45,7 @@ def view(shot):
 
 
 def pipeline(detector):
-    extrinsics = load_extrinsics(find_config("cameras", "overhead"))
+    extrinsics = load_extrinsics()
     return Pipeline(extrinsics, detector=detector) if detector else Pipeline(extrinsics)
 
 

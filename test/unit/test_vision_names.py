@@ -12,7 +12,6 @@ from doubles.table_view import table_view
 
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelTimeoutError
-from planweave.core.base.paths import find_config
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception import object_classes
@@ -373,7 +372,7 @@ def test_perception_judges_anew_when_names_come():
 
     detector = Late()
     stage = table_view(load_scene("blocks"))
-    perceiver = Perceiver(load_extrinsics(find_config("cameras", "overhead")), detector=detector)
+    perceiver = Perceiver(load_extrinsics(), detector=detector)
 
     def looked(at):
         seen = perceiver.process(float(at), stage.rgb, stage.depth, stage.intrinsics, stage.robot)

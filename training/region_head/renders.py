@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from planweave.core.base.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.detection import Detection, Measured
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.regions import PixelRegion
-from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
+from planweave.robots.camera_file import CameraConfig, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, mujoco_quaternion
 from planweave.simulation.offscreen import choose_gl
 from planweave.simulation.shapes import KINDS, add_shape
 from training.region_head.shapes import BUILDERS, Builder
@@ -59,7 +59,7 @@ class Studio:
         choose_gl()
         self.rng = np.random.default_rng(seed)
         self.camera = load_camera()
-        self.pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
+        self.pipeline = Pipeline(load_extrinsics())
 
     def shoot(self, wanted: Sequence[Wanted], poses: int = 1) -> Iterator[Shot]:
         """The same things in some random arrangements and lights."""
@@ -72,7 +72,7 @@ class Studio:
                 self._light(model)
                 frame = eye.render(0.0, qpos)
                 try:
-                    intrinsics = Intrinsics(*self.camera.intrinsics, self.camera.width, self.camera.height)
+                    intrinsics = Intrinsics.of_view(self.camera.fovy, self.camera.width, self.camera.height)
                     scene = self.pipeline.run(frame.rgb, frame.depth, intrinsics, None)
                 except FrameError:
                     continue
@@ -199,4 +199,4 @@ def _room(spec: Any, camera: CameraConfig, rng: np.random.Generator) -> None:
     spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[0.9, -1.3, 2.6], dir=[-0.22, 0.5, -1.0],
                              cutoff=70, exponent=1, specular=[0.15] * 3)  # fmt: skip
     spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, pos=[0, 1, 3], dir=[0.15, -0.3, -1.0])
-    spec.worldbody.add_camera(name="overhead", pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy)
+    spec.worldbody.add_camera(name="overhead", pos=camera.position, quat=mujoco_quaternion(camera), fovy=camera.fovy)

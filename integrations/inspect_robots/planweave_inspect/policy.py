@@ -45,13 +45,13 @@ from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.workflow.ports import Look
 from planweave.goals import RuleFile
-from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+from planweave.perception.calibration import Extrinsics, load_extrinsics
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.robot_filter import RobotState
 from planweave.robots import RobotDescription, load_robot
-from planweave.simulation.camera import load_camera
+from planweave.robots.camera_file import load_camera
 
 _HZ = 20.0  # where the embodiment does not say
 _THERE, _STILL = 0.01, 0.02  # rad and rad/s by which a motion has ended
@@ -257,8 +257,8 @@ class _Camera:
     @classmethod
     def load(cls, file: str, robot: RobotDescription) -> _Camera:
         config = load_camera(file)
-        intrinsics = Intrinsics(*config.intrinsics, config.width, config.height)
-        return cls(load_extrinsics(find_camera(file), robot), intrinsics)
+        intrinsics = Intrinsics.of_view(config.fovy, config.width, config.height)
+        return cls(load_extrinsics(file, robot), intrinsics)
 
 
 class _SteppedWorldModel(WorldModel):

@@ -24,7 +24,8 @@ from planweave.bench.tabletop_checks import ObjectPose
 from planweave.bench.tabletop_tasks import scene_bodies
 from planweave.core.base.errors import PlanweaveError
 from planweave.robots import RobotDescription, load_robot
-from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.robots.camera_file import load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame
 from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.scene import Scene as SimulatedScene
 from planweave.simulation.simulator import Simulator

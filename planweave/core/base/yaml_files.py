@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -63,6 +64,10 @@ class BoundedLoader(Composer, yaml.CSafeLoader):
             return super().construct_object(node, deep)
         except (ValueError, TypeError, OverflowError, AttributeError, KeyError) as error:  # a date that is none, …
             raise yaml.constructor.ConstructorError(None, None, f"{error}", node.start_mark) from None
+
+
+# As YAML 1.2 and ROS read it: PyYAML takes a number such as 8e-06, without a point, for a text.
+BoundedLoader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), None)
 
 
 def plain_value(node: Any) -> Any:
