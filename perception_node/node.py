@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -48,6 +48,7 @@ from planweave.perception.robot_filter import RobotState
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
 from planweave.robots import load_robot
+from planweave.robots.camera_file import load_camera
 from planweave_ros import conversions as convert
 from planweave_ros.camera_topics import camera_topics, subscribe, topic_prefixes
 from planweave_ros.diagnostics import Check, publish_diagnostics
@@ -87,7 +88,7 @@ class PerceptionNode(ManagedNode):
             raise ConfigError(
                 f"perception_node: table must be [x_min, x_max, y_min, y_max] in metres, not {list(table)}"
             )
-        topics = self._topics = {
+        self._topics = {
             what: self.resolve_topic_name(values[f"topics.{name}"])
             for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
         }
@@ -143,9 +144,7 @@ class PerceptionNode(ManagedNode):
         if is_open_vocabulary(values["detector"]):  # the others have nothing to be told
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
             self.create_service(LookFor, "perception/look_for", self._look_for, callback_group=alone)
-        self._camera = self._open_camera(values, topics)
-        self.on_release(self._camera.close)
-        self._companions = self._open_further(values)
+        self._camera, self._companions = self._open_cameras(values)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker = threading.Thread(target=self._run, args=(self._ended,), name="perception", daemon=True)
         self._worker.start()
@@ -165,8 +164,8 @@ class PerceptionNode(ManagedNode):
             self._frames.notify_all()
         self._worker.join(5.0)
 
-    def _find_extrinsics(self, name: str, camera_frame: str) -> Extrinsics:
-        """Pose of the camera; one from tf2 is looked up for every frame."""
+    def _find_extrinsics(self, name: str, camera_frame: str = "") -> Extrinsics:
+        """Pose of a camera; one from tf2 is looked up for every frame."""
         if name.startswith(_TF2):
             frame = name.removeprefix(_TF2)
             self._transforms = Transforms(self, self._base_frame, frame)
@@ -179,34 +178,47 @@ class PerceptionNode(ManagedNode):
             )
         return replace(extrinsics, frame_id=camera_frame) if camera_frame else extrinsics
 
-    def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
-        """Open the configured camera."""
-        source, image_timeout = values["source"], values["silent_after"]
-        images = self._image_qos(values)
-        if source == "topics":
-            camera = RosTopicsCamera(topics, image_timeout, time.monotonic())
-            subscribe(self, camera, topics, images, self._work.set)
-            return camera
-        for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
-            self._images[what] = self.create_publisher(kind, topics[what], images)
-        frame_id = self._extrinsics.frame_id
-        if source == "bag":
-            return open_recording(values["bag.path"], values["bag.loop"], topics, frame_id, self._work.set)
-        stream = Stream(*(values[f"realsense.{key}"] for key in ("serial", "width", "height", "fps")))
-        return open_realsense(stream, frame_id, self._work.set, image_timeout)
+    def _open_cameras(self, values: dict[str, Any]) -> tuple[Camera, Companions]:
+        """The camera, and the further ones, from the configured source."""
+        source, names = values["source"], [values["camera"], *filter(None, values["cameras"])]
+        serials = [values["realsense.serial"] or self._serial(names[0]), *map(self._serial, names[1:])]
+        if len(names) > 1 and source == "bag":
+            raise ConfigError(
+                "perception_node: source bag has one camera; play the bag with ros2 bag play, source topics"
+            )
+        if len(names) > 1 and source == "realsense" and len({*serials, ""}) <= len(names):
+            raise ConfigError("perception_node: of several RealSense cameras each file must have its own serial")
+        companions, images = Companions(), self._image_qos(values)
+        if source != "topics":
+            for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
+                self._images[what] = self.create_publisher(kind, self._topics[what], images)
 
-    def _open_further(self, values: dict[str, Any]) -> Companions:
-        """The further cameras, with their subscriptions."""
-        names = [values["camera"], *filter(None, values["cameras"])]
-        companions = Companions()
-        images, now, found = self._image_qos(values), time.monotonic(), []
-        for name, prefix in zip(names[1:], topic_prefixes(names)[1:]):
+        def opened(
+            prefix: str, serial: str, frame_id: str, topics: dict[str, str], arrived: Callable[[], None], kept: int = 1
+        ) -> Camera:
+            if source == "topics":
+                camera = RosTopicsCamera(topics, values["silent_after"], time.monotonic(), kept)
+                subscribe(self, camera, topics, images, arrived, prefix)
+                return camera
+            if source == "bag":
+                return open_recording(values["bag.path"], values["bag.loop"], topics, frame_id, arrived)
+            stream = Stream(serial, *(values[f"realsense.{key}"] for key in ("width", "height", "fps")))
+            return open_realsense(stream, frame_id, arrived, values["silent_after"])
+
+        first = opened("camera", serials[0], self._extrinsics.frame_id, self._topics, self._work.set)
+        self.on_release(first.close)
+        found = []
+        for name, serial, prefix in zip(names[1:], serials[1:], topic_prefixes(names)[1:]):
+            pose = self._find_extrinsics(name)
             topics = {what: self.resolve_topic_name(topic) for what, topic in camera_topics(prefix).items()}
-            camera = RosTopicsCamera(topics, values["silent_after"], now, KEPT)
-            subscribe(self, camera, topics, images, companions.arrived.set, prefix)
-            found.append(Companion(prefix, camera, load_extrinsics(name, self._robot)))
+            camera = opened(prefix, serial, pose.frame_id, topics, companions.arrived.set, KEPT)
+            self.on_release(camera.close)
+            found.append(Companion(prefix, camera, pose))
         companions.cameras = tuple(found)
-        return companions
+        return first, companions
+
+    def _serial(self, name: str) -> str:
+        return "" if name.startswith(_TF2) else load_camera(name, self._robot).serial
 
     @staticmethod
     def _image_qos(values: dict[str, Any]) -> QoSProfile:

@@ -21,10 +21,12 @@ PARAMETERS = [
     Parameter(
         "cameras",
         [""],
-        "poses of further cameras on topics, as `camera`: images of NAME are on NAME/color/image_raw and so on; "
-        "all look for furniture and things",
+        "camera files of further cameras: source topics has NAME's images on NAME/color/image_raw and so on, source "
+        "realsense takes the camera with the file's serial; all look for furniture and things",
     ),
-    Parameter("realsense.serial", "", "serial number of the RealSense camera; empty: any"),
+    Parameter(
+        "realsense.serial", "", "serial number of the RealSense camera; empty: what the camera file says, else any"
+    ),
     Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),
     Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
     Parameter("realsense.fps", 15, "images a second", 5, 90),

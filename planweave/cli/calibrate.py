@@ -91,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
         raise CameraError(f"{options.source}: {error}") from None
     picture = options.out.with_suffix(".png")
     write_picture(picture, draw_grid(frame, found.camera_to_base, found.marks))
-    _write(options.out, frame, found, robot.base)
+    _write(options.out, frame, found, robot.base, options.source.partition("realsense:")[2])
     if options.json:
         print(json.dumps({"success": True, **_result(frame, found), "file": str(options.out), "picture": str(picture)}))
         return 0
@@ -131,7 +131,7 @@ def _result(frame: Frame, found: Calibration) -> dict[str, Any]:
     return {"frame_id": frame.frame_id, "matrix": matrix.round(6).tolist(), "residual": round(found.residual, 5)}
 
 
-def _write(path: Path, frame: Frame, found: Calibration, base: str) -> None:
+def _write(path: Path, frame: Frame, found: Calibration, base: str, serial: str) -> None:
     result, k = _result(frame, found), frame.intrinsics
     lines = [
         f"# Written by planweave calibrate table: the marks fit to {1000 * found.residual:.1f} mm.",
@@ -142,6 +142,7 @@ def _write(path: Path, frame: Frame, found: Calibration, base: str) -> None:
         f"width: {k.width}  # of the images, pixels; these three are for the simulation",
         f"height: {k.height}",
         f"fovy: {math.degrees(2 * math.atan(k.height / 2 / k.fy)):.2f}  # vertical field of view, degrees",
+        *([f"serial: {json.dumps(serial)}"] if serial else []),
     ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

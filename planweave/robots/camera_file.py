@@ -55,7 +55,7 @@ class CameraConfig:
     position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in the
     robot's base frame, or in that of the link that carries the camera, its parent; in a file also as one matrix.
     width, height in pixels and fovy, the vertical field of view in degrees, are the simulated camera's: a real one
-    tells its own.
+    tells its own. serial: number of a RealSense, where there are several.
     """
 
     frame_id: str = key(text)
@@ -66,6 +66,7 @@ class CameraConfig:
     width: int = key(between(16, _LARGEST, whole=True), 640)
     height: int = key(between(16, _LARGEST, whole=True), 480)
     fovy: float = key(between(5.0, 150.0), 58.0)
+    serial: str = key(text, "")
 
     def problem(self) -> str:
         if bool(self.matrix) == bool(self.position or self.quaternion) or bool(self.position) != bool(self.quaternion):

@@ -1,6 +1,7 @@
 """perception_node with cameras in its own process, recordings, and camera poses from tf2."""
 
 import importlib.util
+import itertools
 import sys
 import threading
 
@@ -17,7 +18,9 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from perception_node.node import PerceptionNode
 from planweave.core.base.errors import ConfigError
+from planweave.core.base.paths import find_config
 from planweave.perception.cameras import realsense
+from planweave.perception.cameras.frame import Frame
 from planweave.perception.geometry import Intrinsics
 
 pytestmark = pytest.mark.gl
@@ -110,6 +113,9 @@ def test_a_realsense_camera_that_is_not_there_is_named_and_the_node_lives(rs, ma
         ({"source": "bag"}, "configuration", "bag.path"),
         ({"realsense__fps": 1000}, "configuration", "realsense.fps"),
         ({"camera": "tf2:camera"}, "configuration", "tf2-ros-py"),
+        ({"source": "bag", "cameras": ["left"]}, "configuration", "source bag"),
+        ({"source": "realsense", "cameras": ["left"], "realsense__serial": "1"}, "configuration", "serial"),
+        ({"cameras": ["wrist"], "robot_filter": False}, "configuration", "fr3_hand"),
     ],
 )
 def test_a_wrong_camera_parameter_ends_the_start_with_what_is_right(ros, monkeypatch, parameters, code, datum):
@@ -130,6 +136,30 @@ def test_a_camera_on_the_hand_needs_the_joint_states(ros, tmp_path):
     path.write_text("frame_id: c\nparent: fr3_hand\nposition: [0, 0, 0.1]\nquaternion: [0, 0, 0, 1]\n")
     parameters = {"camera": str(path), "robot_filter": False}
     refuse(PerceptionNode, parameters, "configuration", "robot_filter")
+
+
+def test_several_realsense_cameras_are_told_apart_by_the_serials_of_their_files(
+    make_node, listener, spin_until, monkeypatch, tmp_path, view
+):
+    text = find_config("cameras", "overhead").read_text()
+    for name, serial in (("one", "0815"), ("two", "4711")):
+        (tmp_path / f"{name}.yaml").write_text(f'{text}\nserial: "{serial}"\n')
+    opened = set()
+
+    def frames(rs, stream, frame_id, ended):
+        opened.add(stream.serial)
+        for stamp in itertools.count(1):
+            yield Frame(stamp * 50_000_000, frame_id, view.rgb, view.depth, INTRINSICS)
+            if ended.wait(0.05):
+                return
+
+    monkeypatch.setattr(realsense, "load_library", lambda: None)
+    monkeypatch.setattr(realsense, "device_frames", frames)
+    one, two = (str(tmp_path / f"{name}.yaml") for name in ("one", "two"))
+    node = start(make_node, source="realsense", camera=one, cameras=[two], robot_filter=False)
+    spin_until(listener.saw_all, 30.0, "the objects")
+    assert opened == {"0815", "4711"}
+    assert [each.name for each in node._companions.cameras] == ["two"] and node._companions.cameras[0].frames
 
 
 def test_the_cameras_pose_comes_from_tf2_when_told(make_node, spin_until, monkeypatch, view):
