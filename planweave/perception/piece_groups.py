@@ -52,8 +52,8 @@ class PieceGroups:
     """Pieces of all views, numbered throughout from 1, and which of them are joined.
 
     points, colours: (n, 3), areas, height, piece: (n,) of all pixels of pieces: metres, 0 to 255, m^2, metres above
-    the ground; beside_steps: (n,) bool, where a pixel may show what lies behind. parts: pairs of (group of every
-    piece before parts were joined, group that is a part).
+    the ground; beside_steps: (n,) bool, where a pixel may show what lies behind. attached: pairs of (group of
+    every piece before what hovers was joined, group that hovers).
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PieceGroups:
         self.height = self.points[:, 2] - ground.a * self.points[:, 0] - ground.b * self.points[:, 1] - ground.c
         self._ground, self._apart = ground, apart
         self.parent = np.arange(max(int(label.max(initial=0)) for label in labels) + 1)
-        self.parts: list[tuple[np.ndarray, int]] = []
+        self.attached: list[tuple[np.ndarray, int]] = []
         self._eyes = [view.camera_to_frame.translation for view in views]
         self._views, self._labels = views, labels
         self._several = len(views) > 1
@@ -123,7 +123,7 @@ class PieceGroups:
         self._join_flush()
         self._join_caps()
         self._join_divided()
-        self._join_parts()
+        self._join_hovering()
 
     # ---- what is known of groups
 
@@ -408,8 +408,8 @@ class PieceGroups:
             if smaller and tall and within > -_RIM and large.short < _STEM:
                 self.join_two(one, two)
 
-    def _join_parts(self) -> None:
-        """Join what hovers with what it touches most: handles, lids, slats; kept as `parts`."""
+    def _join_hovering(self) -> None:
+        """Join what hovers with what it touches most: handles, lids, slats; kept as `attached`."""
         owner, groups, contacts = self._grouped()
         sizes = {k: float(self.areas[rows].sum()) for k, rows in groups.items()}
         view_of = np.zeros(len(self.parent), np.int64)
@@ -430,7 +430,7 @@ class PieceGroups:
         for one, whole in joined:
             self.join_two(one, whole)
             if self.root(one) == self.root(whole):
-                self.parts.append((owner, one))
+                self.attached.append((owner, one))
 
     def _offset(self, rows: np.ndarray) -> float:
         """Height of the ground at some points, metres in the frame."""

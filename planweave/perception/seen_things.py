@@ -203,7 +203,7 @@ def shown_segments(segments: Sequence[Segment]) -> Iterator[tuple[Segment, int]]
         yield segment, -1
         count += 1
         if np.ptp(segment.points, axis=0).max() > _LARGE:
-            for part in segment.parts:
+            for part in segment.attached:
                 yield part, whole
                 count += 1
 

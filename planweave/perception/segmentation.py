@@ -37,14 +37,16 @@ _MARGIN = 3  # pixels of a small picture around things
 class Segment:
     """One thing. points: (n, 3) metres; colours: (n, 3) 0 to 255; masks: view's name -> (h, w) bool of its pixels.
 
-    area: m^2 across the view that is seen of it; parts: what hovers beside it and touches it: handles, lids, slats.
+    area: m^2 across the view that is seen of it; attached: what of it hovers and was joined with it because they touch,
+    a slat as well as the top of a bowl before a cabinet: a namer may say that it is a thing of its own. Handles, knobs
+    and lids are found by `articulation` and `lids`.
     """
 
     points: np.ndarray
     colours: np.ndarray
     masks: dict[str, np.ndarray]
     area: float
-    parts: tuple[Segment, ...] = ()
+    attached: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +67,11 @@ def find_segments(
     ground = find_ground(views, low, high) if ground is None else ground
     labels, parts, count = [], [], 0
     for view in views:
-        rows, columns = _extent(view, low, high, ground, view.scaled_size())
+        inside, heights = _coarse(view, low, high, ground)
+        rows, columns = _extent(inside & (heights > LOW), view.scaled_size())
         part = view.scaled().window(rows, columns)
+        limit = _ground_limit(part.range, _noise_of(view.coarse, inside, np.abs(heights)))
         heights = part.heights(ground)
-        limit = _ground_limit(part.range, _noise_of(view, low, high, ground))
         free = part.inside(low, high) & (heights > -_BELOW)
         pieces = find_pieces(part, free, heights < limit, heights < _FOOT * limit)
         pieces[pieces > 0] += count
@@ -110,16 +113,20 @@ class _Labels:
 
 def around_things(view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane) -> DepthView:
     """The same picture, known only where `find_segments` looks at it: most of a picture is a table."""
-    height, width = view.depth.shape
-    return view.only(*_extent(view, low, high, ground, (width, height)))
+    (height, width), (inside, heights) = view.depth.shape, _coarse(view, low, high, ground)
+    return view.only(*_extent(inside & (heights > LOW), (width, height)))
 
 
-def _extent(
-    view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane, size: tuple[int, int]
-) -> tuple[slice, slice]:
-    """Rows and columns in which things stand out, of the picture at a size, width and height, by a coarser one."""
-    small = view.coarse
-    there = (small.inside(low, high) & (small.heights(ground) > LOW)).astype(np.uint8)
+def _coarse(
+    view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which pixels of the coarser picture have points between two corners, and heights above the ground, metres."""
+    return view.coarse.inside(low, high), view.coarse.heights(ground)
+
+
+def _extent(high: np.ndarray, size: tuple[int, int]) -> tuple[slice, slice]:
+    """Rows and columns of the picture at a size, width and height, in which a coarser one (h, w) bool shows things."""
+    there = high.astype(np.uint8)
     x, y, w, h = cv2.boundingRect(cv2.morphologyEx(there, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)))
     spans = []
     for first, length, full, many in ((y, h, size[1], there.shape[0]), (x, w, size[0], there.shape[1])):
@@ -128,11 +135,11 @@ def _extent(
     return spans[0], spans[1]
 
 
-def _noise_of(view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane) -> float:
-    """Standard deviation of the ground's depth at 1 m, metres, as the picture shows it; it grows with distance^2."""
-    small = view.coarse
-    away = np.abs(small.heights(ground))
-    near = small.inside(low, high) & (away < _NEAR)
+def _noise_of(small: DepthView, inside: np.ndarray, away: np.ndarray) -> float:
+    """Standard deviation of the ground's depth at 1 m, metres, as the picture shows it; it grows with distance^2. away:
+    of its pixels from the ground, metres.
+    """
+    near = inside & (away < _NEAR)
     if near.sum() < _ENOUGH:
         return NOISE
     return _SIGMA * percentile(away[near] / small.range[near] ** 2, 50)
@@ -153,12 +160,12 @@ def _segments(views: Sequence[DepthView], labels: Sequence[_Labels], groups: Pie
         whole = _segment(views, labels, groups, rows)
         if whole.area < LEAST_AREA:
             continue
-        parts = [
+        attached = [
             _segment(views, labels, groups, np.flatnonzero((before == one)[groups.piece]))
-            for before, one in groups.parts
+            for before, one in groups.attached
             if owners[one] == thing
         ]
-        found.append(replace(whole, parts=tuple(part for part in parts if part.area >= LEAST_AREA)))
+        found.append(replace(whole, attached=tuple(part for part in attached if part.area >= LEAST_AREA)))
     return sorted(found, key=lambda s: -float(s.points[:, 2].max()))
 
 

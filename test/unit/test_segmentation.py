@@ -106,13 +106,13 @@ def test_the_points_of_a_thing_are_its_own():
     assert high == pytest.approx((0.05, 0.04, 0.12), abs=0.01)
 
 
-def test_what_hovers_beside_a_thing_is_its_part():
+def test_what_hovers_beside_a_thing_is_attached_to_it():
     cabinet = box(-0.1, 0, 0, (0.2, 0.3, 0.25), WHITE)
     posts = [((0.0, y - 0.01, 0.14), (0.03, y + 0.01, 0.16), GREY) for y in (-0.05, 0.05)]
     handle = ((0.03, -0.06, 0.14), (0.045, 0.06, 0.16), GREY)
     (thing,) = find([cabinet, *posts, handle], eye=(0.8, 0.1, 0.6))
-    assert len(thing.parts) == 1
-    assert thing.parts[0].points.mean(axis=0) == pytest.approx((0.04, 0.0, 0.15), abs=0.02)
+    assert len(thing.attached) == 1
+    assert thing.attached[0].points.mean(axis=0) == pytest.approx((0.04, 0.0, 0.15), abs=0.02)
 
 
 def sized(view, factor):
