@@ -225,8 +225,7 @@ class FeedbackNode(ManagedNode):
         """Keep an exchange with the model in the record of its task; anybody may publish one, so it is bounded."""
         if len(msg.data) > MAX_EXCHANGE_MESSAGE:
             self.get_logger().warning(
-                f"an exchange of {len(msg.data)} characters on {self._exchanges} is in no record; the longest kept has "
-                f"{MAX_EXCHANGE_MESSAGE}",
+                f"ignored {len(msg.data)} characters on {self._exchanges}; at most {MAX_EXCHANGE_MESSAGE} are kept",
                 once=True,
             )
             return
@@ -238,7 +237,7 @@ class FeedbackNode(ManagedNode):
                 task.journal.add("exchange", **exchange)
         except (ValueError, AttributeError, RecursionError) as error:
             self.get_logger().warning(
-                f"what was published on {self._exchanges} is no exchange ({type(error).__name__}); it is in no record",
+                f"ignored a malformed message on {self._exchanges} ({type(error).__name__})",
                 once=True,
             )
 

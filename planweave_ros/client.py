@@ -415,7 +415,7 @@ class Client(TaskCalls):
         node = f"{service.partition('/')[0]}_node"
         response = self._call(service, request, node, 120.0)
         if not response.success:
-            raise PlanweaveError(response.message)
+            raise refused(PlanweaveError, response.message, "scene")
         if node != "simulation_node":
             now = self.world(2.0)  # the next task starts from it at the earliest
             self._revision = self._revision if now is None else now.revision
@@ -445,7 +445,7 @@ class Client(TaskCalls):
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
         answer = self._call_parameters(node, SetParameters, "set_parameters", request).results[0]
         if not answer.successful:
-            raise PlanweaveError(f"{node} does not take {name}={value!r}: {answer.reason}")
+            raise refused(PlanweaveError, f"{node} does not take {name}={value!r}: {answer.reason}", "configuration")
 
     def world(self, patience: float = 5.0) -> World | None:
         """The world published last; None where none arrives within ``patience`` seconds."""
@@ -508,7 +508,7 @@ class Client(TaskCalls):
     def _record(self, request: Any, timeout: float = 30.0) -> int:
         response = self._call("simulation/record", request, "simulation_node", timeout)
         if not response.success:
-            raise PlanweaveError(response.message)
+            raise refused(PlanweaveError, response.message, "recording")
         return int(response.frames)
 
     def picture(self, topic: str = "camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:

@@ -19,8 +19,9 @@ from typing import Any
 from mcap.writer import Writer
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ConfigError
 from planweave.core.base.paths import config_dir
+from planweave.simulation.video_files import RecordingError
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.spin import executor_of, own_node, spun
 
@@ -73,7 +74,7 @@ class Recording:
                 self._wanted.discard(topic)
                 try:
                     self._subscribe(topic, types[0])
-                except PlanweaveError as error:
+                except RecordingError as error:
                     self._node.get_logger().warning(f"{topic} is not recorded: {error}")
 
     def _subscribe(self, topic: str, kind: str) -> None:
@@ -127,13 +128,13 @@ def _message_type(kind: str) -> Any:
     try:
         return getattr(importlib.import_module(f"{package}.msg"), name)
     except (ImportError, AttributeError):
-        raise PlanweaveError(f"the type {kind} is not installed") from None
+        raise RecordingError(f"the type {kind} is not installed") from None
 
 
 def definition(kind: str) -> str:
     """The definition of a message type (``package/msg/Name``) with those of all types in it, as MCAP's ros2msg schema.
 
-    Raises PlanweaveError where a definition is not installed.
+    Raises RecordingError where a definition is not installed.
     """
     texts: dict[tuple[str, str], str] = {}
     wanted = [_names(kind)]
@@ -149,7 +150,7 @@ def definition(kind: str) -> str:
 def _names(kind: str) -> tuple[str, str]:
     match = _TYPE.match(kind)
     if match is None:
-        raise PlanweaveError(f"{kind[:100]!r} is no type of message")
+        raise RecordingError(f"{kind[:100]!r} is no type of message")
     return match[1], match[2]
 
 
@@ -169,4 +170,4 @@ def _text(package: str, name: str) -> str:
         path = Path(prefix) / "share" / package / "msg" / f"{name}.msg"
         if prefix and path.is_file():
             return path.read_text(encoding="utf-8")
-    raise PlanweaveError(f"the definition of {package}/msg/{name} is not below AMENT_PREFIX_PATH")
+    raise RecordingError(f"the definition of {package}/msg/{name} is not below AMENT_PREFIX_PATH")

@@ -20,7 +20,7 @@ from planweave.bench.tabletop_tasks import TabletopTask, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
 from planweave.bodies.arm.waiting import until
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import NoModelError, NotSeenError, PlanweaveError, SystemDownError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
@@ -87,7 +87,7 @@ class Truth:
         with self._condition:
             before = self._stamp
             if not self._condition.wait_for(lambda: self._stamp > before, seconds):
-                raise PlanweaveError(f"no true poses on /simulation/object_poses for {seconds:g} s")
+                raise SystemDownError(f"no true poses on /simulation/object_poses for {seconds:g} s")
             assert self._newest is not None
             poses = [(position_from_msg(pose), orientation_from_msg(pose)) for pose in self._newest.poses]
         return scene_bodies(scene, poses, held)
@@ -149,7 +149,7 @@ class RunningStage:
     workspace: str = ""
 
     def set_up(self, task: TabletopTask, changed: Variant) -> Scene:
-        """Load a scene and wait until the camera has seen all of it; raises PlanweaveError where it has not."""
+        """Load a scene and wait until the camera has seen all of it; raises NotSeenError where it has not."""
         path = self.folder / f"{task.id}.yaml"
         path.write_text(changed.text, encoding="utf-8")
         if self.workspace != task.workspace:
@@ -168,7 +168,7 @@ class RunningStage:
 
         if not until(seen, SEEN, 0.02):
             known = self.body.observe().by_name
-            raise PlanweaveError(
+            raise NotSeenError(
                 f"{task.id}: the camera has not seen {', '.join(n for n in wanted if n not in known) or 'all'} "
                 f"where it stands after {SEEN:g} s; it sees {', '.join(sorted(known))}"
             )
@@ -216,4 +216,4 @@ class _NoPlanner:
     """The classical method makes no requests."""
 
     def __getattr__(self, name: str) -> Any:
-        raise PlanweaveError(f"the classical method asked a language model ({name})")
+        raise NoModelError(f"the classical method asked a language model ({name})")

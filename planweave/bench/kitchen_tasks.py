@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from planweave.bench.tabletop_checks import ObjectPose
-from planweave.core.base.errors import PlanweaveError, UnknownNameError
+from planweave.core.base.errors import SceneError, UnknownNameError
 from planweave.core.base.paths import find_config
 from planweave.core.base.yaml_files import read_yaml
 from planweave.simulation.fixtures import FIXTURES, TURNED_ON
@@ -161,7 +161,7 @@ def _strew(
             for thing, (x, y, _) in zip(objects, placed):
                 thing.update(position=[x, y], yaw=float(rng.uniform(-math.pi, math.pi)))
             return
-    raise PlanweaveError("there is no room for all objects of the kitchen")
+    raise SceneError("there is no room for all objects of the kitchen")
 
 
 def _radius(thing: dict[str, Any]) -> float:

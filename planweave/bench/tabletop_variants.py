@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from planweave.bench.tabletop_tasks import TabletopTask, extent, scene_names
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import SceneError
 from planweave.core.symbolic.domain import Domain
 from planweave.simulation.scene import Scene, SceneObject, load_scene
 
@@ -83,9 +83,7 @@ def _shuffled(scene: Scene, objects: Sequence[SceneObject], rng: random.Random) 
         ]
         if all(_apart(a, b.position, b) for i, a in enumerate(moved) for b in moved[:i]):
             return moved
-    raise PlanweaveError(
-        f"scene {scene.name}: its objects stand so near that jitter leaves them no room; move them apart"
-    )
+    raise SceneError(f"scene {scene.name}: its objects stand so near that jitter leaves them no room; move them apart")
 
 
 def _apart(one: SceneObject, where: Sequence[float], other: SceneObject) -> bool:

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planweave.cli.recording import add_record_argument, check_record, recorded
-from planweave.core.base.errors import ConfigError, GoalError, PlanweaveError, SystemDownError
+from planweave.core.base.errors import ConfigError, GoalError, NotSeenError, PlanweaveError, SystemDownError
 from planweave.core.symbolic.world import World
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class NamedTask:
         """Set the task's places in the executor, restored on exit, and wait until every object of the scene is
         detected.
 
-        Raises PlanweaveError that names the missing objects.
+        Raises NotSeenError that names the missing objects.
         """
         before = client.parameter(NODE, PARAMETER)
         if before != self.data.workspace:
@@ -358,7 +358,7 @@ class NamedTask:
             if world is not None and not missing:
                 return world
             if time.monotonic() > deadline:
-                raise PlanweaveError(
+                raise NotSeenError(
                     f"task {self.data.id}: {', '.join(dict.fromkeys(missing))} not seen within {SEEN:g} s; seen: "
                     f"{', '.join(sorted(known)) or 'nothing'}"
                 )

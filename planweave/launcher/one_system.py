@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import ConfigError, PlanweaveError
 from planweave.launcher.domains import HIGHEST, VARIABLE, domain, is_named, participants, reserved
 from planweave.launcher.environment import NETWORK, keep_to_this_machine
 from planweave.launcher.namespace import checked, namespace
@@ -67,17 +67,17 @@ def _path(domain: int, namespace: str) -> Path:
 
 def _opened(path: Path, create: bool = True) -> TextIO:
     """Open the lock file; the folder may be world-writable, so that symbolic links and files of other users are
-    rejected. Raises PlanweaveError.
+    rejected. Raises ConfigError.
     """
     try:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
-        raise PlanweaveError(f"the lock file {path} cannot be used ({error.strerror}); remove it") from None
+        raise ConfigError(f"the lock file {path} cannot be used ({error.strerror}); remove it") from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_nlink != 1:
         os.close(descriptor)
-        raise PlanweaveError(f"the lock file {path} is not a plain file of yours; remove it")
+        raise ConfigError(f"the lock file {path} is not a plain file of yours; remove it")
     return os.fdopen(descriptor, "r+", encoding="utf-8")
 
 
@@ -97,7 +97,7 @@ def _held(path: Path, domain: int, namespace: str) -> Running | None:
     """The system that holds a lock file; None for none."""
     try:
         lock = _opened(path, create=False)
-    except PlanweaveError:
+    except ConfigError:
         return None
     with lock:
         if _locked(lock, fcntl.LOCK_SH):

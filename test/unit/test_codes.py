@@ -40,6 +40,18 @@ def test_every_error_has_a_code_of_its_own_or_says_how_an_action_failed():
     assert others <= {*kinds, "ActionFailureError", "UnityError", "SkillFailureError", "NoResultError"}
 
 
+def test_no_error_is_of_the_root_alone():
+    """Its code would say no more than that something failed."""
+    raised = [
+        f"{path}:{node.lineno}"
+        for folder in ("planweave", "planweave_ros", *(each.name for each in ROOT.glob("*_node")))
+        for path in (ROOT / folder).rglob("*.py")
+        for node in nodes(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise) and ast.unparse(node).startswith("raise PlanweaveError(")
+    ]
+    assert not raised, "\n".join(raised)
+
+
 def test_the_name_of_a_code():
     assert UnknownNameError("mug", "mgu", ["mug"]).code == "unknown_name"
     assert SkillFailureError(Code.NO_GRASP, "no grasp").code == "no_grasp"

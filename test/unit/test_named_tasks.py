@@ -76,7 +76,7 @@ def test_what_is_not_seen_is_named(monkeypatch):
     seen = tuple(o for o in world.objects if o.name not in ("red_cube", "location_c"))
     client = PlainClient(dataclasses.replace(world, objects=seen))
     with (
-        raises_code("failed", "red_cube, location_c", "blue_cube"),
+        raises_code("not_seen", "red_cube, location_c", "blue_cube"),
         NamedTask("plus_sign").prepared(client, "plus_sign"),
     ):
         pass

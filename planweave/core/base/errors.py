@@ -279,6 +279,12 @@ class NotStoppedError(CanceledError):
     code = "not_stopped"
 
 
+class NotSeenError(PlanweaveError):
+    """Objects of a scene that no camera shows in time; the message names them."""
+
+    code = "not_seen"
+
+
 class SystemDownError(PlanweaveError):
     """A node that is needed does not answer; the message names it."""
 

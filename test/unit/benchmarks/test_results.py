@@ -24,6 +24,13 @@ def test_the_page_in_the_documents_is_made_of_the_files():
     assert results.PAGE.read_text(encoding="utf-8") == results.page()
 
 
+def test_a_value_is_a_figure_and_no_story():
+    """What there is to say about it stands in `notes`."""
+    files = [results.ResultFile.read(path) for path in results.FOLDER.glob("*.json")]
+    values = [value for file in files for figure in file.figures for value in figure.values]
+    assert len(values) > 100 and not [value for value in values if len(value) > 120]
+
+
 def test_runs_become_a_median_and_its_spread_and_a_miss_stands_first(folder):
     results.keep("eyes", [rows("38 ms, 9.5 m", True), rows("1,061 ms, 9.5 m", False), rows("40 ms, 9.5 m", True)])
     page = results.page(folder)
