@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from planweave.geometry.joints import OrientedBox
-from planweave.perception.geometry import rotated
+from planweave.perception.geometry import hull_of, rotated
 
 CELL = 0.005  # of the grids, m
 FLAT = 0.004  # points of one plane are within this of it, m
@@ -97,7 +97,7 @@ def find_body(points: np.ndarray, floor: float) -> Carcass | None:
 
 def _sides(level: np.ndarray) -> Iterator[np.ndarray]:
     """Unit vectors (4, 2), outward, of the sides of rectangles along an edge of the outline of points (n, 2)."""
-    outline = cv2.approxPolyDP(cv2.convexHull(level.astype(np.float32)), CELL, True)[:, 0].astype(float)
+    outline = cv2.approxPolyDP(hull_of(level).astype(np.float32), CELL, True)[:, 0].astype(float)
     ways = np.roll(outline, -1, axis=0) - outline
     for way in sorted(ways, key=np.linalg.norm, reverse=True)[:_EDGES]:
         u = way / np.linalg.norm(way)

@@ -322,19 +322,11 @@ def convex_outline(points: Array) -> Array:
 
 def rectangle_around(points: Array) -> tuple[float, tuple[float, float], tuple[float, float]]:
     """The smallest rectangle around points of a plane: its yaw in [0, pi/2), size, centre."""
-    outline = convex_outline(points)
-    best = (math.inf, 0.0, np.zeros(2), np.zeros(2))
-    for a, b in zip(outline, np.roll(outline, -1, axis=0)):
-        yaw = math.atan2(b[1] - a[1], b[0] - a[0]) % (math.pi / 2)
-        turned = outline @ np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
-        low, high = turned.min(axis=0), turned.max(axis=0)
-        area = float(np.prod(high - low))
-        if area < best[0] - 1e-9:
-            best = (area, yaw, low, high)
-    _, yaw, low, high = best
-    u, v = (low + high) / 2
-    centre = (u * math.cos(yaw) - v * math.sin(yaw), u * math.sin(yaw) + v * math.cos(yaw))
-    return yaw, (float(high[0] - low[0]), float(high[1] - low[1])), (float(centre[0]), float(centre[1]))
+    middle = points.mean(axis=0)  # numbers of single precision
+    (x, y), (long, short), degrees = cv2.minAreaRect((points - middle).astype(np.float32))
+    turns, degrees = divmod(degrees, 90.0)
+    size = (long, short) if turns % 2 == 0 else (short, long)
+    return math.radians(degrees), size, (x + float(middle[0]), y + float(middle[1]))
 
 
 # ---- hollows ------------------------------------------------------------------------------------------------------
