@@ -184,7 +184,7 @@ class HonestyTable:
             self._see_anew(case, PATIENCE / 2)
 
     def _see_anew(self, case: HonestyCase, seconds: float) -> None:
-        """Have perception_node forget what it saw, and wait until it sees the table as it was set."""
+        """Reset perception_node, and wait until it sees the table as it was set."""
         self._answer(self._forget, Trigger.Request(), repeat=True, seconds=seconds)
         self._frames.clear()
         try:
@@ -216,7 +216,7 @@ class HonestyTable:
             time.sleep(act.seconds)
 
     def _hand(self, act: Interference) -> str:
-        """Have it done, or waited for; returns what the simulation says."""
+        """Carry out an act, or wait for it; returns what the simulation says."""
         request = Intervene.Request(when=act.when, camera=[] if act.camera is None else [act.camera])
         request.watch = self._names.index(act.watch) if act.watch in self._names else 0
         request.objects = [self._names.index(name) for name in (*act.move, *act.exchange)]

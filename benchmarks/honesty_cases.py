@@ -43,7 +43,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Reload:
-    """Somebody wants to load the scene anew, and does not tell perception."""
+    """A reload of the scene that perception is not told of."""
 
 
 Act = Interference | Signal | Wait | Reload

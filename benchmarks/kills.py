@@ -73,7 +73,6 @@ class Death:
     said_after: str = ""
     served: float | None = None
     tries: int = 0
-    exit_code: int | None = None
     notes: list[str] = field(default_factory=list)
 
     @property

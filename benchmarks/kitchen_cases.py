@@ -52,7 +52,7 @@ class Act:
     after: float = 0.0
 
     def places(self, scene: Scene) -> dict[str, Spot]:
-        """Where it puts objects of a scene."""
+        """Positions to which it moves objects of a scene."""
         return {name: _free(scene, name) if spot == COUNTER else spot for name, spot in self.objects.items()}
 
 

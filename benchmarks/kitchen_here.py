@@ -46,7 +46,7 @@ class PlayedKitchen(SeeingKitchen):
         return not self._acts and not self.simulator._hands.active
 
     def felt(self) -> Any:
-        """Also when a person looks whether it is time."""
+        """The joints now; due acts of the person are carried out first."""
         while self._acts and not self.simulator._hands.active and self._is_time(self._acts[0]):
             self._do(self._acts.pop(0))
         return super().felt()

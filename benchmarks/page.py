@@ -84,7 +84,7 @@ def _opened(client: Client, running: RunningSystem, seconds: float, console: Con
 
 
 def _poses(client: Client, console: Console) -> list[Row]:
-    """From a joint state to its bytes at a client, and to the browser's picture of it."""
+    """Latency of a joint state to its bytes at a client, and to the browser's picture."""
     address, robot = _address(client), PlanningScene().robot
     names = [*robot.joint_names, *robot.gripper.joints]
     with spun_node("planweave_bench_page") as node:

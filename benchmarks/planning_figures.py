@@ -57,7 +57,7 @@ def measure(motions: int, seed: int = 0, obstacles: Sequence[int] = OBSTACLES) -
 
 
 def _table(rng: np.random.Generator, count: int) -> list[Thing]:
-    """So many upright things at random places within reach, 3 cm or more apart, none under the arm's foot."""
+    """Upright objects at random places within reach, 3 cm or more apart, none under the arm's foot."""
     things: list[Thing] = []
     while len(things) < count:
         x, y = float(rng.uniform(0.28, 0.78)), float(rng.uniform(-0.50, 0.50))

@@ -96,7 +96,7 @@ class ResultFile:
 
     @classmethod
     def read(cls, path: Path) -> ResultFile:
-        """Raises ConfigError for a file that is none."""
+        """Read a file; raises ConfigError for one that is no result."""
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except ValueError as error:
@@ -112,7 +112,7 @@ class ResultFile:
 
     @property
     def anchor(self) -> str:
-        """Of the title, as a link has it."""
+        """The link target of the title."""
         return re.sub(r"[^\w -]", "", self.title.lower()).replace(" ", "-")
 
     @property

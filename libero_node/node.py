@@ -79,7 +79,7 @@ class LiberoNode(ServingNode):
             self._checker.publish(Bool(data=arm.success))
 
     def _place(self) -> None:
-        """Where the robot's base stands in the frame of the world, which looks at the robot."""
+        """Publish the pose of the robot's base in the frame of the world, which looks at the robot."""
         x, y, z, qw, qx, qy, qz = self.body.task.state["base"]
         frame, base = self.body.observe().frame, self.body.body.arm.robot.base
         self._frame.publish((frame, base, (-x, -y, z), (-qy, qx, qw, -qz)))  # half a turn about the vertical

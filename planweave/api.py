@@ -172,22 +172,9 @@ def run(
     chosen = method or _METHOD
     made = _method_maker(chosen, fallback, options or {})
     seconds = _seconds("timeout", timeout)
-    if model is not None and not isinstance(model, str):
-        missing = [name for name in ("complete", "close", "capabilities") if not hasattr(model, name)]
-        if missing:
-            raise ConfigError(
-                f'model={model!r:.200} has no {", ".join(missing)}; give None, "none", a model\'s name, or a ChatClient'
-            )
     with contextlib.ExitStack() as ends:
-        if isinstance(body, str):
-            body = make_body(body)
-            ends.callback(getattr(body, "close", lambda: None))
-        body = checked_body(body)
-        if getattr(body, "require_approval", False) and approve is None:
-            raise ConfigError(
-                "this body does only what a person has approved: give approve=, a function that is shown each plan, "
-                "or use the nodes (planweave up, planweave approve)"
-            )
+        client = _client(model, ends)
+        body = _body(body, approve is not None, ends)
         domain = getattr(body, "domain", None)
         load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
         wanted: Goal = ()
@@ -195,14 +182,9 @@ def run(
             wanted = _given_goal(load((world := body.observe()).domain), world, goal)
         if isinstance(wanted, Formula):
             method = method or (chosen if options else "classical")
-            for name in filter(None, (method, fallback)):
-                if is_tree(name) or not getattr(METHODS[name], "formula_goals", False):
-                    raise FormulaGoalError("tree (a behaviour tree)" if is_tree(name) else name)
+            _require_formula_goals(method, fallback)
             body = FormulaGoalBody(body, load(world.domain), wanted)
             load, wanted = partial(_domain_of, body.domain), (body.literal,)
-        client = model if model is not None and not isinstance(model, str) else _client(model)
-        if client is not model:
-            ends.callback(client.close)
         events: queue.SimpleQueue[TaskStatus] = queue.SimpleQueue()
         manager: TaskManager | None = None
 
@@ -300,16 +282,46 @@ class _Asked:
         return ask
 
 
-def _client(model: str | None) -> ChatClient:
+def _client(model: str | ChatClient | None, ends: contextlib.ExitStack) -> ChatClient:
+    """The model's client, closed with `ends` where it is ours; raises ConfigError for an object that is none."""
+    if model is not None and not isinstance(model, str):
+        if missing := [name for name in ("complete", "close", "capabilities") if not hasattr(model, name)]:
+            raise ConfigError(
+                f'model={model!r:.200} has no {", ".join(missing)}; give None, "none", a model\'s name, or a ChatClient'
+            )
+        return model
     if model == "none":
         return NoClient('language models are disabled (model="none")')
     environ = {**os.environ, **({"PLANWEAVE_MODEL": model} if model else {})}
     try:
-        return choose_client(environ, {"client": "auto", "openai_model": _OPENAI_MODEL})
+        client = choose_client(environ, {"client": "auto", "openai_model": _OPENAI_MODEL})
     except MissingExtraError as error:
         if model:
             raise
         return NoClient(f"{error}; or {SET_ONE}")
+    ends.callback(client.close)
+    return client
+
+
+def _body(body: LookingBody | str, approved: bool, ends: contextlib.ExitStack) -> LookingBody:
+    """The body, created by its name and closed with `ends` where that is given. approved: a person sees each plan."""
+    if isinstance(body, str):
+        body = make_body(body)
+        ends.callback(getattr(body, "close", lambda: None))
+    body = checked_body(body)
+    if getattr(body, "require_approval", False) and not approved:
+        raise ConfigError(
+            "this body does only what a person has approved: give approve=, a function that is shown each plan, "
+            "or use the nodes (planweave up, planweave approve)"
+        )
+    return body
+
+
+def _require_formula_goals(*methods: str) -> None:
+    """Raise FormulaGoalError where one of the methods, "" for none, plans for literals alone."""
+    for name in filter(None, methods):
+        if is_tree(name) or not getattr(METHODS[name], "formula_goals", False):
+            raise FormulaGoalError("tree (a behaviour tree)" if is_tree(name) else name)
 
 
 def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:

@@ -63,8 +63,8 @@ def subscribe(
     arrived: Callable[[], None],
     prefix: str = "camera",
 ) -> None:
-    """Have a node feed a camera. topics: names by COLOUR, DEPTH and INFO; arrived: called when a frame can be taken;
-    prefix: of the notices of a simulated one.
+    """Feed a camera from a node's subscriptions. topics: names by COLOUR, DEPTH and INFO; arrived: called
+    when a frame can be taken; prefix: of the notices of a simulated one.
     """
 
     def add(what: str, msg: Message) -> None:

@@ -182,7 +182,7 @@ class Client(TaskCalls):
         return True
 
     def present(self, nodes: Iterable[NodeSpec]) -> list[str]:
-        """Those interfaces of these nodes that are here already: their names, services, actions and topics."""
+        """Discovered interfaces of these nodes: their names, services, actions and topics."""
         specs = list(nodes)
         names, missing = self.nodes(0.0), self.missing(specs)
         found = [spec.name for spec in specs if spec.name in names]

@@ -130,6 +130,6 @@ class ApprovedSteps:
             return len(names) == 1 and self._check(names).knows(token)
 
     def _check(self, names: Collection[bytes]) -> StepCheck:
-        """That of the only publisher; without publishers in the messages' info (rclpy before 9) all are from it."""
+        """The check of the only publisher; where messages name none (rclpy before 9) all are from it."""
         (source,) = names
         return self._checks.get(source) or self._checks.get(b"") or StepCheck()

@@ -201,7 +201,7 @@ class RunningStage:
         return run
 
     def _recover(self, task: TabletopTask, run: TabletopRun) -> None:
-        """To the goal by the classical planner."""
+        """Plan and act to the goal with the classical planner."""
         nobody: Any = _NoPlanner()
         journal, domain = Journal(), Domain.load("tabletop")
         episode = Episode("", task.sentence, task.goal, domain, nobody, CountingBody(self.body, run), journal)

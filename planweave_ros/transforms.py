@@ -24,7 +24,7 @@ class Transforms:
     """Pose of one frame in another, from tf2."""
 
     def __init__(self, node: Node, parent: str, child: str):
-        """Raises ConfigError where tf2 is not installed."""
+        """Raise ConfigError where tf2 is not installed."""
         try:
             import tf2_ros
         except ImportError:

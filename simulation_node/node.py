@@ -236,8 +236,8 @@ class SimulationNode(GuardedNode):
                 self._runner.call(self._show)
 
     def _show(self, simulator: Simulator) -> None:
-        """Have the present state rendered; in the thread that steps, so that no later one was asked for before. At rest
-        a joint state of the same stamp goes before, so that nobody waits for one.
+        """Request a rendering of the present state; in the thread that steps, so that none later was asked for before.
+        At rest a joint state of the same stamp goes before, so that nobody waits for one.
         """
         if self._runner.resting and simulator.time > self._stated:
             self._publish_state(simulator, False)
@@ -339,7 +339,7 @@ class SimulationNode(GuardedNode):
 
 
 def _pose(simulator: Simulator, index: int) -> Pose:
-    """Of the middle of an object's bottom."""
+    """Pose of the middle of an object's bottom."""
     (x, y, z), (qw, qx, qy, qz) = (values.tolist() for values in simulator.object_pose(index))
     return pose_to_msg((x, y, z), (qx, qy, qz, qw))
 

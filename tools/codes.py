@@ -18,7 +18,7 @@ HEAD = "| code | of an action | says |\n|---|---|---|\n"
 
 
 def codes() -> dict[str, tuple[str, str]]:
-    """Of every code: name and number of the action's failure, "" for none, and what it says. Raises ValueError for one
+    """Name and number of the action's failure, "" for none, and meaning, by code. Raises ValueError for one
     used twice.
     """
     found: dict[str, tuple[str, str]] = {code: ("", words) for code, words in _ends()}

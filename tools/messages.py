@@ -153,13 +153,13 @@ def _message(call: ast.Call, codes: dict[str, str], named: dict[str, str]) -> tu
 
 
 def _shortened(text: str) -> str:
-    """In one line, as long as a row may be."""
+    """The text in one line, as long as a row may be."""
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def _end_code(args: Sequence[ast.expr]) -> str:
-    """Of the end of a task: its code, or its state."""
+    """The code of the end of a task, or its state."""
     if len(args) > 3 and isinstance(args[3], ast.Constant):
         return str(args[3].value)
     return args[1].attr if isinstance(args[1], ast.Attribute) else "message"

@@ -51,7 +51,7 @@ def _of_node(node: str) -> str:
 
 
 def _of_methods() -> str:
-    """Of Planweave's own methods in order; `paper` of all stands in the text."""
+    """Parameters of Planweave's own methods in order; `paper` of all stands in the text."""
     own = [name for name in sorted(METHODS) if METHODS[name].__module__.startswith("planweave.")]
     return _rows((f"{name}.{r.name}", r) for name in own for r in options_of(name).values() if r.name != "paper")
 

@@ -432,7 +432,7 @@ def write_script(venv, sourced):
 
 
 def write_tools(venv):
-    """Have ros2 and colcon of the sourced ROS 2 run under the environment's Python, by their plain names.
+    """Write ros2 and colcon of the sourced ROS 2 to run under the environment's Python, by their plain names.
 
     Only there they find planweave_interfaces, and colcon installs nodes that find their packages. What pip installed
     into the environment itself stays. ros2 looks where `planweave up` runs, unless a ROS domain is named; what it

@@ -213,7 +213,7 @@ class WebNode(GuardedNode):
             self._draw()
 
     def _on_frames(self, msg: Any) -> None:
-        """Where the robot's base is in the frame of the world, where that is another."""
+        """Place the robot's base in the frame of the world, where that is another."""
         for row in msg.transforms:
             if row.child_frame_id == self._robot.base:
                 at, turn = row.transform.translation, row.transform.rotation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
@@ -14,7 +14,7 @@ from planweave.bench.models import Expert, GoldAmongPlans, PacedClient, client_f
 from planweave.bench.parameters import PLANNER, parse_method, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
-from planweave.bench.suites import SUITES, Stage
+from planweave.bench.suites import SUITES, Case, Stage
 from planweave.bench.task_files import cases_of
 from planweave.core.base.budget import Budget
 from planweave.core.base.cancellation import Cancellation
@@ -41,6 +41,7 @@ from planweave.methods.running.method_run import run_method
 
 _TASK = "episode"  # the planner's ledger counts per task
 _LOOK = 5.0  # s of wall time for the look at the end
+_RECORDED = ("suite", "method", "model", "repetition", "seed", "timeout", "row")  # of a Spec
 _prices = cache(Prices)
 
 
@@ -95,10 +96,11 @@ class Ended:
 class _Told(Journal):
     """A journal that forwards its events to a recorder, with changes of the world instead of whole worlds."""
 
-    def __init__(self, recorder: Recorder, facts: list[str], done: Callable[[Tried], None]) -> None:
+    def __init__(self, recorder: Recorder, facts: list[str], carried_out: list[Action]) -> None:
+        """carried_out: where actions that succeeded are appended."""
         super().__init__()
-        self._recorder, self._facts, self._done = recorder, facts, done
-        self.body_seconds = 0.0
+        self._recorder, self._facts, self._carried_out = recorder, facts, carried_out
+        self.body_seconds, self.tried = 0.0, list[Tried]()
         self.messages: dict[str, str] = {}  # the last of each action
         self.sampled: list[SampledPlan] = []
 
@@ -115,7 +117,9 @@ class _Told(Journal):
             tried = Tried(
                 Action.parse(details["action"]), details["code"], details["why"], details.get("error_type", "")
             )
-            self._done(tried)
+            self.tried.append(tried)
+            if tried.ok:
+                self._carried_out.append(tried.action)
         if event == "plan" and "error_type" in details:
             actions = tuple(map(Action.parse, details["actions"]))
             self.sampled.append(SampledPlan(actions, details["samples"], details["error_type"]))
@@ -147,33 +151,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
     planning["seed"] = spec.endpoint_seed
     planning["only_measured"] &= not spec.model.startswith("embedded")  # to measure it is what was asked for
     world = stage.body.observe()
-    facts = [str(f) for f in sorted(world.facts)]
-    recorder.add(
-        "episode",
-        format=FORMAT,
-        suite=spec.suite,
-        case=case.id,
-        method=spec.method,
-        model=spec.model,
-        repetition=spec.repetition,
-        seed=spec.seed,
-        timeout=spec.timeout,
-        settings={
-            **{f"{PLANNER}.{key}": value for key, value in planning.items()},
-            **{f"{method}.{key}": value for key, value in options.items()},
-        },
-        row=spec.row,
-        **({"options": dict(spec.options)} if spec.options else {}),
-        sentence=case.sentence,
-        scene=case.scene,
-        source=case.source,
-        groups=list(case.groups),
-        goal=[str(g) for g in case.goal],
-        gold=[str(a) for a in case.gold],
-        fault=case.fault and {**vars(case.fault), "changes": [*map(str, case.fault.changes)]},
-        objects=[o.name for o in world.objects],
-        facts=facts,
-    )
+    recorder.add("episode", **_definition(spec, case, world, {PLANNER: planning, method: options}))
     before, body, at_start = stage.truth(), stage.body, stage.conditions(())
     if not stage.reproducible:
         recorder.add("world", **world_as_dict(world))
@@ -186,14 +164,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         if planning["gold_plan"]:
             client = GoldAmongPlans(client, case.gold)
     paced = PacedClient(client, spec.per_minute)
-    tried: list[Tried] = []
-
-    def done(one: Tried) -> None:
-        tried.append(one)
-        if one.ok:
-            carried_out.append(one.action)
-
-    journal = _Told(recorder, facts, done)
+    journal = _Told(recorder, [str(f) for f in sorted(world.facts)], carried_out)
     asked = _Exchanges(recorder)
     planner = LanguagePlanner(
         paced,
@@ -231,13 +202,14 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
     at_start = {name: at_start.get(name, False) or _held(before, name) for name in conditions}
     measures = measure(
         conditions,
-        tried,
+        journal.tried,
         case.gold,
         before.facts,
         after.facts,
         stage.after_gold(),
         at_start=at_start,
-        would_hold=bool(case.goal or case.in_order) and would_reach(stage.domain, before, tried, case.conditions),
+        would_hold=bool(case.goal or case.in_order)
+        and would_reach(stage.domain, before, journal.tried, case.conditions),
         sampled=journal.sampled,
         corrections=episode.corrections,
         usage=asked.usage,
@@ -259,10 +231,30 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         questions=episode.questions,
         measures=asdict(measures),
         **claims,
-        **({"failed": failed} if (failed := _lasting_failure(tried, journal.messages)) else {}),
+        **({"failed": failed} if (failed := _lasting_failure(journal.tried, journal.messages)) else {}),
         **({"details": dict(details)} if details else {}),
     )
     return ended
+
+
+def _definition(spec: Spec, case: Case, world: World, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What the record of an episode begins with. settings: of the planner and the method, by name."""
+    return {
+        "format": FORMAT,
+        "case": case.id,
+        **{name: getattr(spec, name) for name in _RECORDED},
+        "settings": {f"{of}.{key}": value for of, values in settings.items() for key, value in values.items()},
+        **({"options": dict(spec.options)} if spec.options else {}),
+        "sentence": case.sentence,
+        "scene": case.scene,
+        "source": case.source,
+        "groups": list(case.groups),
+        "goal": [str(g) for g in case.goal],
+        "gold": [str(a) for a in case.gold],
+        "fault": case.fault and {**vars(case.fault), "changes": [*map(str, case.fault.changes)]},
+        "objects": [o.name for o in world.objects],
+        "facts": [str(f) for f in sorted(world.facts)],
+    }
 
 
 def _read_goal(planner: LanguagePlanner, sentence: str, world: World, journal: Journal) -> tuple[Literal, ...]:

@@ -90,7 +90,7 @@ def _carried_out(e: Played) -> float:
 
 
 def _plans_right(best: bool) -> Callable[[Played], float | None]:
-    """Of the sampled plans: whether any is right, or the share of right ones, by the domain and what was observed."""
+    """Whether any sampled plan is right, or the share of right ones, by the domain and what was observed."""
 
     def read(e: Played) -> float | None:
         plans = _events(e.path, "plan")
@@ -103,7 +103,7 @@ def _plans_right(best: bool) -> Callable[[Played], float | None]:
 
 
 def _failed(*types: str) -> Callable[[Played], float | None]:
-    """Of failed episodes: whether the error is of one of these types (`planweave.bench.metrics.episode_error`)."""
+    """Whether the error of a failed episode is of one of these types (`planweave.bench.metrics.episode_error`)."""
     return lambda e: None if e.measures.sr == 1 else float(e.measures.error_type in types)
 
 

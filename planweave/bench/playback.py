@@ -39,7 +39,7 @@ class Comparer(Recorder):
         self.events, self.count = events, 0
 
     def take(self, row: dict[str, Any]) -> None:
-        """Raises Difference."""
+        """Compare with the next recorded event; raises Difference."""
         now = json.loads(json.dumps(row, ensure_ascii=False, default=str))
         if self.count >= len(self.events):
             raise Difference(self.count + 1, "nothing more", _short(now))

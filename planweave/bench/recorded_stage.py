@@ -68,7 +68,7 @@ class RecordedStage:
         return self._truths.pop(0) if self._truths else self._now
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """As recorded, first those at the start: geometry is not evaluated again."""
+        """Recorded conditions, first those at the start: geometry is not evaluated again."""
         return self._conditions.pop(0) if len(self._conditions) > 1 else self._conditions[0]
 
     def details(self) -> Mapping[str, Any]:

@@ -47,11 +47,11 @@ Draw = Callable[[str], random.Random]  # the random numbers of a sample for one 
 
 
 class Oracle(Protocol):
-    """Who knows what is right: `planweave.bench.models.Expert`, or a plan that is known for a task."""
+    """The source of right answers: `planweave.bench.models.Expert`, or a plan that is known for a task."""
 
     @property
     def domain(self) -> Domain:
-        """That of the task."""
+        """The domain of the task."""
 
     @property
     def names(self) -> Sequence[str]:

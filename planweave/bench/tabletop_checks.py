@@ -285,7 +285,7 @@ def _or(names: Sequence[str]) -> str:
 
 
 def _smallest_angle(sides: Sequence[float]) -> float:
-    """Of a triangle, by the law of cosines, rad."""
+    """The smallest angle of a triangle, by the law of cosines, rad."""
     angles = []
     for a, b, c in permutations(sides, 3):
         angles.append(math.acos(max(-1.0, min(1.0, (b * b + c * c - a * a) / (2 * b * c)))))

@@ -120,7 +120,7 @@ def load_task(name: str) -> TabletopTask:
 
 
 def _check_conditions(path: Path, conditions: Sequence[Mapping[str, Any]]) -> None:
-    """Raises ConfigError for a condition that is not there, or has wrong arguments."""
+    """Raise ConfigError for an unknown condition or wrong arguments."""
     for condition in conditions:
         if not isinstance(condition, dict) or len(condition) != 1:
             raise ConfigError(f"{path}: checker: expected {{condition: {{argument: value}}}}, got {condition!r}")

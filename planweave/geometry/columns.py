@@ -51,7 +51,7 @@ def no_strays(points: Array) -> Mask:
 
 
 def groups_from_above(points: Array) -> NDArray[np.int32]:
-    """Of points (n, 3) which are together, seen from above: the number of the group of each, (n,), from 1 on."""
+    """Group of each of the points (n, 3) that are together, seen from above: (n,), from 1 on."""
     if not len(points):
         return np.zeros(0, np.int32)
     x, y = (((along - along.min()) / _GROUP).astype(int) for along in np.ascontiguousarray(points[:, :2].T))

@@ -14,7 +14,7 @@ def cubic(p0: Array, p1: Array, v0: Array, v1: Array) -> tuple[Array, ...]:
 
 
 def quintic(p0: Array, p1: Array, v0: Array, v1: Array, a0: Array, a1: Array) -> tuple[Array, ...]:
-    """As `cubic`, with second derivatives a0 and a1, too."""
+    """Quintic interpolation: `cubic` with second derivatives a0 and a1."""
     d = p1 - p0
     return (
         p0,

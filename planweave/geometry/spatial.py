@@ -63,7 +63,7 @@ def between(thing: Upright, one: Upright, two: Upright) -> bool:
 
 
 def _off_between(thing: Upright, one: Upright, two: Upright) -> float:
-    """By how much, in metres, a thing is beside the line between two others, or beyond the gap between them."""
+    """Distance, m, of an object from the line between two others, or beyond the gap between them."""
     (ax, ay, _), (bx, by, _), (x, y, _) = one.position, two.position, thing.position
     length = math.hypot(bx - ax, by - ay)
     if length < 1e-6:
@@ -240,7 +240,7 @@ def _resting(world: World) -> Iterator[Literal]:
 
 
 def shortfall(world: World, atom: Literal) -> float:
-    """By how many metres `near` or `between` fails to hold, 0 where it holds; infinite where the poses do not say, and
+    """Metres by which `near` or `between` fails to hold, 0 where it holds; infinite where the poses do not say, and
     for other relations.
     """
     table = _TableShapes(world)

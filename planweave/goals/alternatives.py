@@ -24,7 +24,7 @@ NUMBER = re.compile(r"_\d+$")
 def object_question(
     domain: Domain, world: World, phrase: str, at: int, candidates: Sequence[Sequence[str]], text: str = ""
 ) -> UserQuestion | None:
-    """Which of the candidates, each one or several objects, a phrase means; None where they are too many to ask."""
+    """The question which candidate, of one or several objects, a phrase means; None where there are too many."""
     distinct = list(dict.fromkeys(map(tuple, candidates)))
     if not distinct or len(distinct) > MOST_CHOICES:
         return None
@@ -42,7 +42,7 @@ def object_question(
 def which_reading(
     domain: Domain, world: World, readings: Iterable[Reading], source: str = "grammar", unread: str = ""
 ) -> UserQuestion:
-    """Which of several readings of a whole sentence is meant, or whether the only one is. source: who read them;
+    """The question which of several readings is meant, or whether the only one is. source: who read them;
     unread: why the grammar did not read the sentence.
     """
     read = list(readings)[:MOST_CHOICES]
@@ -72,7 +72,7 @@ def in_context(question: UserQuestion, words: Sequence[str]) -> str:
 
 
 def _whereabouts(domain: Domain, world: World, names: Sequence[str]) -> dict[str, str]:
-    """Where objects are whose names differ by a number only, as the end of their labels; none where nothing tells."""
+    """Label endings that tell apart objects whose names differ by a number only; none where nothing tells."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         kinds.setdefault(NUMBER.sub("", name), []).append(name)
@@ -84,7 +84,7 @@ def _whereabouts(domain: Domain, world: World, names: Sequence[str]) -> dict[str
 
 
 def _by_place(domain: Domain, world: World, names: Sequence[str]) -> dict[str, str]:
-    """By what they are in or on, where that is another place for each."""
+    """Label endings by what each is in or on, where that differs."""
     said: dict[str, str] = {}
     for name in names:
         start = f"the {spoken(name)} is "
@@ -98,7 +98,7 @@ def _by_place(domain: Domain, world: World, names: Sequence[str]) -> dict[str, s
 
 
 def _by_side(domain: Domain, world: World, names: Sequence[str]) -> dict[str, str]:
-    """By their order from left to right."""
+    """Label endings by the order from left to right."""
     places = {name: world.by_name[name].position for name in names}
     if not domain.seen_from(world) or not all(places.values()):
         return {}

@@ -54,7 +54,7 @@ def read_answer(domain: Domain, world: World, question: UserQuestion, text: str)
 
 
 def _chosen(domain: Domain, world: World, names: Sequence[str], text: str) -> tuple[set[str], bool]:
-    """Those of the objects that a phrase chooses, and whether it is one.
+    """The objects that a phrase chooses, and whether it is one.
 
     It is read among these objects alone ("the left one") and among all ("the one next to the bowl"); what the two ways
     give must agree.

@@ -279,7 +279,7 @@ class ClauseGoals(ClauseObjects):
             self._place = [others["{y}"]]
 
     def _in_a_hand(self, literal: Literal, held: Sequence[Literal]) -> Literal:
-        """That a thing is held, in whichever hand: the one that has it, else the first one that is free; held: what
+        """The goal that an object is held, by the hand that has it, else by the first free one; held: what
         the clause asks for so far.
         """
         hands = [replace(literal, predicate=p) for p in self._notes.get("hands", ())]
@@ -291,7 +291,7 @@ class ClauseGoals(ClauseObjects):
         return next((h for h in (*now, *empty) if asked.get(h.predicate, h) == h), literal)
 
     def _means(self, place: Place) -> Place | None:
-        """Where something is done that is done by a machine; None for a switch, which is left to the robot."""
+        """The machine that does what is asked for; None for a switch, which is left to the robot."""
         (tool,) = self.names.resolve(place.things[0], several=False)
         if self._holds_things(tool, ""):
             return replace(place, word="in")

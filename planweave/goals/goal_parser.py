@@ -175,7 +175,7 @@ class Parser(PhraseParser):
                 yield from self._excepting(replace(clause, source=source, places=(place,)), end)
 
     def _directions(self, at: int) -> Found:
-        """Where to from where a thing is now, "slightly to the left", as a place without things."""
+        """A direction from where an object is now, "slightly to the left", as a place without objects."""
         end = at + longest(self._words, at, self._lexicon.directions)
         return [(Place(" ".join(self._words[at:end]), ()), end + self._is("degrees", end))] if end > at else []
 
@@ -205,7 +205,7 @@ class Parser(PhraseParser):
                     yield Clause(ClauseKind.STACK, verb, things), end
 
     def _states(self, clause: Clause, at: int) -> Iterator[tuple[Clause, int]]:
-        """That things are at a place or in a state."""
+        """The goal that objects are at a place or in a state."""
         yield from ((replace(clause, places=(place,)), end) for place, end in self.places_at(at))
         yield from ((replace(clause, template=state), end) for state, end in self.states_at(at))
 

@@ -234,7 +234,7 @@ def _states(domain: Domain) -> Mapping[Words, str]:
 
 @lru_cache(maxsize=64)
 def needed_properties(domain: Domain, predicate: Predicate) -> tuple[tuple[str, ...], ...]:
-    """For each action that achieves a unary predicate: the static properties it requires of the object."""
+    """Static properties of the object that each action requires which achieves a unary predicate."""
     fixed = fixed_predicates(domain)
     found = []
     for schema in domain.actions.values():

@@ -40,7 +40,7 @@ class NotCoveredError(Exception):
 
 
 def fits_all(_: str) -> str:
-    """Of no object a reason why it cannot be meant."""
+    """No reason why an object cannot be meant."""
     return ""
 
 
@@ -232,7 +232,7 @@ class NounPhrases(Descriptions):
         return found
 
     def _nearly(self, phrase: NounPhrase, found: Sequence[str], place: Place) -> list[str]:
-        """Of several things none of which is beside or between others, strictly, the one that clearly comes nearest."""
+        """The object that clearly comes nearest where none is strictly beside or between others."""
         if len(found) < 2 or not phrase.is_one or self.is_mass(phrase):
             return []
         lack = {n: self.shortfall(n, place) for n in found}
@@ -243,7 +243,7 @@ class NounPhrases(Descriptions):
         return [first]
 
     def _others(self, phrase: NounPhrase, found: Sequence[str], why: Why) -> list[str]:
-        """Those that were not mentioned before."""
+        """The objects that were not mentioned before."""
         if not any(n in self.mentioned and not why(n) for n in found):
             raise GoalError(f"{phrase.text!r} refers to nothing named before; say which things are meant")
         return [n for n in found if n not in self.mentioned]

@@ -283,7 +283,7 @@ class _RuleReader:
     def _places_of(
         self, things: Sequence[NounPhrase], named: str, where: NounPhrase, clause: Clause
     ) -> Iterator[Forbidden]:
-        """That things are at a place, by every relation that the word can mean there."""
+        """Facts that objects are at a place, by every relation that the word can mean there."""
         if named in self._beside:
             raise self._unsure(self._domain.predicates[named].name.replace("_", " "))
         place = self._described(where)
@@ -419,7 +419,7 @@ class _RuleParser(Parser):
                 yield from (_Said("never", clause) for clause in self._whole(things, middle + length))
 
     def _whole(self, things: tuple[NounPhrase, ...], at: int) -> Iterator[Clause]:
-        """That things are at a place or in a state, up to the end of the sentence."""
+        """Facts that objects are at a place or in a state, up to the end of the sentence."""
         yield from self._ended(self._states(Clause(ClauseKind.WISH, "", things), at))
 
     def _kept(self) -> Iterator[_Said]:

@@ -313,7 +313,7 @@ class _Asker:
         return f"{told}: {self._listed(found)}{self._known(found)}"
 
     def _told(self, found: Sequence[str], hidden: Sequence[str], count: bool) -> str:
-        """Which objects, or how many, and what may count as well: objects never seen."""
+        """The answer: which objects, or how many, and what may count as well: objects never seen."""
         listed = f"{self._listed(found)}{self._known(found)}" if found else ""
         told = f"{len(found)}{': ' if found else ''}{listed}" if count else listed or "none, as far as I know"
         if len(hidden) > _FEW:

@@ -211,13 +211,13 @@ def domain_of_running(temporary: bool = True) -> int:
 
 
 def join(temporary: bool = True) -> None:
-    """Have this process and its children use the domain of the running system, see `domain_of_running`."""
+    """Set the domain of the running system for this process and its children; see `domain_of_running`."""
     if found := domain_of_running(temporary):
         os.environ[VARIABLE] = str(found)
 
 
 def elsewhere() -> str:
-    """Where else systems of this user run, as the end of a message that none runs here; empty for nowhere."""
+    """Other domains in which systems of this user run, as the end of a message; empty for none."""
     others = [one for one in running() if (one.domain, one.namespace) != (domain(), namespace())]
     return f". Not here, but running: {_listed(others)}" if others else ""
 

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the table of embedders; records say which one was used."""
+        """The name in the table of embedders, which records give."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of length 1 per text, shape (len(texts), dimension)."""

@@ -277,7 +277,7 @@ def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int
 
 
 def _shown(action: Action) -> str:
-    """As in the paper's example: the name and its objects."""
+    """Notation of the paper's example: the name and its objects."""
     return " ".join([action.name, *action.args])
 
 

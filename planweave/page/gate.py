@@ -1,4 +1,4 @@
-"""Who may open the page: this machine alone, or who has the token.
+"""Access to the page: this machine alone, or whoever has the token.
 
 A web page of somebody else, open in the same browser, could reach a server on loopback, so requests that come from
 another page or under another name of this machine are refused, too.

@@ -120,7 +120,7 @@ class Moments:
             track.add(replace(self._now, seconds=seconds, pictured=self._pictured - track.began))
 
     def of(self, task_id: str) -> list[Moment]:
-        """Of one task, oldest first; empty where this page did not see it."""
+        """Moments of one task, oldest first; empty where this page did not see it."""
         with self._lock:
             track = self._tracks.get(task_id)
             return list(track.moments) if track else []

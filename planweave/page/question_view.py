@@ -76,13 +76,13 @@ class QuestionView:
             self._folder.visible = question is not None
 
     def world(self, world: World) -> None:
-        """Where things are now."""
+        """Update the positions of objects."""
         with self._lock:
             self._world = world
             self._mark()
 
     def seen(self, boxes: Mapping[str, Box]) -> None:
-        """Where objects are in the camera's image now."""
+        """Update the boxes of objects in the camera's image."""
         with self._lock:
             self._boxes = boxes
 

@@ -120,7 +120,7 @@ class File:
         return gzip.compress(self.plain)
 
     def headers(self) -> dict[str, str]:
-        """Of the answer that serves it."""
+        """HTTP headers of the file."""
         keep = f"private, max-age={self.kept}, immutable" if self.kept else "no-cache"
         return {"Content-Type": f"{self.kind}; charset=utf-8", "Cache-Control": keep}
 

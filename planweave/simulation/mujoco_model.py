@@ -101,7 +101,7 @@ def put_object(data: mujoco.MjData, index: int, place: Iterable[float], quaterni
 
 
 def off_table(index: int, behind: float = 1.2) -> tuple[float, float, float]:
-    """Where scene.objects[index] is put that is taken off the table: on the floor behind the robot, m."""
+    """Position of scene.objects[index] once it is taken off the table: on the floor behind the robot, m."""
     return -behind, 0.4 * index, -_LEGS + 0.005
 
 
@@ -261,7 +261,7 @@ def _add_wood(spec: mujoco.MjSpec) -> None:
 
 
 def servos(robot: RobotDescription) -> list[tuple[float, ...]]:
-    """Of the arm's actuators: stiffness (Nm/rad), damping (Nm s/rad) and rotor inertia (kg m^2) for each joint.
+    """Actuator parameters of the arm: stiffness (Nm/rad), damping (Nm s/rad) and rotor inertia (kg m^2) for each joint.
 
     The inertia is that of motors and gears, seen at the joints. Without it the servo's damping outweighs the wrist's
     inertia, and the contact solver, which does not see implicit damping, lets held objects creep with every

@@ -92,7 +92,7 @@ class OffscreenView:
     """Offscreen view of one camera of one model."""
 
     def __init__(self, model: mujoco.MjModel, camera: str, width: int, height: int, *, shadows: bool = False):
-        """Raises ConfigError that says what to install where GL does not work."""
+        """Raise ConfigError that says what to install where GL does not work."""
         choose_gl()
         import mujoco
 
@@ -158,7 +158,7 @@ class OffscreenView:
         return np.flipud(rgb), None if z is None else self._metres(np.flipud(z))
 
     def _light(self, qpos: np.ndarray) -> None:
-        """Have burners glow that are on."""
+        """Light burners that are on."""
         import mujoco
 
         for geom in self._scene.geoms[: self._scene.ngeom]:

@@ -251,7 +251,7 @@ def _check_path(path: str) -> Path:
 
 
 def _encode(image: np.ndarray) -> bytes:
-    """As JPEG: a minute of raw frames would not fit into memory."""
+    """Encode as JPEG: a minute of raw frames would not fit into memory."""
     import cv2
 
     encoded: Any = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])[1]

@@ -117,7 +117,7 @@ class Simulator:
 
     @property
     def timestep(self) -> float:
-        """Of physics, s."""
+        """Time step of physics, s."""
         return float(self.model.opt.timestep)
 
     @property

@@ -153,7 +153,7 @@ class TrajectoryController:
 
     @property
     def desired(self) -> Setpoint:
-        """Where the arm should be now."""
+        """The desired joint positions now."""
         return self._last
 
     def update(self, positions: Array, velocities: Array) -> Setpoint | None:
@@ -210,7 +210,7 @@ class TrajectoryController:
         self._reference, self._ahead, self._late, self._moving, self._holding = reference, 0.0, 0.0, True, holding
 
     def _blocked(self) -> tuple[Array, Array] | tuple[()]:
-        """Where an arm is measured that cannot follow, as its start would else be refused; nothing for one that can."""
+        """The measured state of an arm that cannot follow, from which a new start is taken; empty for one that can."""
         return self._felt if np.abs(self._felt[0] - self._last.positions).max() > START_TOLERANCE / 2 else ()
 
     def _brake(self, positions: Array | None = None, velocities: Array | None = None) -> None:

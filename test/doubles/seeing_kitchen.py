@@ -32,6 +32,7 @@ from planweave.core.workflow.confirmation import confirm
 from planweave.core.workflow.ports import Look
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.pipeline import PipelineLimits
+from planweave.simulation.trajectory_controller import TrajectoryController
 
 _RETRIES = ["NO_GRASP 1 other_grasp", "GRASP_LOST 1 look_again", "PLANNING_FAILED 1 back_off", "COLLISION 1 back_off"]
 _FRAME = 0.25  # s between two images
@@ -73,7 +74,7 @@ class SeeingKitchen(SeenKitchen):
         self._joints, self._image_at, self._result = JointHistory(4000, robot=robot), -1.0, None
         self.arm, self.domain = _WatchedArm(self), Domain.load("kitchen")
         self._builder = ThingBuilder(self.domain)
-        scene = PlanningScene(robot=robot, pools=Pools(boxes=600, cylinders=16, held=16))
+        scene = PlanningScene(robot=robot, pools=Pools(boxes=600, cylinders=16, held=130))
         kinematics = Kinematics(scene.model, robot)
         given = {"retries": read_retries(_RETRIES), "observe": robot.observe, "planning_seconds": 5.0}
         settings = SkillSettings(domain=self.domain, **{**given, **settings})
@@ -84,7 +85,7 @@ class SeeingKitchen(SeenKitchen):
         reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 5.0)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)
         self.body = ArmBody(self.domain, self.world, self.arm, self.skills)
-        self.begun = 0.0
+        self.begun, self.meanwhile = 0.0, lambda: None  # called before each look: what a person does
 
     def start_over(self):
         """All as it was at first, with the arm out of the way, and nothing known."""
@@ -92,6 +93,8 @@ class SeeingKitchen(SeenKitchen):
         simulator.reset()
         self.data = simulator._data
         self.data.qpos[simulator._arm] = self.data.ctrl[simulator._arm_ctrl] = simulator.robot.observe
+        robot = simulator.robot
+        simulator.controller = TrajectoryController(robot, simulator.timestep, np.array(robot.observe))
         self._joints = JointHistory(4000, robot=simulator.robot)
         self.perceiver.forget()
         self.world.clock_restarted()
@@ -140,6 +143,7 @@ class SeeingKitchen(SeenKitchen):
 
     def image(self):
         """Look now."""
+        self.meanwhile()
         now = self.simulator.time
         state, qpos = self._joints.at(now), self.simulator.snapshot().qpos
         way = self._joints.between(self.perceiver.stamp, now)

@@ -7,11 +7,10 @@ import pytest
 from codes import raises_code
 from doubles.kitchen_cameras import SeenKitchen
 from doubles.named_worlds import read
-from doubles.seen_skills import ActingKitchen
+from doubles.seeing_kitchen import SeeingKitchen
 
 import planweave as pw
 from planweave.bodies.arm import relations
-from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import thing_of_solid
 from planweave.bodies.arm.solids import Part, Solid, block
 from planweave.core.base.failure import Code
@@ -240,54 +239,70 @@ def test_what_has_no_inside_is_not_covered(sentence):
 # ---- the arm, by its cameras --------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    return SeeingKitchen(scene(), moving_images=0)
+
+
 @pytest.fixture
-def kitchen():
-    return ActingKitchen(scene())
+def kitchen(compiled):
+    compiled.start_over()
+    compiled.see(4)
+    yield compiled
+    compiled.meanwhile = lambda: None
 
 
-def known(kitchen):
-    return {o.name: o.known for o in kitchen.world.world().objects}
+def facts_of(kitchen):
+    return {str(fact) for fact in kitchen.world.world().facts}
+
+
+def done(kitchen, *actions):
+    for action in actions:
+        outcome = kitchen.run(Action.parse(action))
+        assert outcome.ok, (action, outcome.message)
+
+
+def place_of(kitchen, index):
+    return kitchen.simulator.object_pose(index)[0]
 
 
 @pytest.mark.gl
 @pytest.mark.slow
 def test_a_can_is_put_into_a_covered_pot_which_is_covered_again(kitchen):
-    assert {"on(lid, pot)", "covered(pot)"} <= kitchen.facts()
-    assert len(kitchen.do("in(can, pot)", "covered(pot)")) == 6
-    assert {"in(can, pot)", "on(lid, pot)", "covered(pot)", "hand_empty()"} <= kitchen.facts()
-    assert kitchen.true(LID) == pytest.approx((0.45, 0.10, 0.09), abs=0.006)
-    assert math.dist(kitchen.true(CAN)[:2], (0.45, 0.10)) < 0.045 and kitchen.true(CAN)[2] < 0.01
-    assert known(kitchen)["lid"] is Known.SEEN
-    assert known(kitchen)["can"] is Known.REMEMBERED, "it is under the lid: hidden, not gone, and not seen"
+    assert {"on(lid, pot)", "covered(pot)"} <= facts_of(kitchen)
+    plan = pw.plan(kitchen.domain, kitchen.world.world(), "in(can, pot) and covered(pot)")
+    assert len(plan) == 6
+    done(kitchen, *map(str, plan))
+    kitchen.see(2)
+    assert {"in(can, pot)", "on(lid, pot)", "covered(pot)", "hand_empty()"} <= facts_of(kitchen)
+    assert place_of(kitchen, LID) == pytest.approx((0.45, 0.10, 0.09), abs=0.006)
+    assert math.dist(place_of(kitchen, CAN)[:2], (0.45, 0.10)) < 0.045 and place_of(kitchen, CAN)[2] < 0.01
+    known = {o.name: o.known for o in kitchen.world.world().objects}
+    assert known["lid"] is Known.SEEN
+    assert known["can"] is Known.REMEMBERED, "it is under the lid: hidden, not gone, and not seen"
 
 
 @pytest.mark.gl
 @pytest.mark.slow
 def test_a_lid_that_ends_beside_the_pot_is_not_on_it(kitchen):
-    kitchen.skills.run(Action("grasp", ("lid",)))
+    done(kitchen, "grasp(lid)")
 
     def taken_away():
         if kitchen.simulator.joint_state()[0][-1] > 0.02:  # the fingers have let it go
             kitchen.put(LID, (0.50, -0.25, 0.0))
 
-    kitchen.after_look = taken_away
-    with pytest.raises(SkillFailureError) as failure:
-        kitchen.skills.run(Action("place_on", ("lid", "pot")))
-    assert failure.value.action_code is Code.GRASP_LOST
-    kitchen.world.wait_for_detections(0.0, 0.0)
-    assert not {"on(lid, pot)", "covered(pot)"} & kitchen.facts()
+    kitchen.meanwhile = taken_away
+    assert kitchen.run(Action("place_on", ("lid", "pot"))).code is Code.GRASP_LOST
+    kitchen.see(2)
+    assert not {"on(lid, pot)", "covered(pot)"} & facts_of(kitchen)
 
 
 @pytest.mark.gl
 @pytest.mark.slow
 def test_a_lid_that_a_person_puts_back_meanwhile_is_noticed(kitchen):
-    for action in (Action("grasp", ("lid",)), Action("place_at", ("lid", "counter")), Action("grasp", ("can",))):
-        kitchen.skills.run(action)
-    assert "covered(pot)" not in kitchen.facts()
+    done(kitchen, "grasp(lid)", "place_at(lid, counter)", "grasp(can)")
+    assert "covered(pot)" not in facts_of(kitchen)
     kitchen.put(LID, (0.45, 0.10, HIGH))
-    for _ in range(3):
-        kitchen.world.wait_for_detections(0.0, 0.0)
-    assert "covered(pot)" in kitchen.facts()
-    with pytest.raises(SkillFailureError) as failure:
-        kitchen.skills.run(Action("place_in", ("can", "pot")))
-    assert failure.value.action_code is Code.PRECONDITION_UNMET
+    kitchen.see(3)
+    assert "covered(pot)" in facts_of(kitchen)
+    assert kitchen.run(Action("place_in", ("can", "pot"))).code is Code.PRECONDITION_UNMET

@@ -56,7 +56,7 @@ class EaiSuite:
 
 
 def package_folder() -> Path | None:
-    """Where eai-eval is installed, without importing it."""
+    """Folder of the installed eai-eval, found without importing it."""
     found = importlib.util.find_spec("virtualhome_eval")
     return Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else None
 

@@ -79,7 +79,7 @@ class Node(msgspec.Struct, frozen=True):
 
     @property
     def tag(self) -> str:
-        """As VirtualHome writes it: ``<fridge> (289)``."""
+        """VirtualHome's notation: ``<fridge> (289)``."""
         return f"<{self.class_name}> ({self.id})"
 
     def __hash__(self) -> int:

@@ -159,7 +159,7 @@ class _Plan:
                 self._contents(node, x, y + 9, seen)
 
     def _contents(self, node: Node, x: float, y: float, seen: set[str]) -> None:
-        """In a home without positions: draw the contents of an object as text below it."""
+        """Draw the contents of an object as text below it, in a home without positions."""
         by_name = self._sim.graph.by_name
         found = sorted({f[1] for p in ("on", "inside") for f in self._sim.state.lookup(p, 2, node.name)})
         found = [n for n in found if n in seen or by_name[n].category in _FURNITURE]

@@ -64,7 +64,7 @@ Formula = Atom | Equal | Not | And | Or | Quantified
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """For all variables for which condition holds: atoms are deleted, then atoms are added."""
+    """Atoms that are deleted, then added, for all variables for which the condition holds."""
 
     variables: tuple[TypedVariable, ...]
     condition: And

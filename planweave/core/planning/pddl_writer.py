@@ -249,7 +249,7 @@ def _bringing(schema: ActionSchema) -> tuple[Effect, ...]:
 
 
 def _never(effect: Effect, parts: Iterable[Formula]) -> Formula:
-    """That parts of an effect's condition never hold together."""
+    """Whether parts of an effect's condition never hold together."""
     some = And(tuple(parts))
     return Quantified(True, effect.variables, Not(some)) if effect.variables else Not(some)
 

@@ -37,7 +37,7 @@ class NotesSource:
 
 @dataclass(frozen=True)
 class _NotesEntry:
-    """Where something stands in the notes: the path of keys to it."""
+    """A position in the notes: the path of keys to it."""
 
     source: NotesSource
     path: tuple[str, ...]
@@ -81,7 +81,7 @@ def check_notes(
 
 
 def sayable(verbs: Mapping[str, Any], predicates: Iterable[str]) -> dict[str, Any]:
-    """Those of another domain's verbs whose goals this one has."""
+    """Verbs of another domain whose goals this one has."""
     known = set(predicates)
     return {said: goal for said, goal in verbs.items() if known.issuperset(_predicates_of(str(goal)))}
 

@@ -72,7 +72,7 @@ class Heights:
         return max((self._bearing(n) + self._highest(below(n), below, depth + 1) for n in names), default=0.0)
 
     def _bearing(self, name: str) -> float:
-        """By how much a thing lifts what stands on it: what lies in a bowl or on a plate may be lower than the rim."""
+        """The height by which an object lifts what stands on it: in a bowl or on a plate less than the rim."""
         thing = self._world.by_name.get(name)
         if thing is None or thing.type in (self._domain.extra.get("classes") or {}):
             return 0.0

@@ -39,7 +39,7 @@ class Derivation(Protocol):
 
     @property
     def dependents(self) -> Mapping[str, tuple[str, ...]]:
-        """By predicate."""
+        """Dependents by predicate."""
 
     def derive(self, state: State, predicate: str) -> None:
         """Make the facts of a derived predicate by `State.begin` and `State.insert`."""

@@ -72,12 +72,12 @@ class PlanPreview:
 
     @property
     def length(self) -> float:
-        """Of the tool's path, m."""
+        """Length of the tool's path, m."""
         return sum((step.length for step in self.steps), 0.0)
 
     @property
     def duration(self) -> float:
-        """Of all motions, s."""
+        """Duration of all motions, s."""
         return sum((step.duration for step in self.steps), 0.0)
 
     @property

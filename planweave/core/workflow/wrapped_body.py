@@ -59,7 +59,7 @@ class CompletedBody(WrappedBody):
         return body
 
     def begin_anew(self, now: World, goal: Iterable[Literal]) -> None:
-        """From now on what some literals say of things is meant from where these are now."""
+        """Reset the origins of the objects of these literals to where they are now."""
         self._origins = {**self._origins, **now.taken(*(g.args[0] for g in goal if g.args)).origins}
 
     def observe(self, revision: int = 0) -> World:

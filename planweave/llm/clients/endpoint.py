@@ -82,7 +82,7 @@ def _forms(secret: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where requests go, and with what. url: without query; shown: without credentials; notes: what was mended."""
+    """Address and credentials of requests. url: without query; shown: without credentials; notes: what was mended."""
 
     url: str = field(repr=False)
     shown: str

@@ -25,7 +25,7 @@ class NoClient:
         return Capabilities(n=False, json_schema=False, logprobs=False)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Raises NoModelError."""
+        """Raise NoModelError."""
         raise NoModelError(self._reason)
 
     def close(self) -> None:

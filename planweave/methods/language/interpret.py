@@ -138,18 +138,7 @@ def interpret(
     else:
         if by_grammar is not None:
             return _both(domain, world, by_grammar, read, agreement)
-        refused = isinstance(problem, GoalError)
-        found = _agreed(domain, world, read, agreement, instead, unclear, reason)
-        if a_question and not found.answer:
-            raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
-        said = SentenceVocabulary(domain, world).spelled(words)
-        doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
-        if doubt and not found.answer:
-            doubt += "; a model read it otherwise" if refused else ""
-            raise _doubted(domain, world, [found], doubt, found.not_covered)
-        notes = _guessed(domain, world, said, found.goal)
-        told = f"{found.understood} ({'; '.join(notes)})" if found.goal else ""
-        return replace(found, usage=read.replies.usage, understood=told)
+        return _by_model(domain, world, words, read, agreement, instead, problem, a_question)
     if by_grammar is not None:
         return by_grammar
     if isinstance(problem, GoalError):
@@ -208,6 +197,31 @@ def _check_sayable(
             f"the sentence is not understood: {problem}; it says {said!r}, so no model is asked{instead()}",
             [*(w for w in unread if w != said), said],
         )
+
+
+def _by_model(
+    domain: Domain,
+    world: World,
+    words: tuple[str, ...],
+    read: Readings,
+    agreement: float,
+    instead: Callable[[], str],
+    problem: Exception | None,
+    a_question: bool,
+) -> Reading:
+    """The reading of a model alone; a person is asked about one that the grammar refuses, or that leaves words out."""
+    reason, refused = str(problem or ""), isinstance(problem, GoalError)
+    found = _agreed(domain, world, read, agreement, instead, getattr(problem, "ambiguity", None), reason)
+    if a_question and not found.answer:
+        raise GoalError(f"that is a question, and nothing is done for it; {reason}{instead()}")
+    said = SentenceVocabulary(domain, world).spelled(words)
+    doubt = reason if refused else f"no part of it says {', '.join(found.not_covered)}" if found.not_covered else ""
+    if doubt and not found.answer:
+        doubt += "; a model read it otherwise" if refused else ""
+        raise _doubted(domain, world, [found], doubt, found.not_covered)
+    notes = _guessed(domain, world, said, found.goal)
+    told = f"{found.understood} ({'; '.join(notes)})" if found.goal else ""
+    return replace(found, usage=read.replies.usage, understood=told)
 
 
 def _both(domain: Domain, world: World, by_grammar: Reading, read: Readings, agreement: float) -> Reading:

@@ -53,7 +53,7 @@ def sample_messages(
     errors: Sequence[str] = (),
     history: Sequence[Action] | None = None,
 ) -> Messages:
-    """For whole plans (F.2): instruction, global information, initial observation, examples, task. history: what was
+    """Whole plans (F.2): instruction, global information, initial observation, examples, task. history: actions
     carried out so far, for the next sub-task alone (F.1).
     """
     shown = [(task, _counted(plan)) for task, plan in plan_examples(domain, sentence)]
@@ -86,7 +86,7 @@ def decide_messages(
     options: Sequence[Action | None],
     errors: Sequence[str],
 ) -> Messages:
-    """For one choice (F.3): instruction with an example, observation, task, history, error, lettered options."""
+    """One choice (F.3): instruction with an example, observation, task, history, error, lettered options."""
     said = "\n".join(map(_error, errors))
     return (
         turn("system", FOLDER / "decide_system.txt", example=_decision(domain)),

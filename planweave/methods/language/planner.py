@@ -98,7 +98,7 @@ class LanguagePlanner:
     def _ask(
         self, kind: str, request: ChatRequest, task_id: str, canceled: threading.Event | None, **notes: Any
     ) -> ChatReplies:
-        """As `Asker.ask`; raises NoModelError where the model is too weak for the question."""
+        """Ask as `Asker.ask` does; raises NoModelError where the model is too weak for the question."""
         if self._only_steps and not request.choices:
             raise NoModelError(TOO_WEAK)
         return self._asker.ask(kind, request, task_id, canceled, **notes)

@@ -56,7 +56,7 @@ class PromptWorlds:
             return world, ()
         must = {a for action in history for a in action.args} | set(extra)
         ranks = _ranks(domain, world, sentence, must, [*facts, *placed], self._embedder)
-        names = self._names(domain, world, sentence, ranks, costs, names_limit)
+        names = self._names(domain, sentence, ranks, costs, names_limit)
         kept = _observed(domain, [*facts, *placed], ranks, names, self._limit - names_limit, costs)
         left_out = tuple(o.name for o in world.objects if o.name not in names)
         if left_out:
@@ -81,7 +81,7 @@ class PromptWorlds:
         return replace(world, objects=shown, facts=kept.union(facts)), left_out
 
     def _names(
-        self, domain: Domain, world: World, sentence: str, ranks: dict[str, float], costs: dict[str, int], limit: int
+        self, domain: Domain, sentence: str, ranks: dict[str, float], costs: dict[str, int], limit: int
     ) -> frozenset[str]:
         key = (domain.name, sentence, hash(frozenset(costs)))
         with self._lock:

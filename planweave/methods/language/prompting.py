@@ -144,7 +144,7 @@ def _grouped(domain: Domain, world: World) -> str:
 
 
 def _positions(domain: Domain, world: World) -> list[str]:
-    """Where things are that are seen, from the left to the right, with what their names do not say of them; places say
+    """Positions of visible objects, from left to right, with what their names do not say of them; places say
     it by their names.
     """
     things = [o for o in world.objects if o.position is not None and o.class_name != o.type]
@@ -253,7 +253,7 @@ def places_text(domain: Domain, world: World) -> str:
 
 
 def _layout(domain: Domain, world: World) -> list[str]:
-    """Where the places of the type ``prompts: layout`` lie, and things that are at none of them but the largest, in
+    """Layout of the places of the type ``prompts: layout``, and objects that are at none of them but the largest, in
     centimetres of the world's frame; only where several of the places have room for one thing, as in tasks of shapes.
     """
     kind, one = prompt_notes(domain).get("layout", ""), str((domain.extra.get("goals") or {}).get("room_for_one", ""))

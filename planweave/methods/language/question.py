@@ -62,7 +62,7 @@ class Question:
     def ask_until_read(
         self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any
     ) -> tuple[list[tuple[ChatReply, T]], ChatReplies, str]:
-        """As `ask`, and once more where no reply can be read (`planweave.llm.reasoning.ask_until_read`)."""
+        """`ask`, repeated once where no reply can be read (`planweave.llm.reasoning.ask_until_read`)."""
         return ask_until_read(lambda r: self.ask(kind, r.messages, **options), ChatRequest(messages), read)
 
     def ask_one(self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any) -> tuple[T, Usage]:

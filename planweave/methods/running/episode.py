@@ -62,7 +62,7 @@ class Episode:
     acting: WrappedBody = field(init=False)
 
     def __post_init__(self) -> None:
-        """Nothing but the record is round the body."""
+        """Wrap the body in its record alone."""
         self.acting = RecordedBody(self.body, self)
 
     def tell(self, phase: str = "", message: str = "") -> None:
