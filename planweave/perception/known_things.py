@@ -44,7 +44,8 @@ _ROLLED = 0.15  # m from where a thing was let go within which it is looked for 
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another view may show it; times as long
-_BESIDE, _AS_HIGH, _ALIKE = 0.02, 0.6, 0.2  # m around its place; share of a thing's height; of points of its colours
+_BESIDE, _MOSTLY = 0.02, 0.5  # m around a thing's place, and share of its points that are there
+_AS_HIGH, _ALIKE = 0.6, 0.2  # share of a thing's height; of points of its colours
 _UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
 
 
@@ -266,15 +267,18 @@ class KnownThings:
 
     def _by_place(self, thing: SeenThing) -> SeenThing | None:
         """A thing just let go, of which pictures show another side than before: what stands where it should, as high,
-        belongs to nothing else and has some of its colours.
+        belongs to nothing else and has some of its colours. All of it counts: a part of what has slid aside would seem
+        to stand nearer to that place.
         """
         points, colours = self._unexplained(thing)
         (low, high), own = thing.bounds, _histogram(thing.colours)
-        there = ((points > low - _BESIDE) & (points < high + _BESIDE)).all(axis=1)
+        near = np.linalg.norm(points[:, :2] - thing.middle[:2], axis=1) < _ROLLED
         tall = _AS_HIGH * np.ptp(thing.points[:, 2])
-        for group, shades in _groups(points[there], colours[there]):
+        for group, shades in _groups(points[near], colours[near]):
+            there = ((group > low - _BESIDE) & (group < high + _BESIDE)).all(axis=1)
             alike = float((own[_bins(shades)] > _COMMON).mean())
-            if np.ptp(group[:, 2]) > tall and alike > _ALIKE and _as_large(group, thing.points):
+            is_it = there.mean() > _MOSTLY and alike > _ALIKE
+            if is_it and np.ptp(group[:, 2]) > tall and _as_large(group, thing.points):
                 return replace(thing, points=group, colours=shades)
         return None
 

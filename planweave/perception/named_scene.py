@@ -16,13 +16,13 @@ import numpy as np
 
 from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.columns import columns
 from planweave.geometry.joints import OrientedBox, SeenFixture
 from planweave.perception.depth_views import DepthView
 from planweave.perception.fixtures import FixtureMemory, cut_out, with_levels
 from planweave.perception.geometry import Pose
 from planweave.perception.known_things import KnownThings
 from planweave.perception.perceiver import NamedObject, Perceived
+from planweave.perception.seen_shapes import Shape, boxes_of, shape_of
 from planweave.perception.seen_things import SeenThing, marked_segment, named_things, resting, shown_segments
 from planweave.perception.segmentation import find_segments
 from planweave.perception.vision_names import Marked, Named
@@ -70,7 +70,7 @@ class NamedScene:
         self._low, self._high = np.array((*low[:2], self.ground - _LOW)), np.array(high)
         self._known = KnownThings(things, self.ground, self._is_item, self._of_furniture, domain)
         self._numbers = {thing.name: number for number, thing in enumerate(things, 1)}
-        self._parts: dict[str, tuple[np.ndarray, float, tuple[OrientedBox, ...]]] = {}
+        self._shapes: dict[str, tuple[np.ndarray, float, Shape]] = {}
         self._touched = set[str]()  # what may have changed its state since that was looked at
         self._memory = FixtureMemory()
         self._fixtures: dict[str, SeenFixture] = {}
@@ -176,13 +176,13 @@ class NamedScene:
 
     def _object(self, thing: SeenThing) -> NamedObject:
         """A thing with its shape, made once for each place."""
-        points, bottom, parts = self._parts.get(thing.name, (None, 0.0, ()))
+        points, bottom, shape = self._shapes.get(thing.name, (None, 0.0, ((), None)))
         if points is not thing.points or bottom != thing.bottom:
-            parts = _boxes(thing.points, thing.bottom)
-            self._parts[thing.name] = thing.points, thing.bottom, parts
+            shape = shape_of(thing.points, thing.bottom)
+            self._shapes[thing.name] = thing.points, thing.bottom, shape
         told = None if thing.lost else thing.below
         of = self._numbers[thing.name], thing.name, thing.detection, thing.visible
-        return NamedObject(*of, boxes=parts, below=told, state=thing.named.state, lost=thing.lost)
+        return NamedObject(*of, False, *shape, below=told, state=thing.named.state, lost=thing.lost)
 
     def _of_furniture(self, points: np.ndarray) -> np.ndarray:
         """Which points (n, 3) show furniture, and not what stands on it or in it."""
@@ -217,13 +217,8 @@ class NamedScene:
         if thing.name not in self._rest:
             moving = [(box.beyond(thing.points) < _OF).all(axis=1) for joint in fixture.joints for box in joint.boxes]
             still = thing.points[~np.any(moving, axis=0)] if moving else thing.points
-            self._rest[thing.name] = _boxes(still, thing.bottom) if len(still) else ()
+            self._rest[thing.name] = boxes_of(still, thing.bottom) if len(still) else ()
         return self._rest[thing.name]
-
-
-def _boxes(points: np.ndarray, bottom: float) -> tuple[OrientedBox, ...]:
-    """Boxes for the points (n, 3) of what stands on something of this height, m."""
-    return tuple(OrientedBox((low + high) / 2, _AXES, (high - low) / 2) for low, high in columns(points, bottom))
 
 
 def _marked(thing: SeenThing, views: Sequence[DepthView]) -> Marked:

@@ -30,8 +30,8 @@ class NamedObject:
     """One tracked object.
 
     thing: its newest pose, in the robot's base frame; visible: observed in this frame; inferred: it must be present as
-    the support of an observed object. boxes: its parts, where they are no `parts` of the thing; below, state, lost: as
-    in planweave.geometry.seen_object.
+    the support of an observed object. boxes: its parts, where they are no `parts` of the thing; orientation: unit
+    quaternion (x, y, z, w) where it lies aslant; below, state, lost: as in planweave.geometry.seen_object.
     """
 
     id: int
@@ -40,6 +40,7 @@ class NamedObject:
     visible: bool
     inferred: bool = False
     boxes: tuple[OrientedBox, ...] = ()
+    orientation: tuple[float, float, float, float] | None = None
     below: str | None = None
     state: str = ""
     lost: bool = False
@@ -53,7 +54,7 @@ class NamedObject:
             thing.colour,
             thing.shape,
             thing.position,
-            quaternion_of(thing.yaw),
+            self.orientation or quaternion_of(thing.yaw),
             thing.size,
             self.visible,
             self.inferred,

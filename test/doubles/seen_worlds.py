@@ -7,11 +7,10 @@ from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.world_builder import Surroundings, WorldBuilder
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import PERSON, World
-from planweave.geometry.columns import columns
-from planweave.geometry.joints import OrientedBox
 from planweave.geometry.seen_object import SeenObject
 from planweave.libero.body import RULES
 from planweave.libero.views import TURNED
+from planweave.perception.seen_shapes import shape_of
 
 KITCHEN = Domain.load("kitchen")
 
@@ -21,8 +20,8 @@ def seen_object(name, kind, points, bottom=0.0, below="", **more):
     points = np.asarray(points, float)
     low, high = points.min(axis=0), points.max(axis=0)
     low[2] = min(low[2], bottom)
-    of = tuple(((low + high) / 2).tolist()), (0.0, 0.0, 0.0, 1.0), tuple((high - low).tolist())
-    parts = tuple(OrientedBox((a + b) / 2, np.eye(3), (b - a) / 2) for a, b in columns(points, bottom))
+    parts, orientation = shape_of(points, bottom)
+    of = tuple(((low + high) / 2).tolist()), orientation or (0.0, 0.0, 0.0, 1.0), tuple((high - low).tolist())
     return SeenObject(name, kind, "", "irregular", *of, parts=parts, below=below, **more)
 
 

@@ -167,6 +167,19 @@ def test_what_shows_another_side_where_it_was_let_go_is_it_by_its_place(share, w
     assert lost or np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.02
 
 
+def test_what_slid_aside_and_shows_another_side_is_all_of_it():
+    """Not the part of it that stands where it should: its middle would seem to be nearer to that."""
+    kept, there = memory(("cup", CUP), ("box", BOX)), shifted(CUP, -0.1, -0.02)
+    shots = views(there, BOX)
+    for view in shots:
+        rows, columns = np.nonzero((view.rgb == RED).all(axis=-1))
+        chosen = np.random.default_rng(0).random(len(rows)) < 0.6
+        view.rgb[rows[chosen], columns[chosen]] = (150, 150, 20)
+    let_go(kept, by(-0.1, -0.055), shots)
+    cup = thing(kept, "cup")
+    assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
+
+
 def test_what_stands_where_it_was_let_go_is_it_before_what_is_of_its_colours_beside():
     """As a book between walls of a caddy as dark as it is, of which another side is seen than before."""
     there, wall = shifted(CUP, -0.1, -0.02), ((-0.1, 0.18, 0.0), (-0.04, 0.22, 0.08), RED)

@@ -108,9 +108,10 @@ def facts(
 
 def _is_on(item: Thing, below: Thing, box: str, was_put: bool, rules: PutRules) -> bool:
     """Whether an item is on what bears it: surely so where the robot has put it there, and it is not just in it. Which
-    middle of a vessel with a handle counts, nobody knows.
+    middle of a vessel with a handle counts, nobody knows; nor whether that of its foot does, where it lies aslant.
     """
-    middles = (item.position, (pose_of(item) @ (*other_middle(item), 1.0)).tolist())
+    low = 0.0 if item.orientation is None else -item.size[2] / 2
+    middles = (item.position, *((pose_of(item) @ (*m, 1.0)).tolist() for m in (other_middle(item), (0.0, 0.0, low))))
     apart = max(math.dist(m[:2], below.position[:2]) for m in middles) if below.type == "item" else 0.0
     if item.below is not None and box:
         return box == below.name and below.type == "item" and apart <= rules.stacked

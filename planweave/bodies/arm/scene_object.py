@@ -69,6 +69,24 @@ class Thing(Upright):
         return block(self.size, self.is_round, self.type == "container") if self.parts is None else self.parts
 
     @property
+    def top(self) -> float:
+        """Height of its highest point."""
+        return self.position[2] + self._half_height
+
+    @property
+    def bottom(self) -> float:
+        """Height of its lowest point."""
+        return self.position[2] - self._half_height
+
+    @property
+    def _half_height(self) -> float:
+        if self.orientation is None:
+            return self.size[2] / 2
+        x, y, _, _ = self.orientation
+        cosine = 1 - 2 * (x * x + y * y)
+        return (abs(cosine) * self.size[2] + math.sqrt(max(0.0, 1 - cosine**2)) * max(self.size[:2])) / 2
+
+    @property
     def is_round(self) -> bool:
         """Whether the outline seen from above is a circle (extents within 20 % and a round shape or class)."""
         return is_round(self.round_class, self.shape, self.size)

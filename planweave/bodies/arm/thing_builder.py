@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from planweave.bodies.arm.furniture import part_of_box
+from planweave.bodies.arm.poses import placed, pose_of
 from planweave.bodies.arm.scene_object import KINDS, Thing, thing_of_solid
 from planweave.bodies.arm.solids import Solid
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import OrientedBox
+from planweave.geometry.joints import OrientedBox, frame
+from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.geometry.seen_object import SeenObject
 from planweave.geometry.upright_shape import is_upright, yaw_of
 
@@ -60,8 +62,14 @@ class ThingBuilder:
 
 
 def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:
-    """A thing as it is seen, of boxes in the base frame."""
-    found = thing_of_solid(thing.name, thing.type, thing.class_name, Solid(tuple(map(part_of_box, boxes))))
+    """A thing as it is seen, upright or aslant, of boxes in the base frame."""
+    solid, of = Solid(tuple(map(part_of_box, boxes))), (thing.name, thing.type, thing.class_name)
+    if thing.orientation is None:
+        found = thing_of_solid(*of, solid)
+    else:
+        tilt = frame(rotation_from_quaternion(*thing.orientation), (0.0, 0.0, 0.0))
+        own = thing_of_solid(*of, solid.moved(tilt.T))
+        found = placed(own, tilt @ pose_of(own))
     return replace(found, subtype=thing.subtype, round_class=thing.round_class and not _has_handle(found))
 
 
