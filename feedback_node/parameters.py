@@ -37,7 +37,9 @@ PARAMETERS = [
     ),
     Parameter("pass_while_asking", True, "tasks go on while one before them waits for a person's answer"),
     Parameter("observation_timeout", 10.0, "seconds for a fresh observation, or the goal is not confirmed", 0.1, 60.0),
-    Parameter("perception_timeout", 20.0, "seconds for open-vocabulary detectors to find what is named", 0.1, 600.0),
+    Parameter(
+        "perception_timeout", 90.0, "seconds for open-vocabulary detectors to find and name what is named", 0.1, 600.0
+    ),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter(
         "kept_tasks",

@@ -46,6 +46,7 @@ from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.robot_filter import RobotState
 from planweave.perception.tracking import Rules
+from planweave.perception.vision_names import class_names
 from planweave.perception.vocabulary import Vocabulary
 from planweave.robots import load_robot
 from planweave.robots.camera_file import load_camera
@@ -105,17 +106,17 @@ class PerceptionNode(ManagedNode):
             glowing_burners=values["glowing_burners"],
         )
         rules = Rules(min_frames=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
+        domain = Domain.load(values["domain"])
         detector = make_detector(
             values["detector"],
             values.get(f"models.{values['detector']}", ""),
             values["min_score"],
             self.get_logger().info,
             values["naming_timeout"],
+            class_names(domain),
         )
         vocabulary = Vocabulary([name for name in values["look_for"] if name])
-        self._perceiver = Perceiver(
-            self._extrinsics, settings, rules, detector, vocabulary, Domain.load(values["domain"])
-        )
+        self._perceiver = Perceiver(self._extrinsics, settings, rules, detector, vocabulary, domain)
         self._changes = ChangeDetector(values["changes.distance"])
         self._joints = JointHistory(robot=self._robot)
         self._said: dict[str, float] = {}
@@ -139,7 +140,7 @@ class PerceptionNode(ManagedNode):
         waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
         self.create_service(Trigger, "perception/forget", self._forget, callback_group=waiting)
         self._frames_seen = 0
-        self._look_for_timeout: float = values["look_for_timeout"]
+        self._look_for_timeout, self._naming_timeout = values["look_for_timeout"], values["naming_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
         if is_open_vocabulary(values["detector"]):  # the others have nothing to be told
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
@@ -256,12 +257,14 @@ class PerceptionNode(ManagedNode):
             response.success, response.message = False, str(error)
             return response
         if vocabulary.names != before and self._look_for_timeout:
+            done = lambda: self._frames_seen >= enough or self._ended.is_set()  # noqa: E731
             with self._frames:
-                seen = self._frames.wait_for(
-                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_for_timeout
-                )
+                seen = self._frames.wait_for(done, self._look_for_timeout)
+                if asked := not seen and self._perceiver.naming:  # the model has its own time
+                    seen = self._frames.wait_for(done, self._naming_timeout)
             if not seen:
-                response.message += f"; too few images came in {self._look_for_timeout:g} s to say what is there"
+                missed = "the model has not answered what is there" if asked else "too few images came in time"
+                response.message += f"; {missed} (parameter {'naming' if asked else 'look_for'}_timeout)"
         return response
 
     def _check_camera(self) -> None:

@@ -54,6 +54,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.perception.perceiver import NamedObject
     from planweave.perception.pipeline import Pipeline, PipelineLimits
     from planweave.perception.table_calibration import level
+    from planweave.perception.vision_names import class_names
     from planweave.perception.vocabulary import Vocabulary
     from planweave.robots import DEFAULT, load_robot
 
@@ -68,13 +69,14 @@ def main(options: argparse.Namespace) -> int:
         told.append(line)
         print(line, file=sys.stderr)
 
-    detector: Any = make_detector(options.detector, models().get(options.detector, ""), Options.min_score, say)
+    model, domain = models().get(options.detector, ""), Domain.load()
+    detector: Any = make_detector(options.detector, model, say=say, classes=class_names(domain))
     with opened(options) as (frame, node):
         state = node.robot(robot, _JOINTS) if node is not None and extrinsics is not None else None
     try:
         if extrinsics is None:
             extrinsics = Extrinsics(frame.frame_id, level(frame, options.at))
-        pipeline = Pipeline(extrinsics, PipelineLimits(table=_ANYWHERE), detector, Domain.load())
+        pipeline = Pipeline(extrinsics, PipelineLimits(table=_ANYWHERE), detector, domain)
         scene = pipeline.run(frame.rgb, frame.depth, frame.intrinsics, state, names=names)
         notes: list[str] = []
         if hasattr(detector, "waiting"):  # it names in its own time, and says what kept it from that

@@ -26,9 +26,9 @@ from planweave.core.workflow.ports import Look
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
 from planweave.libero.client import LiberoSimulator, LiberoTask
-from planweave.libero.views import SeenView, TruthView, classes
+from planweave.libero.views import SeenView, TruthView
 from planweave.perception.named_scene import Namer
-from planweave.perception.vision_names import VisionNamer, vision_client, vision_timeout
+from planweave.perception.vision_names import VisionNamer, class_names, vision_client, vision_timeout
 
 NAMING = Budget(requests=12, tokens=120_000)
 """Of requests to the vision model for one loading of a task."""
@@ -106,7 +106,7 @@ class LiberoBody(ArmBody):
             return TruthView(simulator, task, domain, arm)
         if view != CAMERA:
             raise UnknownNameError("view", view, VIEWS)
-        namer = namer or VisionNamer(vision_client(), classes(domain), NAMING, vision_timeout())
+        namer = namer or VisionNamer(vision_client(), class_names(domain), NAMING, vision_timeout())
         return SeenView(simulator, namer, task.language, task.state["base"], domain, arm)
 
     def look(self, seconds: float) -> Look:

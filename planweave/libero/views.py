@@ -189,12 +189,6 @@ def depth_view(picture: Picture, base: Array, robot: RobotState) -> DepthView:
     return view.hiding(robot_mask(view, robot))
 
 
-def classes(domain: Domain) -> list[str]:
-    """The domain's words for things."""
-    listed = {name for names in domain.categories.values() for name in names}
-    return sorted({*domain.classes, *domain.round_classes, *listed} - {"drawer", "compartment", "cabinet_shelf"})
-
-
 def places(to_base: Array) -> Sequence[Location]:
     """The named place, the middle of the table; to_base: from the person's frame, 4x4."""
     centre = table_centre(0.0)

@@ -31,7 +31,8 @@ class Detection(Upright):
     object. receptacle: whether it is there to put others in or on; the pipeline sets it by the domain's classes. parts:
     low and high corners of boxes that it consists of, from the middle of its bottom, along its own axes; empty: of one,
     or of a cylinder, or nobody asks. seen: its points, where it is known by them; known: id of the track that was found
-    to be here by its points, 0 where that is still to be told. hollow: things may be within its outline.
+    to be here by its points, 0 where that is still to be told. hollow: things may be within its outline. unnamed: its
+    class is still to be told, so that it says nothing against another one.
     """
 
     class_name: str
@@ -53,6 +54,7 @@ class Detection(Upright):
     known: int = 0
     hollow: bool = False
     side: tuple[float, float, float] | None = None
+    unnamed: bool = False
 
     @property
     def look(self) -> tuple[str, str]:

@@ -5,6 +5,7 @@ Capsules are a few centimetres larger than the links, but tight around the finge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import cv2
@@ -35,6 +36,10 @@ class Hand:
     position: np.ndarray
     rotation: np.ndarray
     width: float
+
+    def sees(self, point: Sequence[float]) -> np.ndarray:
+        """A point in the hand's frame, (3,) m."""
+        return np.asarray(self.rotation.T @ (np.array(point) - self.position))
 
 
 def hand_pose(state: RobotState) -> Hand:

@@ -124,8 +124,8 @@ class Track:
 
     @property
     def visible(self) -> bool:
-        """Observed in the newest frame, completely or in part."""
-        return self.matched and not self.inferred
+        """Observed in the newest frame, completely or in part, as what it is called."""
+        return self.matched and not self.inferred and not (self.name and self.last.unnamed)
 
     @property
     def look(self) -> tuple[str, str]:
@@ -140,6 +140,11 @@ class Track:
     def looks_like(self, detection: Detection) -> bool:
         """Whether a detection has this object's appearance in most frames, or that of its name."""
         return detection.look in (self.look, self.named)
+
+    def given(self, detection: Detection) -> Detection:
+        """A detection, with this object's class where its own is still to be told."""
+        named = bool(self.name) and detection.unnamed
+        return replace(detection, class_name=self.look[0], confidence=self.last.confidence) if named else detection
 
     def clashes(self, detection: Detection) -> bool:
         """Whether a detection has a colour that this object cannot have under any illumination."""
@@ -196,9 +201,7 @@ class Tracker:
         return [t.current for t in self.tracks if not t.held and not t.missing]
 
     def judge_anew(self) -> None:
-        """The detector's names have changed: objects of another class are renamed from now on; ids and poses
-        are kept.
-        """
+        """Rename objects of another class from now on, since the detector's names have changed; ids and poses stay."""
         for track in self._tracks:
             track.looks.clear()
             track.judged_anew = True
@@ -259,7 +262,7 @@ class Tracker:
         tracks = [t for t in self._tracks if not t.matched]
         costs = []
         for i, j in _near(tracks, free, self.rules.near):
-            track, detection = tracks[i], free[j]
+            track, detection = tracks[i], tracks[i].given(free[j])
             if (track.held and (detection.cut or detection.inferred)) or track.clashes(detection):
                 continue
             same = track.looks_like(detection)
@@ -286,7 +289,7 @@ class Tracker:
             ((min(absence, _Absence.DROPPED), math.dist(d.position, t.last.position)), i, j)
             for i, (t, absence) in enumerate(lost)
             for j, d in enumerate(free)
-            if (t.looks_like(d) or (t.moves and not t.clashes(d)))
+            if (t.looks_like(t.given(d) if absence == _Absence.HELD else d) or (t.moves and not t.clashes(d)))
             and (not d.cut or (d.beyond and t.last.beyond))
             and of_one_size(t.last, d)
             and (absence != _Absence.HIDDEN or may_have_come(t.last, d))
@@ -331,7 +334,7 @@ class Tracker:
         # The side of a hidden cube tells less about it than what was seen before.
         if (detection.cut and not track.last.cut) or (detection.inferred and track.name and not moved):
             return
-        detection = self._moving(track, detection)
+        detection = track.given(self._moving(track, detection))
         if detection.side is None:
             detection = replace(detection, side=track.last.side)
         track.seen += 1
@@ -476,7 +479,7 @@ class Tracker:
         """Detect the object that the fingers close around, and move it with the hand until they open."""
         if track.last.receptacle:
             return
-        local = _in_hand_frame(track, hand)
+        local = hand.sees(track.last.position)
         if track.grip is None:
             if _gap(track, hand) >= _GRASP_REACH:
                 track.let_go = math.inf
@@ -584,14 +587,9 @@ def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> li
     return [(int(i), int(j)) for i, j in np.argwhere(close)]
 
 
-def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:
-    """The centre of an object in the hand's frame, (3,) m."""
-    return np.asarray(hand.rotation.T @ (np.array(track.last.position) - hand.position))
-
-
 def _gap(track: Track, hand: Hand) -> float:
     """Vertical distance of an object from the fingertips, m; infinite where neither it nor its wall is between them."""
-    x, y, z = _in_hand_frame(track, hand)
+    x, y, z = hand.sees(track.last.position)
     reach = max(track.last.size[:2]) / 2 + 0.02 if track.last.shape == "hollow" else 0.03
     return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < reach else math.inf
 

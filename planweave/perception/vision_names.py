@@ -21,6 +21,7 @@ import numpy as np
 
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ConfigError, ModelError, ModelRequestError, ParseError
+from planweave.core.symbolic.domain import Domain
 from planweave.llm.accounting import Ledger
 from planweave.llm.clients.base import ChatClient, ChatRequest
 from planweave.llm.reasoning import check_said, readable
@@ -37,6 +38,7 @@ MOST_MARKS = 60
 MOST_DRAWERS = 8
 _ROUNDS = 2  # requests for one set of things: the second for what the first reply left out
 _TOKENS_A_MARK = 60
+_PARTS = frozenset(("drawer", "compartment", "cabinet_shelf"))
 _NOTHING = "nothing"
 _PROMPT = Path(__file__).with_name("vision_names.txt")
 
@@ -94,6 +96,22 @@ class Marked:
     rgb: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What was answered for a thing, what it is a part of, and the words it was asked for with."""
+
+    thing: Marked
+    named: Named
+    whole: Marked | None
+    words: str
+
+
+def class_names(domain: Domain) -> tuple[str, ...]:
+    """The domain's classes of whole things, for a model to choose from."""
+    listed = {name for names in domain.categories.values() for name in names}
+    return tuple(sorted({*domain.classes, *domain.round_classes, *listed} - _PARTS))
+
+
 def vision_client(environ: Mapping[str, str] = os.environ) -> ChatClient:
     """The client of the model in PLANWEAVE_VISION_MODEL; raises ConfigError where none is configured."""
     model, url, key = (environ.get(name, "") for name in (VARIABLE, "OPENAI_BASE_URL", "OPENAI_API_KEY"))
@@ -124,7 +142,9 @@ def vision_timeout(environ: Mapping[str, str] = os.environ) -> float:
 
 
 class VisionNamer:
-    """Asks for names and remembers them. classes: the domain's words; say: gets lines for the log."""
+    """Asks for names and remembers them. classes: the domain's words; budget: of the requests with the same words; say:
+    gets lines for the log.
+    """
 
     def __init__(
         self,
@@ -136,7 +156,7 @@ class VisionNamer:
     ) -> None:
         self._client, self._classes, self._timeout, self._say = client, tuple(classes), timeout, say
         self._budget, self._ledger = budget, Ledger(budget)
-        self._known: list[tuple[Marked, Named, Marked | None]] = []  # with what it is a part of
+        self._known: list[_Answer] = []  # the newest first
         self._words = ""
 
     def names(
@@ -145,12 +165,15 @@ class VisionNamer:
         """An answer for every thing, UNKNOWN where there is none. words: the sentence, or the names to look for.
 
         pictures: (h, w, 3) uint8. changing: classes with a state, which is asked for at every look; a remembered
-        answer has none. Other words make everything be asked for anew. Raises ModelError.
+        answer has none. Other words make everything be asked for anew; until then the older answers stand. Raises
+        ModelError.
         """
         if words != self._words:
-            self._known, self._words = [], words
+            self._words, self._ledger = words, Ledger(self._budget)
         missing = [
-            k for k, thing in enumerate(things) if (n := self._find(thing)) is None or n[0].class_name in changing
+            k
+            for k, thing in enumerate(things)
+            if (n := self._find(thing)) is None or n.words != words or n.named.class_name in changing
         ]
         states: dict[int, str] = {}
         unnamed: set[int] = set()  # left out of a reply
@@ -161,7 +184,9 @@ class VisionNamer:
                 states |= {number - 1: named.state for number, named in answers.items()}
                 missing = [k for k in missing if k + 1 not in answers]
                 unnamed |= set(asked)
-        self._known += [(things[k], UNKNOWN, None) for k in unnamed & set(missing) if self._find(things[k]) is None]
+        for thing in (things[k] for k in unnamed & set(missing)):
+            before = self._find(thing) or _Answer(thing, UNKNOWN, None, words)
+            self._known.append(replace(before, thing=thing, words=words))
         return [replace(self._recall(thing, things), state=states.get(k, "")) for k, thing in enumerate(things)]
 
     def states(self, pictures: Sequence[np.ndarray], things: Sequence[Marked]) -> list[str]:
@@ -169,28 +194,34 @@ class VisionNamer:
         answers = self._ask(pictures, things, range(len(things)), self._words) or {}
         return [answers.get(k + 1, UNKNOWN).state for k in range(len(things))]
 
-    def known(self, things: Sequence[Marked], words: str = "") -> list[Named | None]:
-        """What was answered for every thing under these words, None where it was not asked for; asks nothing."""
-        if words != self._words:
-            return [None] * len(things)
+    def known(self, things: Sequence[Marked]) -> list[Named | None]:
+        """What was answered for every thing, None where it was not asked for; asks nothing."""
         return [self._recall(thing, things) if self._find(thing) else None for thing in things]
 
-    def _find(self, thing: Marked) -> tuple[Named, Marked | None] | None:
-        """The answer for what stood there, else for what looks the same; a part is known by its place alone."""
+    def asked(self, things: Sequence[Marked], words: str) -> bool:
+        """Whether every thing was asked for under these words."""
+        return all((found := self._find(thing)) is not None and found.words == words for thing in things)
+
+    def _find(self, thing: Marked) -> _Answer | None:
+        """The answer for what stood there, else for what looks the same, under these words, else under earlier ones; a
+        part is known by its place alone.
+        """
         known = list(self._known)  # `known` is called beside a thread that asks
-        there = [row for row in known if _in_place(thing, row[0])]
-        alike = [row for row in known if row[2] is None and _alike(thing, row[0])]
-        near = sorted(there, key=lambda row: _apart(thing, row[0])) or alike
-        return near[0][1:] if near else None
+        for rows in ([k for k in known if k.words == self._words], [k for k in known if k.words != self._words]):
+            there = [row for row in rows if _in_place(thing, row.thing)]
+            alike = [row for row in rows if row.whole is None and _alike(thing, row.thing)]
+            if near := sorted(there, key=lambda row: _apart(thing, row.thing)) or alike:
+                return near[0]
+        return None
 
     def _recall(self, thing: Marked, things: Sequence[Marked]) -> Named:
         """What is known of a thing; the number of what it is part of is that among the given things, from 1."""
         found = self._find(thing)
         if found is None:
             return UNKNOWN
-        named, whole = found
+        whole = found.whole
         of = next((k + 1 for k, other in enumerate(things) if whole is not None and _in_place(other, whole)), 0)
-        return replace(named, part_of=of)
+        return replace(found.named, part_of=of)
 
     def _ask(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], asked: Sequence[int], words: str
@@ -215,7 +246,7 @@ class VisionNamer:
             return None
         for number, named in answers.items():
             whole = things[named.part_of - 1] if named.part_of else None
-            self._known.insert(0, (things[number - 1], named, whole))
+            self._known.insert(0, _Answer(things[number - 1], named, whole, words))
         return answers
 
     def _request(

@@ -86,6 +86,21 @@ def test_one_cube_that_was_seen_as_two_for_a_moment_has_the_plain_name():
     assert list(table.see(cube(0.48, -0.018), times=6)) == ["red_cube"]
 
 
+def test_a_thing_keeps_its_name_while_it_is_asked_for_anew():
+    table, there = Table(min_frames=1), cube(0.5, 0.0, class_name="mug")
+    unnamed = replace(there, class_name=UNKNOWN, confidence=UNSURE, unnamed=True)
+    assert list(table.see(there)) == ["mug"]
+    track = table.see(unnamed, times=3)["mug"]
+    assert track.matched and not track.visible, "nobody has said yet that it is still the mug"
+    assert track.current.class_name == "mug"
+    assert table.see(there)["mug"].visible
+    far = replace(unnamed, position=(0.3, 0.3, 0.025))
+    seen = table.see(far, times=6)
+    assert list(seen) == ["unknown_thing"], "what is elsewhere has no claim to its name"
+    table.tracker.judge_anew()
+    assert list(table.see(replace(far, class_name="apple", unnamed=False), times=3)) == ["apple"]
+
+
 def test_what_came_elsewhere_while_its_place_was_hidden_has_its_name_once_that_is_seen_empty():
     table, there = Table(), cube(0.5, 0.3)
     assert list(table.see(cube(0.5, 0.0), times=3)) == ["red_cube"]

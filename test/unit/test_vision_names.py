@@ -12,6 +12,7 @@ from doubles.table_view import table_view
 
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import ModelTimeoutError
+from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.perception import object_classes
@@ -24,7 +25,16 @@ from planweave.perception.detectors.vlm import Vlm
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.regions import PixelRegion
-from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, owners, read_names, vision_client
+from planweave.perception.vision_names import (
+    UNKNOWN,
+    Marked,
+    Named,
+    VisionNamer,
+    class_names,
+    owners,
+    read_names,
+    vision_client,
+)
 from planweave.simulation.scene import load_scene
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
@@ -143,6 +153,33 @@ def test_other_words_are_asked_with_anew():
         eyes.names([PICTURE], THINGS, "one")
         eyes.names([PICTURE], THINGS, "two")
         assert len(fake.requests) == 2
+
+
+def test_what_was_answered_stands_until_other_words_are_answered_for():
+    with replies(answer(row(1), row(2, "plate"), row(3, "nothing")), answer(row(1, "cup"), row(2, "plate"))) as fake:
+        eyes = namer(fake)
+        eyes.names([PICTURE], THINGS, "one")
+        assert eyes.asked(THINGS, "one") and not eyes.asked(THINGS, "two")
+        assert [named.class_name for named in eyes.known(THINGS)] == ["mug", "plate", "nothing"]
+        eyes.names([PICTURE], THINGS, "two")
+        assert [named.class_name for named in eyes.known(THINGS)] == ["cup", "plate", "nothing"], "left out: as before"
+        assert eyes.asked(THINGS, "two")
+
+
+def test_the_budget_is_that_of_one_set_of_words():
+    with replies(ALL) as fake:
+        eyes = namer(fake, budget=Budget(requests=1))
+        for words in ("one", "two"):
+            eyes.names([PICTURE], THINGS, words)
+        assert len(fake.requests) == 2
+
+
+def test_the_domains_classes_are_told_without_their_parts():
+    domain = Domain.load("kitchen")
+    assert {"mug", "bowl"} <= set(class_names(domain)) and "drawer" not in class_names(domain)
+    with replies(ALL) as fake:
+        VisionNamer(OpenAIClient(fake.url, "k", "eyes", attempts=1), class_names(domain)).names([PICTURE], THINGS)
+        assert "mug" in fake.requests[0]["messages"][0]["content"]
 
 
 def test_an_endpoint_without_eyes_is_told_with_the_variable():

@@ -50,6 +50,7 @@ def make_detector(
     min_score: float = Options.min_score,
     say: Callable[[str], None] = print,
     timeout: float = Options.timeout,
+    classes: tuple[str, ...] = (),
 ) -> Detector:
     """Create a detector by name; arguments as in Options, model with @ before a revision, empty: its default.
 
@@ -57,5 +58,5 @@ def make_detector(
     """
     make = DETECTORS[name]
     model, _, revision = (model or getattr(make, "model", "")).partition("@")
-    detector: Detector = make(Options(model, revision or "main", min_score, say, timeout))
+    detector: Detector = make(Options(model, revision or "main", min_score, say, timeout, classes))
     return detector

@@ -12,7 +12,7 @@ class Options:
     or commit.
 
     min_score: least confidence with which a name is accepted. timeout: seconds of wall time for a reply of a model that
-    is asked. say: called with lines for the log.
+    is asked. say: called with lines for the log. classes: names that a model is to prefer to others.
     """
 
     model: str = ""
@@ -20,3 +20,4 @@ class Options:
     min_score: float = 0.15
     say: Callable[[str], None] = print
     timeout: float = 60.0
+    classes: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Naming by a model that takes pictures, at an OpenAI-compatible endpoint; each thing is asked for once.
 
 The model is asked in a thread, for the newest image: a reply takes seconds, and images wait for nothing. What has no
-name yet is an unknown thing. The same of whether a stove is on, which is asked for again once its knob was turned.
+name yet is an unknown thing, and what has one keeps it while it is asked for with other words. The same of whether a
+stove is on, which is asked for again once its knob was turned.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Vlm:
         self._not_before = 0.0
         self.answered = 0
         try:
-            self._namer = VisionNamer(vision_client(environ), (), timeout=options.timeout, say=options.say)
+            self._namer = VisionNamer(vision_client(environ), options.classes, timeout=options.timeout, say=options.say)
         except ConfigError as error:
             options.say(f"{error}; until then region_head gives the names")
 
@@ -69,8 +70,8 @@ class Vlm:
             return detect_by_attributes(view)
         things = [_marked(view, view.measured[k][0], region) for k, region in regions.items()]
         words = ", ".join(view.names)
-        answers = self._namer.known(things, words)
-        if None in answers:
+        answers = self._namer.known(things)
+        if not self._namer.asked(things, words):
             self._ask("names", partial(self._ask_names, view.rgb, things, words))
         return _named(view, regions, answers)
 
@@ -95,7 +96,7 @@ class Vlm:
     def _ask_names(self, rgb: np.ndarray, things: Sequence[Marked], words: str) -> None:
         """Ask for what is not known."""
         assert self._namer is not None
-        if None in self._namer.known(things, words):
+        if not self._namer.asked(things, words):
             self._namer.names([rgb], things, words)
 
     def _ask_state(self, rgb: np.ndarray, top: Marked, value: float) -> None:
@@ -148,7 +149,7 @@ def _named(view: View, regions: Mapping[int, PixelRegion], answers: Sequence[Nam
             continue
         answer = given.get(k, Named())
         if answer is None or answer.is_nothing:
-            thing = replace(thing, class_name=UNKNOWN, confidence=UNSURE)
+            thing = replace(thing, class_name=UNKNOWN, confidence=UNSURE, unnamed=answer is None)
         elif answer.class_name:
             phrase = " ".join(filter(None, (answer.colour, answer.class_name.replace("_", " "))))
             thing = rename(thing, phrase, _SURE)
