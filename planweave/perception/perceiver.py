@@ -151,7 +151,7 @@ class Perceiver:
         self._detector, self._answered = detector, 0
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules, domain)
-        self._furniture = FixtureMemory() if domain is not None and "fixture" in domain.types else None
+        self._furniture = FixtureMemory() if self.pipeline.classes.furnished else None
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self.stamp = -np.inf

@@ -88,7 +88,7 @@ class Pipeline:
     ):
         """domain: says what shapes are called, and which classes are receptacles; by default the tabletop's."""
         self._domain = domain or Domain.load()
-        self._classes = ObjectClasses.of(self._domain)
+        self.classes = ObjectClasses.of(self._domain)
         self.extrinsics, self.settings = extrinsics, settings or PipelineLimits()
         self._detect = detector
 
@@ -170,12 +170,12 @@ class Pipeline:
                 ground[piece] = levels[counts.argmax()]
             height = height - ground
         regions = find_regions(shown, free, height, steep, mask, table)
-        regions, lids = take_lids(regions, [view, *seen], ground, self._classes, remembered)
-        measured = lids + measure(regions, view.pixel, self._classes)
+        regions, lids = take_lids(regions, [view, *seen], ground, self.classes, remembered)
+        measured = lids + measure(regions, view.pixel, self.classes)
         named = self._detect(View(view.rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
             named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
-        found = rest_on_supports(named, self._classes, remembered)
+        found = rest_on_supports(named, self.classes, remembered)
         if ground is not None:
             found = lifted(found, ground, view.projector)
         if rooms:
@@ -198,7 +198,7 @@ class Pipeline:
         """What `run` makes of the picture of a scene once more, with other objects remembered; without furniture and
         further cameras.
         """
-        found = rest_on_supports(scene.named, self._classes, remembered)
+        found = rest_on_supports(scene.named, self.classes, remembered)
         solid = [thing for thing in found if is_rigid(thing) and not thing.receptacle]
         return self._with_depthless(replace(scene, detections=tuple(found), problems=()), solid)
 
