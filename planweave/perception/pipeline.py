@@ -27,7 +27,7 @@ from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
 from planweave.perception.segmentation import LEAST_HEIGHT, LOW, around_things, find_segments
-from planweave.perception.side_views import checked, find_table, inside_table, median_depth, points_above
+from planweave.perception.side_views import checked, find_table, inside_table, no_table, points_above
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
@@ -128,11 +128,7 @@ class Pipeline:
         view = view.hiding(mask)
         plane = find_table(view, table)
         if plane is None and mask.mean() < 0.5:
-            raise FrameError(
-                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image "
-                f"(median depth {median_depth(depth):.2f} m): the camera has moved or its pose in the "
-                "camera file is wrong; calibrate it again"
-            )
+            raise no_table(depth, f" in {self.extrinsics.frame_id}'s depth image")
         if plane is not None:
             self._check(plane)
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
