@@ -22,19 +22,16 @@ from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.input_checks import can_be, detections_fault, joint_state_fault
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of, skill_lists
-from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.robots import check_robot, is_real, kind_of
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
-from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings, actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.workspace import load_workspace
@@ -42,15 +39,17 @@ from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.errors import ConfigError
 from planweave.core.base.failure import Code
 from planweave.core.base.health import Report, heard
-from planweave.core.base.names import one_line, symbols
+from planweave.core.base.names import symbols
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.rules import highest
+from planweave.geometry.joints import SeenFixture
+from planweave.geometry.seen_object import SeenObject
 from planweave.goals import RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
 from planweave_ros.camera_pictures import Pictures
-from planweave_ros.fixture_messages import fixture_from_msg, seen_from_msg
+from planweave_ros.fixture_messages import fixture_from_msg, is_furniture, seen_from_msg
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
@@ -59,7 +58,6 @@ from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_b
 from planweave_ros.spin import run_node
 from planweave_ros.stop_watch import StopWatch
 
-_OF_PARTS = Pools(boxes=600, cylinders=16, held=16)  # shapes of a scene in which things have parts
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 _GOODBYE = 0.3  # s for that report to leave
@@ -89,9 +87,8 @@ class ExecutorNode(ManagedNode):
         self._watch: StopWatch | None = None
         self._values, robot = values, self._robot
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
-        self._base_frame, self._builder = str(values["base_frame"]), ThingBuilder(self._domain)
-        pools = _OF_PARTS if "fixture" in self._domain.types else Pools()
-        self._scene = PlanningScene(values["robot_model"] or None, robot=robot, pools=pools)
+        self._base_frame = str(values["base_frame"])
+        self._scene = PlanningScene(values["robot_model"] or None, robot=robot)
         self._scene.ceiling = highest(self._domain.rules) or math.inf
         self._kinematics = Kinematics(self._scene.model, robot)
         safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
@@ -376,7 +373,8 @@ class ExecutorNode(ManagedNode):
         if fault:
             self._left_out("detections", fault)
             return
-        names, things, furniture = symbols(o.name for o in msg.objects), dict[str, Thing](), dict[str, Furniture]()
+        things, furniture = dict[str, SeenObject](), dict[str, SeenFixture]()
+        names = symbols(o.name for o in msg.objects)
         for detected in msg.objects:
             name = names.get(detected.name, "")
             numbers = convert.position_from_msg(detected.pose), convert.orientation_from_msg(detected.pose)
@@ -392,15 +390,15 @@ class ExecutorNode(ManagedNode):
                 )
                 continue
             try:
-                if self._domain.is_a(self._domain.type_of_class(one_line(detected.class_name)), ["fixture"]):
-                    furniture[name] = Furniture.of(fixture_from_msg(detected, name))
+                if is_furniture(detected):
+                    furniture[name] = fixture_from_msg(detected, name)
                 else:
-                    things[name] = self._builder.thing(seen_from_msg(detected, name))
+                    things[name] = seen_from_msg(detected, name)
             except ValueError as error:
                 self._left_out(f"the detected object {name}", str(error))
         places = ((p.x, p.y, p.z) for p in msg.camera)
         camera = next((place for place in places if can_be(place, (), (1.0,))), None)
-        self._world.on_detections(things.values(), stamp, furniture.values(), camera=camera)
+        self._world.on_seen(things.values(), furniture.values(), stamp, camera)
 
     def _left_out(self, what: str, why: str) -> None:
         self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)

@@ -36,6 +36,14 @@ def fixture_to_msg(fixture: SeenFixture, number: int) -> DetectedObject:
     )
 
 
+def is_furniture(msg: DetectedObject) -> bool:
+    """Whether a detected object has joints, or parts the first of which is the box around them all, as `fixture_to_msg`
+    tells furniture.
+    """
+    whole = msg.parts[0] if len(msg.parts) > 1 else None
+    return bool(msg.joints) or (whole is not None and (whole.pose, whole.size) == (msg.pose, msg.size))
+
+
 def fixture_from_msg(msg: DetectedObject, name: str) -> SeenFixture:
     """The furniture of a detected object, under a checked name; raises ValueError for numbers that cannot be."""
     if not msg.parts:

@@ -47,7 +47,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.perception.calibration import Extrinsics, load_extrinsics
     from planweave.perception.cameras.frame import CameraError
     from planweave.perception.decoding import FrameError
-    from planweave.perception.detectors import is_open_vocabulary, make_detector, models
+    from planweave.perception.detectors import LateNamer, is_open_vocabulary, make_detector, models
     from planweave.perception.detectors.options import Options
     from planweave.perception.drawing import annotate
     from planweave.perception.geometry import Projector
@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
 
     model, domain = models().get(options.detector, ""), Domain.load()
-    detector: Any = make_detector(options.detector, model, say=say, classes=class_names(domain))
+    detector = make_detector(options.detector, model, say=say, classes=class_names(domain))
     with opened(options) as (frame, node):
         state = node.robot(robot, _JOINTS) if node is not None and extrinsics is not None else None
     try:
@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
         pipeline = Pipeline(extrinsics, PipelineLimits(table=_ANYWHERE), detector, domain)
         scene = pipeline.run(frame.rgb, frame.depth, frame.intrinsics, state, names=names)
         notes: list[str] = []
-        if hasattr(detector, "waiting"):  # it names in its own time, and says what kept it from that
+        if isinstance(detector, LateNamer):  # it says what kept it from naming
             if detector.waiting or detector.answered:  # `scene` is from before the answer
                 print(f"waiting for names, up to {Options.timeout:g} s", file=sys.stderr)
                 until(lambda: not detector.waiting, Options.timeout, 0.02)

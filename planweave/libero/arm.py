@@ -6,7 +6,7 @@ Stamps are simulated seconds since the task was loaded. Time passes only while t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -132,7 +132,11 @@ class _IncrementalGripper:
 
 
 class LiberoArm(ControlledArm):
-    """The arm of a task that was loaded with `joints`. success: LIBERO's checker said so after the last step."""
+    """The arm of a task that was loaded with `joints`. success: LIBERO's checker said so after the last step;
+    on_joints: told the joint positions after each step, rad.
+    """
+
+    on_joints: Callable[[Array], object] = staticmethod(lambda positions: None)
 
     def __init__(self, simulator: LiberoSimulator, robot: RobotDescription | None = None) -> None:
         """robot: by default LIBERO's."""
@@ -155,6 +159,7 @@ class LiberoArm(ControlledArm):
         self.ever = self.ever or moved.success
         state = self._read(moved.arm)
         self.on_state(state)
+        self.on_joints(state.positions)
         self._joints.stepped(state)
         self._fingers.stepped(state)
 

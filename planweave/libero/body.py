@@ -8,7 +8,6 @@ from dataclasses import replace
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.body import ArmBody, Told
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
@@ -16,6 +15,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.budget import Budget
 from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
@@ -75,23 +75,24 @@ class LiberoBody(ArmBody):
         scene = PlanningScene(table_height=ground, robot=robot, pools=_POOLS[view])
         self._kinematics = Kinematics(scene.model, robot)
         safety = Safety(self._kinematics, JointLimits.of(robot), *_WORKSPACE)
-        world = LookedWorld(
-            self._observe,
-            lambda: arm.state().positions,
+        world = WorldModel(
             domain,
+            self._view.places,
             self._kinematics,
             safety,
-            self._view.places,
-            ground,
             frame=PERSON,
+            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
+            ground=ground,
             base_to_frame=self._view.base_to_frame,
             rules=RULES,
-            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
+            look=self._look,
         )
+        arm.on_joints = world.on_joints
         planner = MotionPlanner(scene, self._kinematics)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)
         settings = replace(_SETTINGS, domain=domain)
         super().__init__(domain, world, arm, Skills(arm, scene, reaching, safety, world, settings))
+        self._see()
 
     def _make_view(
         self,
@@ -126,13 +127,7 @@ class LiberoBody(ArmBody):
     def _see(self) -> None:
         self.world.wait_for_detections(-math.inf, 0.0)
 
-    def _observe(self, world: LookedWorld) -> Observation:
-        """What is seen now."""
-        held = world.held
-        found, still = self._view.observe(world, self._kinematics.forward(self.arm.state().positions))
-        if held is not None:
-            if still is None:
-                world.released(None)
-            else:
-                world.grasped(still)
-        return found
+    def _look(self) -> None:
+        state = self.arm.state()
+        self.world.on_joints(state.positions)
+        self._view.look(self.world, self._kinematics.forward(state.positions))

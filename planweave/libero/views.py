@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm.held import Held
-from planweave.bodies.arm.looked_world import LookedWorld, Observation, observation_of
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.workspace import Location
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import frame
 from planweave.libero import things
@@ -27,7 +26,7 @@ from planweave.libero.geometry import Geometry, pose
 from planweave.libero.truth import table_centre, truth
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Intrinsics, Pose
-from planweave.perception.named_scene import NamedScene, Namer
+from planweave.perception.named_scene import InHand, NamedScene, Namer
 from planweave.perception.robot_filter import RobotState, robot_mask
 
 Array = NDArray[np.float64]
@@ -58,21 +57,19 @@ class TruthView:
         from_frame = self._geometry.to_base(frame(TURNED, np.zeros(3)))
         self.places, self.base_to_frame = places(from_frame), np.asarray(np.linalg.inv(from_frame), np.float64)
 
-    def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
-        """What is there now, and what the hand holds as it lies in it: None where it does not hold it any more.
-
-        world: as it was known until now, with what the hand should hold; tcp_to_base: the hand's pose (4x4).
-        """
+    def look(self, world: WorldModel, tcp_to_base: Array) -> None:
+        """Tell the world what is there now, and what the hand, at this pose (4x4), holds as it lies in it."""
         held = world.held
         state, stamp = self._simulator.state(), self._arm.state().stamp
         self._geometry = Geometry(self._task, state)
-        found = things.things(self._domain, self._geometry, state)
         if held is not None:
-            held = self._in_hand(held, state, tcp_to_base)
-        name = held.thing.name if held is not None else ""
+            still = self._in_hand(held, state, tcp_to_base)
+            world.grasped(still) if still is not None else world.released(None)
+        name = world.held.thing.name if world.held is not None else ""
         told = truth(self._domain, state, stamp, self._geometry.openness, name)
         self._state = state
-        return Observation(told, found, stamp, self._geometry.articulation), held
+        found = things.things(self._domain, self._geometry, state)
+        world.on_truth(told, self._geometry.articulation, found, stamp)
 
     def _in_hand(self, held: Held, state: Mapping[str, Any], tcp_to_base: Array) -> Held | None:
         """What is held as it truly lies in the hand; None where it does not."""
@@ -109,14 +106,11 @@ class SeenView:
     ) -> None:
         self._simulator, self._cameras, self._arm = simulator, tuple(cameras), arm
         self._base = np.asarray(base, float)[:3]
-        self._builder = ThingBuilder(domain)
-        self._carried: Thing | None = None
-        self._in_tcp = np.eye(4)  # the pose of what is carried, in the tool's frame
         self._scene = NamedScene(self._at_rest(), namer, domain, *BOX, sentence)
         self.ground = self._scene.ground
         self.base_to_frame = frame(TURNED, TURNED @ self._base)
         self.places = places(np.linalg.inv(self.base_to_frame))
-        self._steps, self._last = arm.steps, self._observation("")
+        self._steps, self._last = arm.steps, self._scene.perceived(arm.state().stamp)
 
     def pictures(self) -> list[DepthView]:
         """Pictures of now, in the robot's base frame, without the robot's pixels."""
@@ -137,47 +131,21 @@ class SeenView:
             before = now
         return before
 
-    def observe(self, world: LookedWorld, tcp_to_base: Array) -> tuple[Observation, Held | None]:
+    def look(self, world: WorldModel, tcp_to_base: Array) -> None:
         """See TruthView."""
         held = world.held
-        carried = self._carried.name if self._carried is not None else ""
-        if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
-            return self._last, held
-        views, stamp = self.pictures(), self._arm.state().stamp
-        self._scene.carried(world.carried_by(self._scene.look_at_furniture(views)))
-        self._scene.look_at_states(views, tcp_to_base[:3, 3])
-        held = self._in_hand(held, tcp_to_base, views) if held is not None else None
-        let_go = None
-        if held is None and self._carried is not None:
-            put = next((t for t in world.things() if t.name == self._carried.name and not t.visible), None)
-            let_go = self._moved(pose_of(put) if put is not None else tcp_to_base @ self._in_tcp)  # else it slipped out
-            self._carried = None
-        self._scene.look(views, stamp, let_go)
-        self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
-        return self._last, held
-
-    def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
-        """What is held, where the scene shows nothing else."""
-        taken, self._carried, self._in_tcp = self._carried is not held.thing, held.thing, held.thing_to_tcp
-        motion, stamp = self._moved(tcp_to_base @ held.thing_to_tcp), self._arm.state().stamp
-        slipped = self._scene.follow_held(held.thing.name, motion, tcp_to_base, views, stamp, taken)
-        if slipped is None:
-            if taken:  # it stands where it stood
-                self._in_tcp = np.linalg.inv(tcp_to_base) @ pose_of(held.thing)
-            return None
-        in_base = frame(slipped.rotation, slipped.translation)
-        return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
-
-    def _observation(self, held: str) -> Observation:
-        """What the scene shows, as what perception_node publishes becomes a world."""
-        seen = self._scene.perceived(self._arm.state().stamp, held)
-        return observation_of(self._builder, (each.seen() for each in seen.objects), seen.fixtures, seen.stamp)
-
-    def _moved(self, pose: Array) -> Pose:
-        """The motion of what is carried, since it was taken, to a pose."""
-        assert self._carried is not None
-        moved = pose @ np.linalg.inv(pose_of(self._carried))
-        return Pose(moved[:3, :3], moved[:3, 3])
+        if self._arm.steps != self._steps or self._scene.in_hand != (held.thing.name if held is not None else ""):
+            views, stamp, taken = self.pictures(), self._arm.state().stamp, None
+            self._scene.carried(world.carried_by(self._scene.look_at_furniture(views)))
+            self._scene.look_at_states(views, tcp_to_base[:3, 3])
+            if held is not None:
+                taken = InHand(held.thing.name, pose_of(held.thing), held.thing_to_tcp)
+            mine = (t for t in world.things() if t.name == self._scene.in_hand and not t.visible)
+            in_tcp = self._scene.look(views, stamp, tcp_to_base, taken, next(map(pose_of, mine), None))
+            if held is not None:
+                world.grasped(replace(held, thing_to_tcp=in_tcp)) if in_tcp is not None else world.released(None)
+            self._steps, self._last = self._arm.steps, self._scene.perceived(stamp, self._scene.in_hand)
+        world.on_seen((each.seen() for each in self._last.objects), self._last.fixtures, self._last.stamp)
 
 
 def depth_view(picture: Picture, base: Array, robot: RobotState) -> DepthView:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from planweave.core.base.errors import ModelError
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.joints import OrientedBox, SeenFixture
+from planweave.geometry.joints import OrientedBox, SeenFixture, frame
 from planweave.perception.depth_views import DepthView
 from planweave.perception.fixtures import FixtureMemory, cut_out, with_levels
 from planweave.perception.geometry import Pose
@@ -49,6 +49,20 @@ class Namer(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class InHand:
+    """A thing in the hand: its pose when it was taken, in the robot's base frame, and now in the tool's (4x4)."""
+
+    name: str
+    taken: np.ndarray
+    in_tool: np.ndarray
+
+    def motion(self, pose: np.ndarray) -> Pose:
+        """How it has moved since it was taken, to a pose."""
+        moved = pose @ np.linalg.inv(self.taken)
+        return Pose(moved[:3, :3], moved[:3, 3])
+
+
 class NamedScene:
     """words: help the namer; low, high: corners of the box in which things are looked for. Raises ModelError."""
 
@@ -71,6 +85,7 @@ class NamedScene:
         self._known = KnownThings(things, self.ground, self._is_item, self._of_furniture, domain)
         self._numbers = {thing.name: number for number, thing in enumerate(things, 1)}
         self._shapes: dict[str, tuple[np.ndarray, float, Shape]] = {}
+        self._hand: InHand | None = None
         self._touched = set[str]()  # what may have changed its state since that was looked at
         self._memory = FixtureMemory()
         self._fixtures: dict[str, SeenFixture] = {}
@@ -146,21 +161,40 @@ class NamedScene:
         things = (thing for thing in self.things if thing.name in found)
         self._known.put(*(replace(thing, named=replace(thing.named, state=found[thing.name])) for thing in things))
 
-    def look(self, views: Sequence[DepthView], stamp: float, let_go: Pose | None = None) -> None:
-        """Look where all things are, but for one in the hand; let_go: of that one, its motion since it was taken, to
-        where the hand has let it go.
+    def look(
+        self,
+        views: Sequence[DepthView],
+        stamp: float,
+        tool: np.ndarray,
+        held: InHand | None = None,
+        put: np.ndarray | None = None,
+    ) -> np.ndarray | None:
+        """Look where all things are; the pose of the held one in the frame of the tool, whose own pose is `tool`, as it
+        lies there now. None where the hand holds nothing: it is seen at its old place, or its place in the hand is seen
+        empty. held: what the hand should hold; put: the pose at which it has put what it held, where it has.
         """
         self._views = views
+        found, let_go = self._follow(held, tool, views, stamp) if held is not None else None, None
+        if found is None and self._hand is not None:
+            there = put if put is not None else tool @ self._hand.in_tool  # else it slipped out
+            let_go, self._hand = self._hand.motion(there), None
         self._known.update(views, stamp, let_go)
+        return found
 
-    def follow_held(
-        self, name: str, motion: Pose, tool: np.ndarray, views: Sequence[DepthView], stamp: float, new: bool
-    ) -> Pose | None:
-        """How a thing has moved in the hand; None where it is not in it: it is seen at its old place, or its place in
-        the hand is seen empty. motion: of the hand since it took the thing, new: just now; tool: its pose, 4x4.
-        """
+    @property
+    def in_hand(self) -> str:
+        """Name of what the hand held at the newest look."""
+        return self._hand.name if self._hand is not None else ""
+
+    def _follow(self, held: InHand, tool: np.ndarray, views: Sequence[DepthView], stamp: float) -> np.ndarray | None:
+        """The pose of what is held in the tool's frame; None where the hand does not hold it."""
+        new = held.name != self.in_hand or self._hand is None or not np.array_equal(held.taken, self._hand.taken)
         swings = [Pose.about(tool[:3, 3], axis, angle) for axis in tool[:3, :2].T for angle in _SWINGS]
-        return self._known.carry(name, motion, views, stamp, new, swings)
+        slipped = self._known.carry(held.name, held.motion(tool @ held.in_tool), views, stamp, new, swings)
+        in_base = tool if slipped is None else frame(slipped.rotation, slipped.translation) @ tool
+        found = np.linalg.inv(tool) @ (held.taken if slipped is None and new else in_base @ held.in_tool)
+        self._hand = replace(held, in_tool=found)
+        return None if slipped is None else found
 
     # ---- what becomes of it -----------------------------------------------------------------------------------------
 

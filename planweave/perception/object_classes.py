@@ -40,13 +40,13 @@ _ANY = "other"  # any colour that has no class of its own
 @dataclass(frozen=True)
 class ObjectClasses:
     """Classes by shape and colour. by_colour: named by colour and class even where alone; by_class: by the class even
-    where there are several. in_parts: whether the arm takes hollow things by their parts, as where there is furniture.
+    where there are several. furnished: whether furniture is looked for, and hollow things are told by their parts.
     """
 
     shapes: Mapping[str, Mapping[str, str]]
     by_colour: frozenset[str]
     by_class: frozenset[str]
-    in_parts: bool = False
+    furnished: bool = False
 
     @classmethod
     def of(cls, domain: Domain) -> ObjectClasses:

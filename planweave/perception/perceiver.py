@@ -15,7 +15,7 @@ from planweave.perception.calibration import Extrinsics
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
-from planweave.perception.detectors import Detector
+from planweave.perception.detectors import Detector, LateNamer
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.fixtures import FixtureMemory
 from planweave.perception.geometry import Intrinsics, Plane, Projector
@@ -148,10 +148,10 @@ class Perceiver:
         domain: Domain | None = None,
     ):
         self.pipeline = Pipeline(extrinsics, settings, detector, domain)
-        self._detector, self._answered = detector, 0
+        self._late, self._answered = (detector if isinstance(detector, LateNamer) else None), 0
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules, domain)
-        self._furniture = FixtureMemory() if domain is not None and "fixture" in domain.types else None
+        self._furniture = FixtureMemory() if self.pipeline.classes.furnished else None
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self.stamp = -np.inf
@@ -163,8 +163,7 @@ class Perceiver:
     @property
     def naming(self) -> bool:
         """Whether names of what was seen last are still to come, or came after it was seen."""
-        waiting, answered = (getattr(self._detector, name, 0) for name in ("waiting", "answered"))
-        return bool(waiting) or answered != self._answered
+        return self._late is not None and (self._late.waiting or self._late.answered != self._answered)
 
     @property
     def deciding(self) -> bool:
@@ -205,7 +204,7 @@ class Perceiver:
         if self._last is not None and self._equal >= _SETTLED and not self.deciding:
             self._scene = None
             return replace(self._last[1], stamp=stamp)
-        answered = getattr(self._detector, "answered", 0)
+        answered = self._late.answered if self._late is not None else 0
         if answered != self._answered or (names != self._looked_for and self._open):
             self.tracker.judge_anew()
         self._looked_for, self._answered = names, answered

@@ -27,7 +27,7 @@ from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
 from planweave.perception.rooms import hidden_from, rooms_of, seen_in, things_in, with_side
 from planweave.perception.segmentation import LEAST_HEIGHT, LOW, around_things, find_segments
-from planweave.perception.side_views import checked, find_table, inside_table, median_depth, points_above
+from planweave.perception.side_views import checked, find_table, inside_table, no_table, points_above
 from planweave.perception.supports import enclosed, lifted, rest_on_supports
 
 _EVERY = 3  # of the points, in which furniture is looked for
@@ -88,7 +88,7 @@ class Pipeline:
     ):
         """domain: says what shapes are called, and which classes are receptacles; by default the tabletop's."""
         self._domain = domain or Domain.load()
-        self._classes = ObjectClasses.of(self._domain)
+        self.classes = ObjectClasses.of(self._domain)
         self.extrinsics, self.settings = extrinsics, settings or PipelineLimits()
         self._detect = detector
 
@@ -128,11 +128,7 @@ class Pipeline:
         view = view.hiding(mask)
         plane = find_table(view, table)
         if plane is None and mask.mean() < 0.5:
-            raise FrameError(
-                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image "
-                f"(median depth {median_depth(depth):.2f} m): the camera has moved or its pose in the "
-                "camera file is wrong; calibrate it again"
-            )
+            raise no_table(depth, f" in {self.extrinsics.frame_id}'s depth image")
         if plane is not None:
             self._check(plane)
         box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
@@ -170,12 +166,12 @@ class Pipeline:
                 ground[piece] = levels[counts.argmax()]
             height = height - ground
         regions = find_regions(shown, free, height, steep, mask, table)
-        regions, lids = take_lids(regions, [view, *seen], ground, self._classes, remembered)
-        measured = lids + measure(regions, view.pixel, self._classes)
+        regions, lids = take_lids(regions, [view, *seen], ground, self.classes, remembered)
+        measured = lids + measure(regions, view.pixel, self.classes)
         named = self._detect(View(view.rgb, measured, names, view.pixel))
         if furniture is None:  # else its things are items, whatever can be put in or on them
             named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
-        found = rest_on_supports(named, self._classes, remembered)
+        found = rest_on_supports(named, self.classes, remembered)
         if ground is not None:
             found = lifted(found, ground, view.projector)
         if rooms:
@@ -198,7 +194,7 @@ class Pipeline:
         """What `run` makes of the picture of a scene once more, with other objects remembered; without furniture and
         further cameras.
         """
-        found = rest_on_supports(scene.named, self._classes, remembered)
+        found = rest_on_supports(scene.named, self.classes, remembered)
         solid = [thing for thing in found if is_rigid(thing) and not thing.receptacle]
         return self._with_depthless(replace(scene, detections=tuple(found), problems=()), solid)
 

@@ -42,10 +42,7 @@ def checked(
     plane = find_table(view, table)
     try:
         if plane is None:
-            raise FrameError(
-                f"no table within {100 * _SEARCH:.0f} cm of z = 0 (median depth {median_depth(view.depth):.2f} m): "
-                "the camera has moved or its pose in the camera file is wrong; calibrate it again"
-            )
+            raise no_table(view.depth)
         check(plane)
     except FrameError as error:
         if view.carried and not _denied(view, first, table):
@@ -76,9 +73,13 @@ def _denied(view: DepthView, first: DepthView, table: tuple[float, float, float,
     return bool(known.sum() >= _FEWEST and (off & bare)[known].mean() > _DENIED)
 
 
-def median_depth(depth: np.ndarray) -> float:
-    """Of the pixels with depth, m; 0 where there are none."""
-    return float(np.median(depth[depth > 0])) if depth.any() else 0.0
+def no_table(depth: np.ndarray, where: str = "") -> FrameError:
+    """The error of a depth image that shows no table."""
+    median = float(np.median(depth[depth > 0])) if depth.any() else 0.0
+    return FrameError(
+        f"no table within {100 * _SEARCH:.0f} cm of z = 0{where} (median depth {median:.2f} m): "
+        "the camera has moved or its pose in the camera file is wrong; calibrate it again"
+    )
 
 
 def find_table(view: DepthView, table: tuple[float, float, float, float]) -> Plane | None:

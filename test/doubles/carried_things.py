@@ -9,7 +9,6 @@ import numpy as np
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.looked_world import LookedWorld, Observation
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import pose_of
@@ -18,6 +17,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
+from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.geometry.rotations import quaternion_from_rotation
 from planweave.geometry.upright_shape import is_upright
@@ -31,7 +31,7 @@ class CarryingArm:
     def __init__(self, kinematics, things, misses=0):
         self.kinematics, self.things, self.misses = kinematics, things, misses
         self.q, self.width, self.stamp, self.grips = np.array(kinematics.robot.home), 0.08, 0.0, []
-        self.carried = None
+        self.carried = self.world = None
 
     def state(self):
         return ArmState(self.stamp, self.q, np.zeros_like(self.q), self.width)
@@ -41,6 +41,8 @@ class CarryingArm:
 
     def follow(self, trajectory, watch=None):
         self.q, self.stamp = trajectory.end, self.stamp + trajectory.duration
+        if self.world is not None:
+            self.world.on_joints(self.q)
         if self.carried is not None:
             name, to_tcp = self.carried
             pose = self.kinematics.forward(self.q) @ to_tcp
@@ -94,7 +96,8 @@ class SolidBench:
         retries = read_retries(["NO_GRASP 2 other_grasp", "GRASP_LOST 1 other_grasp"])
         settings = SkillSettings(observe=(), planning_seconds=30.0, left=-1.0, pushes=0, retries=retries)
         safety = Safety(kinematics, JointLimits.of(scene.robot), *ROOM)
-        self.world = LookedWorld(self.look, lambda: self.arm.q, domain, kinematics, safety, places, scene.table_height)
+        ground = scene.table_height
+        self.world = self.arm.world = WorldModel(domain, places, kinematics, safety, ground=ground, look=self.look)
         reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 30.0, 0.07)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)
 
@@ -103,7 +106,7 @@ class SolidBench:
         self.world.wait_for_detections(0.0, 0.0)
         self.skills.run(Action.parse(text))
 
-    def look(self, world):
+    def look(self):
         facts = set()
         for a in self.things.values():
             for b in self.things.values():
@@ -111,4 +114,5 @@ class SolidBench:
                 near = 0.06 if b.regions else 0.03  # anywhere in a room, in the middle of a thing
                 if a is not b and np.hypot(*np.subtract(a.position[:2], b.position[:2])) < near and low > -0.002:
                     facts |= {Literal("on", (a.name, b.name)), Literal("in", (a.name, b.name))}
-        return Observation(World(self.domain.name, facts=frozenset(facts)), tuple(self.things.values()), self.arm.stamp)
+        told = World(self.domain.name, facts=frozenset(facts))
+        self.world.on_truth(told, lambda name: None, self.things.values(), self.arm.stamp)

@@ -86,19 +86,6 @@ class DirectArm:
         return self.state().width
 
 
-class TrueSightWorld(WorldModel):
-    """A world model whose camera sees the simulator's truth, with Gaussian noise, whenever it is waited for."""
-
-    def __init__(self, *args, look, clock, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._look, self._clock = look, clock
-
-    def wait_for_detections(self, after, seconds):
-        stamp = max(self._clock(), after) + 1e-3
-        self.on_detections(self._look(), stamp)
-        return stamp
-
-
 class Tabletop:
     """Simulator, planning and skills on one scene, in one thread."""
 
@@ -114,14 +101,13 @@ class Tabletop:
         settings = settings or SkillSettings(observe=robot.observe)
         limits = JointLimits.of(robot).scaled(settings.speed, settings.acceleration)
         safety = Safety(kinematics, limits)
-        self.world = TrueSightWorld(
+        self.world = WorldModel(
             domain,
             load_workspace("tabletop"),
             kinematics,
             safety,
             actions_off=settings.off,
-            look=self.look,
-            clock=lambda: self.simulator.time,
+            look=lambda: self.world.on_detections(self.look(), self.simulator.time + 1e-3),
         )
         self.arm.world = self.world
         planner = MotionPlanner(self.planning_scene, kinematics)

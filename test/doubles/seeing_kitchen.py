@@ -15,14 +15,12 @@ from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.contents import Contents
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.looked_world import observation_of
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
-from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
@@ -46,20 +44,22 @@ def _copied(known):
 
 
 class SeeingWorld(WorldModel):
-    """A world model that looks when an image is waited for."""
-
-    def __init__(self, *args, look, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._take = look
+    """A world model of which all that it knows can be kept."""
 
     def kept(self):
         """What is known now, by attribute."""
-        given = ("domain", "places", "_kinematics", "_safety", "on_change", "_builder", "_changed", "_take")
+        given = (
+            "domain",
+            "places",
+            "_kinematics",
+            "_safety",
+            "on_change",
+            "_builder",
+            "_things_of",
+            "_changed",
+            "_look",
+        )
         return _copied({name: value for name, value in vars(self).items() if name not in given})
-
-    def wait_for_detections(self, after, seconds):
-        self._take()
-        return self._seen_stamp if self._seen_stamp > after else None
 
 
 class SeeingKitchen(SeenKitchen):
@@ -73,8 +73,7 @@ class SeeingKitchen(SeenKitchen):
         self.data.qpos[:] = self.simulator._start
         self._joints, self._image_at, self._result = JointHistory(4000, robot=robot), -1.0, None
         self.arm, self.domain = _WatchedArm(self), Domain.load("kitchen")
-        self._builder = ThingBuilder(self.domain)
-        scene = PlanningScene(robot=robot, pools=Pools(boxes=600, cylinders=16, held=130))
+        scene = PlanningScene(robot=robot, pools=Pools(held=130))
         kinematics = Kinematics(scene.model, robot)
         given = {"retries": read_retries(_RETRIES), "observe": robot.observe, "planning_seconds": 5.0}
         settings = SkillSettings(domain=self.domain, **{**given, **settings})
@@ -154,9 +153,8 @@ class SeeingKitchen(SeenKitchen):
         above, *sides = views
         of = above.rgb, above.depth, above.intrinsics, state, way, None if moves else sides
         result = self._result = self.perceiver.process(now, *of)
-        seen = observation_of(self._builder, [o.seen() for o in result.objects], result.fixtures, now)
         camera = tuple(result.projector.camera_to_frame.translation.tolist())
-        self.world.on_detections(seen.things, now, seen.furniture, (), camera)
+        self.world.on_seen((o.seen() for o in result.objects), result.fixtures, now, camera)
 
     def moving(self):
         """While the arm moves."""

@@ -1,9 +1,12 @@
 """Furniture through messages and back; numbers that cannot be are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
+from planweave.geometry.seen_object import SeenObject
 
 C, S = np.cos(0.4), np.sin(0.4)
 TURNED = np.array(((C, -S, 0.0), (S, C, 0.0), (0.0, 0.0, 1.0)))
@@ -65,6 +68,16 @@ def test_what_a_knob_has_turned_on_and_the_room_behind_a_door_go_along():
     assert_same(opened.room, door.room)
     msg.joints[0].state = "burning"
     assert fixture_from_msg(msg, "stove").joints[0].state == "", "that is no state"
+
+
+def test_furniture_is_told_by_its_joints_or_by_the_box_around_its_parts_and_never_by_its_class():
+    from planweave_ros.fixture_messages import fixture_to_msg, is_furniture, seen_to_msg
+
+    shelf = SeenFixture("shelf", "shelf", (box(0.7),), shape=(box(0.7, 0.01), box(0.72)))
+    assert is_furniture(fixture_to_msg(CABINET, 7)) and is_furniture(fixture_to_msg(shelf, 8))
+    seen = SeenObject("cabinet", "cabinet", "", "box", (0.7, 0.1, 0.2), (0.0, 0.0, 0.0, 1.0), (0.2, 0.1, 0.04))
+    for parts in ((), (box(0.7),), (box(0.65), box(0.75))):  # else it would be left out of the arm's world
+        assert not is_furniture(seen_to_msg(replace(seen, parts=parts), 1, 0.9))
 
 
 @pytest.mark.parametrize(

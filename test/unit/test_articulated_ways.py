@@ -1,11 +1,10 @@
 """Ways to the handle of a drawer, planned in the simulated kitchen: what leaves none is told."""
 
-from dataclasses import replace
-
 import pytest
 from codes import raises_code
 from doubles.kitchen import Kitchen
 
+from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import find_config
@@ -28,9 +27,9 @@ class Crowded(Kitchen):
         super().__init__(parse_scene(SCENE % (x, y), find_config("scenes", "blocks").with_name("test.yaml")))
         self.world.wait_for_detections(0.0, 0.0)
 
-    def look(self, world):
-        seen = super().look(world)
-        return replace(seen, things=(*seen.things, *self.more))
+    def tell(self):
+        furniture = map(Furniture.of, self._seen.values())
+        self.world.on_detections(self.more, self.simulator.time, furniture)
 
 
 DRAWER = "cabinet_top_drawer"

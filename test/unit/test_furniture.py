@@ -44,6 +44,7 @@ def test_a_drawer_is_open_at_the_end_of_its_remembered_travel_and_goes_farther_w
     body = OrientedBox(np.array((0.6, 0.0, 0.1)), np.eye(3), np.full(3, 0.1))
     seen = Furniture.of(SeenFixture("cabinet", "cabinet", (body,), (drawer(value=0.1),)))
     assert DRAWER not in seen.facts() and DRAWER in seen.with_travels({DRAWER.args[0]: 0.1}).facts()
+    assert seen.with_travels({DRAWER.args[0]: 0.1}).state != seen.state, "the facts are computed anew"
     farther = seen.with_travels({DRAWER.args[0]: 0.08})
     assert farther.articulation(DRAWER.args[0]).open_end == 0.1
     assert seen.with_travels({"cabinet_door": 0.1}) is seen

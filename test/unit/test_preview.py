@@ -249,7 +249,7 @@ def test_a_plan_through_a_drawer_is_previewed_to_its_end():
     cube = Thing("red_cube", "item", "cube", (0.45, -0.25, 0.02), (0.04, 0.04, 0.04))
     world = WorldModel(kitchen.domain, (), kinematics, safety)
     world.on_joints(kitchen.arm.state().positions)
-    world.on_detections([cube], 1.0, kitchen.furniture)
+    world.on_detections([cube], 1.0, kitchen.world._furniture)
     preview = MotionPreview(
         kitchen.domain,
         kitchen.skills.context.scene.twin(),

@@ -29,20 +29,17 @@ from planweave.bodies.arm.arms.base import AWAY, ArmState, Desired, Done, Motion
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.body import ArmBody
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.furniture import Furniture
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits, Trajectory
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.base.failure import Code
-from planweave.core.symbolic.domain import Domain
 from planweave.core.workflow.ports import Look
 from planweave.goals import RuleFile
 from planweave.perception.calibration import Extrinsics, load_extrinsics
@@ -314,8 +311,7 @@ def _body(session: _Session) -> ArmBody:
             ]
             rgb, depth = newest.images[session.camera], depths[session.camera]
             found = perceiver.process(stamp, rgb, depth, main.intrinsics, hand, sides=sides)
-            things = [_thing(each, domain) for each in found.objects]
-            world.on_detections(things, stamp, [Furniture.of(fixture) for fixture in found.fixtures])
+            world.on_seen((each.seen() for each in found.objects), found.fixtures, stamp)
         return state
 
     def step() -> None:
@@ -356,10 +352,3 @@ def _state(session: _Session) -> ArmState:
     velocity = np.asarray(observation.state.get("joint_vel", np.zeros(count)), dtype=float)
     width = float(joints[count]) * session.robot.gripper.opening
     return ArmState(observation.state_time, joints[:count], velocity, width)
-
-
-def _thing(seen: Any, domain: Domain) -> Thing:
-    thing = seen.thing
-    kind, round_class = domain.type_of_class(thing.class_name), domain.is_round_class(thing.class_name)
-    look = thing.colour, thing.shape, seen.visible, seen.inferred and not seen.visible, round_class
-    return Thing(seen.name, kind, thing.class_name, thing.position, thing.size, thing.yaw, *look)

@@ -62,6 +62,7 @@ class Furniture:
                 joint.state,
                 joint.handle is not None,
                 round(joint.value / _STEP[joint.kind]),
+                is_open(joint),  # also where its way turned out shorter
                 joint.room is None,
             )
             for name, joint in self.joints.items()

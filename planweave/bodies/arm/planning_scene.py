@@ -64,9 +64,9 @@ class Near:
 class Pools:
     """Numbers of boxes and cylinders of which a scene can consist, and of boxes of which the held object can."""
 
-    boxes: int = 96
+    boxes: int = 600
     cylinders: int = 32
-    held: int = 1
+    held: int = 16
 
 
 def _model(robot: RobotDescription, model_path: str | None, table_height: float, pools: Pools) -> Any:

@@ -163,7 +163,8 @@ class PredictedWorld(WorldModel):
 
     def __init__(self, real: WorldModel, arm: PredictedArm, kinematics: Kinematics, safety: Safety):
         """real: the world as it is now, from which this one goes on."""
-        super().__init__(real.domain, real.places, kinematics, safety, actions_off=real.world().actions_off)
+        off = real.world().actions_off
+        super().__init__(real.domain, real.places, kinematics, safety, actions_off=off, look=self._see)
         self._arm, arm.world = arm, self
         self._since: tuple[Held, float] | None = None
         self._carried: Carried | None = None
@@ -180,16 +181,15 @@ class PredictedWorld(WorldModel):
         self._let_go()
         return self._carried
 
-    def wait_for_detections(self, after: float, seconds: float) -> float | None:
-        """Look: what was put somewhere is seen there; not what lies in a drawer that is shut."""
-        stamp = max(self._arm.state().stamp, after) + 1e-3
+    def _see(self) -> None:
+        """What was put somewhere is seen there; not what lies in a drawer that is shut."""
         open_parts = {room.name for each in self._furniture for room in each.rooms()}
         shut = {n for n in self._things if self._contents.hider(n) not in {"", *open_parts}}
         found = [
             replace(t, visible=n not in shut and (t.visible or n in self._placed)) for n, t in self._things.items()
         ]
+        stamp = self._arm.state().stamp + 1e-3
         self.on_detections(found, stamp, self._furniture, self._lost.values(), self._camera)
-        return stamp
 
     def part_moved(self, name: str, value: float) -> None:
         """The part is where the hand has moved it, and what lies in it moved along."""
@@ -210,11 +210,6 @@ class PredictedWorld(WorldModel):
             if bar is not None and (np.abs((tcp_to_base[:3, 3] - bar.centre) @ bar.axes) < bar.half + _AT_HANDLE).all():
                 return 2 * float(np.abs(bar.axes.T @ tcp_to_base[:3, 1]) @ bar.half)
         return 0.0
-
-    @property
-    def overdue(self) -> bool:
-        """Never: it is predicted what is seen."""
-        return False
 
     def grasped(self, held: Held) -> None:
         super().grasped(held)

@@ -22,7 +22,7 @@ class ThingBuilder:
     """Makes things; what has kept its parts keeps its solid, of which much is computed."""
 
     def __init__(self, domain: Domain) -> None:
-        self._domain, self._solid = domain, "fixture" in domain.types
+        self._domain = domain
         self._built: dict[str, tuple[tuple[OrientedBox, ...], Thing]] = {}
 
     def thing(self, seen: SeenObject) -> Thing:
@@ -58,7 +58,7 @@ class ThingBuilder:
             orientation=None if is_upright(seen.orientation) else seen.orientation,
             subtype="" if own == base else own,
         )
-        return _with_parts(thing, seen.parts) if self._solid and seen.parts else thing
+        return _with_parts(thing, seen.parts) if seen.parts else thing
 
 
 def _with_parts(thing: Thing, boxes: Iterable[OrientedBox]) -> Thing:

@@ -26,6 +26,7 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
 from planweave.bodies.arm.swept_space import swept
+from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_builder import Surroundings, WorldBuilder, steady
 from planweave.core.base.errors import WorldError
@@ -34,6 +35,7 @@ from planweave.core.symbolic.transition import needed_predicates
 from planweave.core.symbolic.world import Literal, World
 from planweave.geometry import spatial
 from planweave.geometry.joints import SeenFixture
+from planweave.geometry.seen_object import SeenObject
 
 Array = NDArray[np.float64]
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
@@ -53,7 +55,8 @@ class WorldModel:
     frame: name of the frame of the world's positions, by default that of the robot's base; base_to_frame: pose (4x4)
     that brings those of the base there, by default none. actions_off: actions that the body refuses, copied into the
     world. ground: height of what all stands on, m, base frame; rules: what is surely so of things that the robot has
-    put down.
+    put down. look: where a look costs nothing but the call, as in a simulator that is stepped, looks and tells this
+    model what it sees; called when detections are waited for, which are never overdue then.
     """
 
     def __init__(
@@ -70,11 +73,15 @@ class WorldModel:
         ground: float = 0.0,
         base_to_frame: Array | None = None,
         rules: PutRules = AS_SEEN,
+        look: Callable[[], object] | None = None,
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
-        self._detection_timeout, self._joint_state_timeout = detection_timeout, joint_state_timeout
+        self._look, self._ground = look, ground
+        self._detection_timeout = detection_timeout if look is None else math.inf
+        self._joint_state_timeout = joint_state_timeout
+        self._things_of = ThingBuilder(domain)
         self._builder = WorldBuilder(domain, self.reachable, ground, base_to_frame, rules)
         self._joint_states_at = time.monotonic()  # when the newest joint state came
         self._no_joint_states = False
@@ -110,6 +117,8 @@ class WorldModel:
             derived=spatial.derived(relations_of - self._listed),
             actions_off=actions_off,
         )
+        self._truth: World | None = None
+        self._true_joint: Callable[[str], Articulation | None] = lambda name: None
         self._known: object = None  # what the world was computed from
         self._steady: dict[str, Thing] = {}  # the things among that, without noise
         self._told = 0  # the newest revision that `on_change` was called with
@@ -118,6 +127,28 @@ class WorldModel:
         self._refresh()
 
     # ---- what comes in ------------------------------------------------------------------------------------------
+
+    def on_seen(
+        self,
+        objects: Iterable[SeenObject],
+        fixtures: Iterable[SeenFixture],
+        stamp: float,
+        camera: tuple[float, float, float] | None = None,
+    ) -> None:
+        """Process what perception tells, whoever brings it, as `on_detections` does."""
+        seen, furniture = list(objects), map(Furniture.of, fixtures)
+        here, lost = ([self._things_of.thing(o) for o in seen if o.lost == gone] for gone in (False, True))
+        self.on_detections(here, stamp, furniture, lost, camera)
+
+    def on_truth(
+        self, world: World, joint: Callable[[str], Articulation | None], things: Iterable[Thing], stamp: float
+    ) -> None:
+        """Process what a simulator tells of itself, in place of detections: its things, objects and facts, and the
+        joint of a drawer, door or knob by name.
+        """
+        with self._changed:
+            self._truth, self._true_joint = world, joint
+            self.on_detections(things, stamp)
 
     def on_detections(
         self,
@@ -189,7 +220,7 @@ class WorldModel:
             now = time.monotonic()
             if now - self._joint_states_at > self._joint_state_timeout:
                 self.joint_states_stopped()
-            if self._looks and not self._world.silent and self._is_overdue():
+            if self._looks and not self._world.silent and self.overdue:
                 self._world = replace(self._world, silent=True)
                 self._tell()
             left = self._joint_states_at + self._joint_state_timeout - now
@@ -213,9 +244,6 @@ class WorldModel:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-
-    def _is_overdue(self) -> bool:
-        return not self._moving and time.monotonic() - self._due_since > self._detection_timeout
 
     def gripped_unseen(self, width: float | None) -> None:
         """Set that the fingers, `width` m apart, hold an object that they were not seen to grasp; None: they hold
@@ -241,8 +269,8 @@ class WorldModel:
 
     @property
     def tips_height(self) -> float:
-        """Height of the finger tips above the table, m."""
-        return float(self._kinematics.forward(self.joints)[2, 3]) - self._kinematics.robot.gripper.tip
+        """Height of the finger tips above what all stands on, m."""
+        return float(self._kinematics.forward(self.joints)[2, 3]) - self._kinematics.robot.gripper.tip - self._ground
 
     def _recognise_grip(self, found: dict[str, Thing]) -> None:
         """Identify the held object by the tracker's object between the fingers; requires the lock."""
@@ -441,7 +469,7 @@ class WorldModel:
     def articulation(self, name: str) -> Articulation | None:
         """The joint of a drawer, door or knob; None where none is known."""
         with self._changed:
-            return articulation_of(self._furniture, name)
+            return self._true_joint(name) or articulation_of(self._furniture, name)
 
     @property
     def camera(self) -> tuple[float, float, float] | None:
@@ -459,7 +487,7 @@ class WorldModel:
     def overdue(self) -> bool:
         """Whether detections are due and do not come; also before the first."""
         with self._changed:
-            return self._is_overdue()
+            return not self._moving and time.monotonic() - self._due_since > self._detection_timeout
 
     @property
     def looked_since_motion(self) -> bool:
@@ -469,8 +497,12 @@ class WorldModel:
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
         """Wait for detections of an image stamped later than `after` (s); their stamp, None where none arrived
-        in time.
+        in time. Who looks when asked shows what is there now: it may be what was there at `after`.
         """
+        if self._look is not None:
+            self._look()
+            with self._changed:
+                return self._seen_stamp if self._seen_stamp >= after else None
         end = time.monotonic() + seconds
         with self._changed:
             while self._seen_stamp <= after:
@@ -490,7 +522,12 @@ class WorldModel:
             ]
             yaw = 0.0
         elif what.type == "item":
-            points, yaw = [(*what.position[:2], grasp_height(what, self._kinematics.robot.gripper))], what.yaw
+            z, (x, y, _), yaw = grasp_height(what, self._kinematics.robot.gripper), what.position, what.yaw
+            points = [(x, y, z)]
+            if relations.hollow_of(what) is not None:  # its wall on this side
+                away = max(math.hypot(x, y), 1e-6)
+                share = 1.0 - what.support(x / away, y / away) / away
+                points.append((share * x, share * y, z))
         else:
             points, yaw = [(*what.position[:2], what.top + 0.03)], what.yaw
         if isinstance(what, Thing) and any(each.name == what.name and each.joints for each in self._furniture):
@@ -539,8 +576,9 @@ class WorldModel:
             self._last_seen,
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
-        if around.state != self._known:
-            self._known = around.state
+        known = self._truth or around.state
+        if known != self._known:
+            self._known = known
             self._compute(around)
         if tell or self._told != self._world.revision:
             self._tell()
@@ -553,7 +591,8 @@ class WorldModel:
             self.on_change(self._world)
 
     def _compute(self, around: Surroundings) -> None:
-        old, objects, facts = self._world, self._builder.objects(around), self._builder.facts(around)
+        old, by, told = self._world, self._builder, self._truth
+        objects, facts = (told.objects, told.facts) if told else (by.objects(around), by.facts(around))
         if self._listed:
             poses = replace(old, objects=objects, facts=facts)
             facts |= {Literal(*fact) for fact in spatial.all_facts(poses, self._listed)}

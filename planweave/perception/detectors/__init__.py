@@ -17,8 +17,19 @@ from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.options import Options
 
 Detector = Callable[[View], list[Detection]]
-"""Raises ConfigError where its weights cannot be had. One that names in its own time has two attributes more: waiting,
-whether names of what it was given last are still to come; answered, a number that grows when they came."""
+"""Raises ConfigError where its weights cannot be had."""
+
+
+@runtime_checkable
+class LateNamer(Protocol):
+    """A detector that names in its own time. waiting: names of what it was given last are still to come; answered: a
+    number that grows when they came.
+    """
+
+    answered: int
+
+    @property
+    def waiting(self) -> bool: ...
 
 
 @runtime_checkable

@@ -110,7 +110,7 @@ def measure(regions: Sequence[PixelRegion], pixel: float, classes: ObjectClasses
     """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
     regions = _with_insides(regions, pixel)
     found = [detect(region, pixel, classes) for region in regions]
-    regions, found = _with_handles(regions, found, classes.in_parts)
+    regions, found = _with_handles(regions, found, classes.furnished)
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
         if not _is_bit_of_a_wall(region, thing, found, pixel):
