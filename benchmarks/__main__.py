@@ -32,6 +32,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "pauses": ("--repeat 5",),
     "page": ("",),
     "real_frames": ("FOLDER --task test",),
+    "lines": ("",),
     "kitchen": ("--seeds 3 --task mug_away plain", "--here --hands --seeds 2"),
 }
 #: figures of which --task chooses some
