@@ -32,6 +32,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "pauses": ("--repeat 5",),
     "page": ("",),
     "real_frames": ("FOLDER --task test",),
+    "lines": ("",),
     "kitchen": ("--seeds 3 --task mug_away plain", "--here --hands --seeds 2"),
 }
 #: figures of which --task chooses some
@@ -99,7 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         choose_gl()
         with own_domain("benchmarks"):
             measure = importlib.import_module(f"benchmarks.{options.figures}").run
-            runs: list[list[Row]] = [measure(options, console) for _ in range(max(options.runs, 1))]
+            runs: list[list[Row]] = []
+            for _ in range(max(options.runs, 1)):
+                runs.append(measure(options, console))
+                written = results.keep(options.figures, runs) if options.runs else None  # in case a later one fails
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1
@@ -110,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         for rows in runs:
             console.print(_table(options.figures, rows))
-    if options.runs:
-        console.print(f"written: {results.keep(options.figures, runs)}; the page: python -m benchmarks.results")
+    if written:
+        console.print(f"written: {written}; the page: python -m benchmarks.results")
     return 0 if all(row.met is not False for rows in runs for row in rows) else 1
 
 

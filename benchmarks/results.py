@@ -189,10 +189,14 @@ def _spread(numbers: Sequence[str]) -> str:
 
 
 def _commit() -> str:
-    """The commit that is checked out, with a plus sign where files differ from it; empty where git knows none."""
-    command = ["git", "describe", "--always", "--dirty=+"]
+    """The commit that is checked out, with a plus sign where more than the results differs; empty without git."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, timeout=10).stdout.strip()
+
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=10).stdout.strip()
+        changed = git("status", "--porcelain", "-uno", "--", ".", f":!{FOLDER.name}", f":!{PAGE.relative_to(ROOT)}")
+        return git("describe", "--always") + "+" * bool(changed)
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

@@ -189,7 +189,7 @@ class RosBody:
         """Raise SystemDownError where the body is known to have gone, instead of waiting."""
         if self._presence.lost:
             raise SystemDownError(
-                "the body has gone away (executor_node, virtualhome_node or body_node ended); start it again and "
+                "the body is gone (executor_node, virtualhome_node or body_node ended); start it again and "
                 "repeat the task"
             )
 

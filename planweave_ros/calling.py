@@ -96,7 +96,7 @@ class Caller:
             while not ready.wait(max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
                 missing = 0 if alive() else missing + 1
                 if missing >= 2:
-                    raise SystemDownError(f"{what} has gone away; start it again and repeat the task")
+                    raise SystemDownError(f"{what} is gone; start it again and repeat the task")
                 if time.monotonic() >= deadline:
                     raise SystemDownError(f"{what} did not answer in {seconds:g} s")
         return future.result() if future.done() else None

@@ -323,7 +323,7 @@ class Client(TaskCalls):
             now = time.monotonic()
             deadline, before = deadline + (now - before if self._paused else 0.0), now
             if self._server.departures != departures and not done.wait(1.0):
-                raise _FeedbackLostError("feedback_node has gone while it ran the task; its log says why")
+                raise _FeedbackLostError("feedback_node ended while it ran the task; its log says why")
             if answer is None or answer.done():
                 seen = now
                 answer = asker.call_async(ListTasks.Request(limit=1))

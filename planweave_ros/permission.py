@@ -52,7 +52,7 @@ class Binding:
         nodes = " and ".join(f"/{name}" for name in sorted(names.values()))
         if sender not in {key.hex() for key in names}:
             return (
-                f"the sender {sender[:64]!r} is no feedback_node that this body knows of (there: {nodes or 'none'}); "
+                f"the sender {sender[:64]!r} is not a feedback_node known to this body (known: {nodes or 'none'}); "
                 "send tasks to feedback_node, or leave sender empty"
             )
         return (

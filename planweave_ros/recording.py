@@ -150,7 +150,7 @@ def definition(kind: str) -> str:
 def _names(kind: str) -> tuple[str, str]:
     match = _TYPE.match(kind)
     if match is None:
-        raise RecordingError(f"{kind[:100]!r} is no type of message")
+        raise RecordingError(f"{kind[:100]!r} is not a message type")
     return match[1], match[2]
 
 

@@ -63,7 +63,7 @@ def rates_of(name: str) -> tuple[float, float]:
             numbers.append(-1.0)
         if not 0 <= numbers[-1] <= 1:
             raise ConfigError(
-                f"model {name!r}: {key} {text!r} is no number from 0 to 1; write e.g. simulated:0.2 or "
+                f"model {name!r}: {key} {text!r} is not a number from 0 to 1; write e.g. simulated:0.2 or "
                 "simulated:0.2,correlation=0.5"
             )
     return numbers[0], numbers[1]

@@ -120,7 +120,7 @@ def _recorded(path: Path) -> Sequence[Mapping[str, Any]]:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is no record of a task: {error}") from None
+        raise ConfigError(f"{path} is not the record of a task: {error}") from None
 
 
 def _events(record: Any, source: str) -> Sequence[Mapping[str, Any]]:

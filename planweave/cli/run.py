@@ -222,8 +222,8 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
             raise SystemDownError(f"{ours} takes no tasks; its log says why. Nothing was started")
         if found is None and not name:
             raise SystemDownError(
-                f"somebody is in ROS domain {domain()} who was not discovered in {DISCOVERY:g} s, so it is not known "
-                "whether a system runs there; nothing was started. Try again, or have a simulation started: planweave "
+                f"ROS domain {domain()} has participants that were not discovered within {DISCOVERY:g} s, so it is not "
+                "known whether a system runs there; nothing was started. Try again, or start a simulation: planweave "
                 "run --system tabletop …"
             )
     with started(name or system_of(scene), {"scene": scene} if scene else {}, console) as (client, running):

@@ -72,7 +72,7 @@ class ClauseGoals(ClauseObjects):
         things = self._things(clause, why, without=others, taken=taken)
         self._check_already(clause, things, taken)
         if len(things) > 1 and tuple(clause.verb.split()) in self._vocabulary.english("stack"):
-            raise GoalError(f"{clause.verb} {place.word}: what stands on what is not said; name the lowest one")
+            raise GoalError(f"{clause.verb} {place.word}: the order of the stack is not given; name the lowest one")
         if len(things) > 1 and self._narrow(others[0]) and not self.is_beside(place):
             raise GoalError(f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}")
         literals = [self._placed(thing, place.word, others) for thing in things]
@@ -121,7 +121,7 @@ class ClauseGoals(ClauseObjects):
     def _check_pushed(self, clause: Clause, word: Words, others: Sequence[str], literals: Sequence[Literal]) -> None:
         """Raise GoalError for one thing pushed against another, or "to" a place that things can be in."""
         if any(not self.not_carried(n) for n in others):
-            raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
+            raise GoalError(f'to {clause.verb} one thing against another is not a goal; say "next to" or "on"')
         beside = self._notes.get("to_is_beside")
         open_ = self._world.by_name[others[0]].type not in ("location", "room")
         open_ = any(g.predicate in beside for g in literals) if beside else open_
@@ -188,7 +188,7 @@ class ClauseGoals(ClauseObjects):
 
     def _stack(self, clause: Clause) -> Iterator[Literal]:
         if not self._notes.get("room_for_one"):
-            raise GoalError("which stands on which is not said; say what is to be put on what")
+            raise GoalError("the order of the stack is not given; say what is to be put on what")
         told = [t for t in clause.things if t.places and not t.relative]
         if any(self.names.every(t) != self.names.every(replace(t, places=())) for t in told):
             raise GoalError('where the tower is to stand no goal can say; say "that are" of things that are there now')
@@ -197,7 +197,7 @@ class ClauseGoals(ClauseObjects):
         if any(self._lexicon.relations.get(w) != "on" for w in words) or any(
             not self._holds_things(n, "on") for n in others
         ):
-            raise GoalError("on what to stack is not clear; say what stands on what")
+            raise GoalError("the base of the stack is not clear; say what is to be put on what")
         things = self._things(clause, self.not_carried, without=others)
         if not others and len(things) < 2:
             raise GoalError(f"one thing alone makes no tower; say on what to stack {spoken(things[0])}")

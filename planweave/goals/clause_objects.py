@@ -53,7 +53,7 @@ class ClauseObjects:
             facts = (f.args for p in self._at for f in self._world.by_predicate.get(p, ()))
             return not any(thing == name and self._world.by_name[at].type != "location" for thing, at in facts)
         if word in self._lexicon.unknown:
-            raise GoalError(f"{place.word!r} is no relation that is known here")
+            raise GoalError(f"{place.word!r} is not a known relation")
         if self._lexicon.relations.get(word) in self._notes.get("than_before", ()):
             raise GoalError(f"{place.word!r} says where to something is moved, and not where it is")
         if any(t.quantity is Quantity.A or {*t.words} <= {"left", "right"} for t in place.things if not t.generic):

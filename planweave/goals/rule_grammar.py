@@ -114,7 +114,7 @@ class _RuleReader:
         if said.kind == "height":
             if not _LOWEST <= said.height <= _HIGHEST:
                 raise GoalError(
-                    f'the rule "{self._text}": {said.height:g} m is no height that things can be kept below; give one '
+                    f'the rule "{self._text}": {said.height:g} m is not a height to keep objects below; give one '
                     f"from {_LOWEST:g} to {_HIGHEST:g} m above the table"
                 )
             return Rule(self._text, highest=said.height)

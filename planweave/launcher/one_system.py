@@ -167,7 +167,7 @@ def own_domain(name: str, lasting: bool = False) -> Iterator[None]:
                 keep_to_this_machine()
                 yield
                 return
-        raise RunningError(f"somebody is in each of the ROS domains 1 to {HIGHEST}; name one: {VARIABLE}=7 planweave …")
+        raise RunningError(f"all ROS domains from 1 to {HIGHEST} are in use; choose one: {VARIABLE}=7 planweave …")
     finally:
         for variable, value in before.items():
             if value is None:

@@ -91,7 +91,9 @@ class TaskStore:
             raise ConfigError(f"tasks cannot be kept in {path}: {why}") from None
         except sqlite3.DatabaseError as error:
             self.close()
-            raise ConfigError(f"{path} is no file of tasks ({error}); name another one; it was not changed") from None
+            raise ConfigError(
+                f"{path} is not a file of tasks ({error}); name another one; it was not changed"
+            ) from None
         except ConfigError:
             self.close()
             raise

@@ -80,7 +80,7 @@ def test_a_file_is_exported_in_every_form(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
-        ("{", (), "is no record of a task"),
+        ("{", (), "is not the record of a task"),
         ("[1]", (), "has no events of a task"),
         ('{"events": [1]}', (), "has no events of a task"),
         ('{"events": []}', (), "give --domain"),
