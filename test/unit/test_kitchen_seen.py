@@ -8,6 +8,7 @@ import pytest
 from doubles.kitchen_cameras import NAMES, SeenKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
+from planweave.perception.matching import place_is_empty
 from planweave.perception.pipeline import PipelineLimits
 
 pytestmark = pytest.mark.gl
@@ -104,6 +105,17 @@ def test_a_mug_whose_floor_is_not_seen_is_a_mug(kitchen, place):
     mug = next(o for o in kitchen.look(3).objects if o.thing.colour == "red")
     assert mug.name == "mug" and mug.visible
     assert mug.thing.position[:2] == pytest.approx(place[:2], abs=0.006)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_hollow_thing_is_gone_where_a_picture_looks_through_its_walls_not_into_it(kitchen, index):
+    name = ("mug", "bowl")[index]
+    kitchen.look()
+    thing = next(t.last for t in kitchen.perceiver.tracker.tracks if t.name == name)
+    assert thing.shape == "hollow" and not place_is_empty(thing, kitchen.perceiver._scene.views)
+    kitchen.put(index, (2.0, 0.0, 0.0))
+    kitchen.look()
+    assert place_is_empty(thing, kitchen.perceiver._scene.views[:1])
 
 
 def test_a_bowl_before_a_stove_is_no_drawer_of_it():
