@@ -13,7 +13,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import PutRules, SkillSettings
+from planweave.bodies.arm.settings import NEEDS_EYE, PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.core.base.budget import Budget
@@ -86,7 +86,7 @@ class LiberoBody(ArmBody):
             frame=PERSON,
             base_to_frame=self._view.base_to_frame,
             rules=RULES,
-            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
+            actions_off=frozenset({*NEAR_PEOPLE, *NEEDS_EYE} & domain.actions.keys()),  # nobody is there
         )
         planner = MotionPlanner(scene, self._kinematics)
         reaching = ApproachPlanner(scene, self._kinematics, planner, clearance=_SETTINGS.clearance, turning=_TURNING)
