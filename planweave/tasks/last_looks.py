@@ -76,10 +76,13 @@ class LastLooks:
                 continue
             near = self.look()
             self._goes((away,), _HIDDEN, _HIDES)
-            if near.look.fresh and (near.confirmed or near.unmet):
+            if near.confirmed or near.unmet:
                 after = self.look()
-                seen = f"{', '.join(check.unobserved)}: seen from near by, before the arm went back"
-                return after if after.unmet else replace(near, inferred=(*near.inferred, seen))
+                if after.unmet:
+                    return after
+                if near.confirmed and after.look.fresh:
+                    seen = f"{', '.join(check.unobserved)}: seen from near by, before the arm went back"
+                    return replace(near, inferred=(*near.inferred, seen))
         return check
 
     def _places(self, check: GoalCheck) -> Iterator[str]:

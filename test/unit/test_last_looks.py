@@ -31,13 +31,13 @@ def shown(world, known):
 
 class HiddenMug(SymbolicBody):
     """What is put in the cupboard is hidden from fixed cameras. near: how a look shows it after each `look_at`, None
-    for not at all; known: how it is known else; gone: in looks after it was looked at from near by.
+    for not at all; known: how it is known else; after it was looked at from near by it is gone, or no look is fresh.
     """
 
-    def __init__(self, near=None, known=Known.REMEMBERED, gone=False, off=(), faults=None):
+    def __init__(self, near=None, known=Known.REMEMBERED, gone=False, silent=False, off=(), faults=None):
         world = tabletop("mug: item; cupboard: fixture", "holds_things(cupboard); upright(mug)")
         super().__init__(replace(world, domain="kitchen", actions_off=frozenset(off)), faults)
-        self.near, self.known, self.gone = near or {}, known, gone
+        self.near, self.known, self.gone, self.silent = near or {}, known, gone, silent
 
     def look(self, seconds):
         last, world = self.done[-1] if self.done else "", replace(self.world, stamp=self.world.stamp + 0.1)
@@ -46,7 +46,7 @@ class HiddenMug(SymbolicBody):
         there = DONE[1] in self.done and known is not Known.UNKNOWN and not (seen_near and last == HOME and self.gone)
         facts = world.facts - set(literals("in(mug, cupboard)")) | set(literals("in(mug, cupboard)" if there else ""))
         self.world = shown(replace(world, facts=facts), known) if DONE[1] in self.done else world.all_seen()
-        return Look(self.world)
+        return Look(self.world, not (self.silent and seen_near and last == HOME), "no image")
 
 
 @pytest.fixture
@@ -79,9 +79,10 @@ SEEN = {MUG: Known.SEEN}
         (HiddenMug(), TaskState.NOT_CONFIRMED, [HOME, MUG, HOME]),
         (HiddenMug(SEEN, off=["look_at"]), TaskState.NOT_CONFIRMED, [HOME]),
         (HiddenMug(SEEN, gone=True), TaskState.FAILED, [HOME, MUG, HOME]),
+        (HiddenMug(SEEN, silent=True), TaskState.NOT_CONFIRMED, [HOME, MUG, HOME]),
         (HiddenMug(SEEN, faults={MUG: [(Code.UNREACHABLE, "too far")]}), TaskState.NOT_CONFIRMED, [HOME]),
     ],
-    ids=["seen", "not_seen_either", "no_such_camera", "gone_after_it", "out_of_reach"],
+    ids=["seen", "not_seen_either", "no_such_camera", "gone_after_it", "silent_after_it", "out_of_reach"],
 )
 def test_what_is_hidden_at_the_end_is_looked_at_from_near_by(start, body, state, moves):
     status = ended(start(body))
