@@ -123,6 +123,15 @@ def test_a_bowl_before_a_stove_is_no_drawer_of_it():
     assert {f.class_name for f in kitchen.look(3).fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
 
 
+def test_a_bowl_before_an_open_door_is_not_its_handle_and_that_no_thing():
+    kitchen = SeenKitchen(kitchen_task("close_cupboard").scene(19))
+    result = kitchen.look(4)
+    assert {o.name for o in result.objects} == {"mug", "can", "bowl", "plate"}
+    handle, door = joints(result)["cupboard", "door"].handle, kitchen.data.body("fixture_1_door").id
+    bar = kitchen.data.geom_xpos[kitchen.simulator.model.body_geomadr[door] + 1]
+    assert np.linalg.norm(handle.centre - bar) < 0.006
+
+
 def test_a_mug_whose_inside_is_cut_from_its_rim_is_a_mug():
     kitchen = SeenKitchen(kitchen_task("mug_away").scene(4))  # in most pictures of this arrangement
     assert {o.name for o in kitchen.look(4).objects} == {"mug", "can", "bowl", "plate"}
