@@ -71,8 +71,6 @@ def test_what_came_out_is_not_there(kitchen, place, turned, looks):
 
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_camera_on_the_hand_looks_behind_the_door_where_no_other_sees(kitchen, taken):
-    simulator = kitchen.simulator  # the arm is where its controller has it
-    kitchen.data.qpos[simulator._arm] = kitchen.data.ctrl[simulator._arm_ctrl] = simulator.robot.home
     place = behind(kitchen, 0.03, y=-0.05)
     kitchen.put(MUG, place)
     kitchen.hand_over("mug", place)
