@@ -193,6 +193,17 @@ CASES = (
             ("on_top", "retreat", (*_LEFT, _FLOOR + 0.05)),
         )
     ),
+    _bench(
+        "exchanged_under_what_is_added",
+        _MORE,
+        _IN,
+        Interference(move={"blue_cube": AWAY}),
+        Wait(3.0),
+        Interference(
+            "retreat",
+            move={**_TAKEN, "yellow_cube": (*_LEFT, _FLOOR), "blue_cube": (*_LEFT, _FLOOR + 0.05)},
+        ),
+    ),
     # Equal things, and another scene.
     _case("one_of_two_equal_taken", _TWINS, _IN, Interference(move=_TAKEN)),
     _case("scene_reloaded_while_lifting", _APART, _IN, during=(Reload(),)),

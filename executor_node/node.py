@@ -6,6 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,7 @@ from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.robots import check_robot, is_real, kind_of
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
-from planweave.bodies.arm.settings import SkillSettings, actions_off, numbers, settings_from
+from planweave.bodies.arm.settings import NEEDS_EYE, SkillSettings, actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
@@ -45,6 +46,7 @@ from planweave.core.symbolic.rules import highest
 from planweave.geometry.joints import SeenFixture
 from planweave.geometry.seen_object import SeenObject
 from planweave.goals import RuleFile
+from planweave.perception.calibration import eye_of
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, ControllerNames
@@ -140,7 +142,8 @@ class ExecutorNode(ManagedNode):
             values["silence_timeout"],
             values["joint_state_timeout"],
             self._base_frame,
-            actions_off(values, self._domain.actions),
+            actions_off(values, self._domain.actions)
+            | (set() if values["hand_camera"] else self._domain.actions.keys() & NEEDS_EYE),
         )
 
     def _make_moveit(self) -> MoveItProcess:
@@ -236,7 +239,9 @@ class ExecutorNode(ManagedNode):
 
     def _settings(self, values: dict[str, Any]) -> SkillSettings:
         """Those of skills by the parameters; raises ConfigError."""
-        return settings_from(values, self._names, self._robot.count, self._domain, self._pictures)
+        settings = settings_from(values, self._names, self._robot.count, self._domain, self._pictures)
+        name = values["hand_camera"]
+        return replace(settings, eye=eye_of(name, self._robot)) if name else settings
 
     def _serve(self, worlds: WorldPublisher) -> BodyServer:
         """Serve the body's contract from now on."""

@@ -134,6 +134,11 @@
     :precondition (and (hand_empty) (can_turn ?x) (turned_on ?x) (reachable ?x))
     :effect (and (turned_off ?x) (not (turned_on ?x)) (not (at_base))))
 
+  ; With a camera that the hand carries: what hides it from the others is looked past.
+  (:action look_at
+    :parameters (?x - thing)
+    :effect (not (at_base)))
+
   (:action hand_over)
   (:action return_to_base)
   (:action place_farther_left)

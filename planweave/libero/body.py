@@ -12,7 +12,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import PutRules, SkillSettings
+from planweave.bodies.arm.settings import NEEDS_EYE, PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import WorldModel
@@ -81,7 +81,7 @@ class LiberoBody(ArmBody):
             self._kinematics,
             safety,
             frame=PERSON,
-            actions_off=frozenset(NEAR_PEOPLE) & domain.actions.keys(),  # nobody is there
+            actions_off=frozenset({*NEAR_PEOPLE, *NEEDS_EYE} & domain.actions.keys()),  # nobody is there
             ground=ground,
             base_to_frame=self._view.base_to_frame,
             rules=RULES,

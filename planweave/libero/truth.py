@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from planweave.bodies.arm.settings import NEEDS_EYE
 from planweave.core.base.errors import SceneError
 from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
@@ -119,7 +120,7 @@ def completed(
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
     derived = spatial.derived(spatial.RELATIONS.keys() - {"apart"})
-    off = frozenset(NEAR_PEOPLE) & domain.actions.keys()  # nobody is there
+    off = frozenset({*NEAR_PEOPLE, *NEEDS_EYE} & domain.actions.keys())  # nobody is there
     return World(domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived, actions_off=off)
 
 

@@ -335,10 +335,11 @@ def _angle(direction: np.ndarray, sign: float) -> float:
     return float(np.arctan2(direction[0], -sign * direction[1]))
 
 
-def _groups(standing: np.ndarray) -> list[np.ndarray]:
-    """Points before a front in groups as large as handles."""
+def _groups(standing: np.ndarray, rows: np.ndarray | None = None) -> list[np.ndarray]:
+    """Points before a front in groups as large as handles. rows: what is given of each point, by default itself."""
     if len(standing) < _FEW:
         return []
+    rows = standing if rows is None else rows
     cells = np.floor(standing[:, 1:] / CELL).astype(int)
     cells -= cells.min(axis=0) - 2
     image = np.zeros(cells.max(axis=0) + 3, np.uint8)
@@ -346,8 +347,9 @@ def _groups(standing: np.ndarray) -> list[np.ndarray]:
     image = cv2.dilate(image, np.ones((3, 3), np.uint8))
     _, labels = cv2.connectedComponents(image)
     of = labels[cells[:, 0], cells[:, 1]]
-    found = (standing[of == k] for k in np.unique(of))
-    return [g for g in found if len(g) >= _FEW and _HANDLE[0] <= np.ptp(g[:, 1:], axis=0).max() <= _HANDLE[1]]
+    found = [(standing[of == k], rows[of == k]) for k in np.unique(of)]
+    large = (_HANDLE[0] <= np.ptp(g[:, 1:], axis=0).max() <= _HANDLE[1] for g, _ in found)
+    return [given for (_, given), fits in zip(found, large) if fits and len(given) >= _FEW]
 
 
 def _goes_on(handle: np.ndarray, farther: np.ndarray) -> bool:
@@ -429,7 +431,7 @@ def _open_doors(
             out = sign * offset / math.cos(value) if value < _TURNED else shut
             hinge = np.array((out - _BOARD / 2, sign * body.width))
             arm = leaf[:, :2] - edge - offset * left_of(direction)
-            plate, grip = _plate_and_handle(leaf, sign * arm @ left_of(direction), arm @ direction, body.width)
+            plate, grip = _plate_and_handle(leaf, sign * arm @ left_of(direction), arm @ direction, body)
             if plate is not None:
                 by = float((edge + offset * left_of(direction) - hinge) @ left_of(direction)) * sign
                 plate = plate[0] + by, plate[1] + by, plate[2]
@@ -441,10 +443,10 @@ def _open_doors(
 
 
 def _plate_and_handle(
-    leaf: np.ndarray, out: np.ndarray, reach: np.ndarray, width: float
+    leaf: np.ndarray, out: np.ndarray, reach: np.ndarray, body: Carcass
 ) -> tuple[tuple[float, float, float] | None, np.ndarray]:
     """Of an open door: where its inner and its outer face are and its length, where both faces or its upper edge are
-    seen; and the points that stand out of its outer face, far from its hinge.
+    seen; and the points that stand out of its outer face, far from its hinge and from what it stands on.
 
     out, reach: of each point, from the face that is seen best towards the outer side, and from the hinge.
     """
@@ -457,9 +459,11 @@ def _plate_and_handle(
     if outer - inner > _BOARD:
         of_it = (layers >= low) & (layers <= high)
         plate, least = (inner, outer, float(np.percentile(reach[of_it], 99.5))), outer + _OUT[0]
-    grip = leaf[(out > least) & (out < least + _OUT[1] - _OUT[0]) & (reach > (1 + _ASIDE) * width)]
-    is_bar = len(grip) >= _FEW and np.ptp(grip[:, 2]) > np.linalg.norm(np.ptp(grip[:, :2], axis=0))
-    return plate, grip if is_bar else grip[:0]
+    near = (out > least) & (out < least + _OUT[1] - _OUT[0]) & (reach > (1 + _ASIDE) * body.width)
+    found = _groups(np.column_stack((out, reach, leaf[:, 2]))[near], leaf[near])
+    high = (grip for grip in found if np.percentile(grip[:, 2], 10) > body.low + _STANDS)
+    bars = (grip for grip in high if np.ptp(grip[:, 2]) > np.linalg.norm(np.ptp(grip[:, :2], axis=0)))
+    return plate, max(bars, key=len, default=leaf[:0])
 
 
 def _line(xy: np.ndarray, tries: int = 60) -> tuple[np.ndarray, float] | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from planweave.core.base.errors import ConfigError
+from planweave.geometry.joints import frame
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Pose
@@ -49,3 +51,14 @@ def load_extrinsics(name: str | Path = "overhead", robot: RobotDescription | Non
     camera = load_camera(name, robot)
     pose = Pose(rotation_from_quaternion(*camera.quaternion), np.array(camera.position))
     return Extrinsics(camera.frame_id, pose, camera.parent)
+
+
+def eye_of(name: str | Path, robot: RobotDescription) -> np.ndarray:
+    """The pose (4, 4) in the tool's frame of a camera on the hand; raises ConfigError for one that is not there."""
+    camera, frames = load_extrinsics(name, robot), link_frames(robot, robot.home)
+    carried = (robot.joints[-1].link, robot.flange.link, robot.gripper.link, robot.gripper.tool.frame)
+    if camera.parent not in carried:
+        raise ConfigError(f"the hand does not carry camera {name}: parent must be one of {', '.join(carried)}")
+    inner = camera.camera_to_parent
+    pose = frames[camera.parent] @ frame(inner.rotation, inner.translation)
+    return np.asarray(np.linalg.inv(frames[robot.gripper.tool.frame]) @ pose)

@@ -18,6 +18,8 @@ from planweave.perception.regions import PixelRegion
 if TYPE_CHECKING:
     from planweave.perception.seen_things import SeenThing
 
+_TURNS = 32  # points around an object
+
 
 @dataclass(frozen=True)
 class Detection(Upright):
@@ -72,6 +74,14 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     half = np.linspace(-0.5, 0.5, 5) * shrink
     u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
     return rotated(np.column_stack((u.ravel(), v.ravel())), thing.yaw) + thing.position[:2]
+
+
+def outline_points(thing: Detection, shrink: float = 1.0) -> np.ndarray:
+    """Points (n, 2) around an object, where its walls are."""
+    turns, half = np.linspace(-math.pi, math.pi, _TURNS, endpoint=False), np.array(thing.size[:2]) / 2
+    way = np.column_stack((np.cos(turns), np.sin(turns)))
+    reach = half[0] if thing.is_round else (half / np.maximum(np.abs(way), 1e-9)).min(axis=1)
+    return rotated(way * shrink * np.reshape(reach, (-1, 1)), thing.yaw) + thing.position[:2]
 
 
 def unknown_thing(shape: Outline, bottom: float, top: float, colours: np.ndarray) -> Detection:

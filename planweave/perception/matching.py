@@ -13,7 +13,7 @@ import numpy as np
 
 from planweave.geometry.joints import SeenFixture
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection, footprint_points
+from planweave.perception.detection import Detection, footprint_points, outline_points
 from planweave.perception.evidence import evidence
 from planweave.perception.geometry import rotate_into, rotated, wrap_yaw
 from planweave.perception.object_classes import UNKNOWN
@@ -134,12 +134,14 @@ def _fills(seen: Detection, thing: Detection) -> bool:
 
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
-    """Whether pictures show that an object is gone: its place is in view, and looked through."""
+    """Whether pictures show that an object is gone: its place is in view, and looked through. Of a hollow one that is
+    the place of its walls: pictures look into it where it stands, too.
+    """
     if thing.seen is not None:
         return thing.seen.is_gone(views)
     high = min((part[5] for part in thing.parts if thing.shape != "hollow"), default=thing.size[2])  # of a lid its edge
     level = thing.bottom + 0.6 * high
-    places = footprint_points(thing, 0.6)
+    places = outline_points(thing, 0.9) if thing.shape == "hollow" else footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))
     looks = (evidence(points, [view], beyond=min(0.008, 0.3 * high)) for view in views)
     return any(found.known > 0.6 * len(points) and found.through > 0.7 * found.known for found in looks)

@@ -12,9 +12,9 @@ import numpy as np
 from planweave.geometry.joints import OrientedBox, SeenFixture
 from planweave.perception.colours import TOO_DARK, other_surface, patch_colour
 from planweave.perception.depth_views import DepthView
-from planweave.perception.detection import Detection, unknown_thing
+from planweave.perception.detection import Detection, outline_points, unknown_thing
 from planweave.perception.evidence import LEAST
-from planweave.perception.geometry import Plane, outline, percentile, rotate_into, rotated
+from planweave.perception.geometry import Plane, outline, percentile, rotate_into
 from planweave.perception.segmentation import Segment, find_segments
 
 _DEEP = 10.0  # below the middle of a room, where nothing is seen any more
@@ -26,7 +26,7 @@ _BESIDE = 0.02  # m around what the first camera sees within which a point is of
 _HANDLE = 0.015  # and so much more where it is hollow
 _SAME = 0.025  # m of depth by which two cameras may differ
 _FEWEST = 60  # pixels of a picture that are looked at
-_TURNS, _LEVELS = 32, (0.3, 0.4, 0.5, 0.6, 0.7)  # at which the sides of a thing are looked at: around it; of its height
+_LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7)  # of its height at which the sides of a thing are looked at
 _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a handle stands out of it
 
 
@@ -88,10 +88,7 @@ def hidden_from(
 
 def with_side(thing: Detection, views: Iterable[DepthView]) -> Detection:
     """A thing that is seen whole with the colour that pictures from the side show of its sides, where they do."""
-    turns = np.linspace(-math.pi, math.pi, _TURNS, endpoint=False)
-    way, half = np.column_stack((np.cos(turns), np.sin(turns))), np.array(thing.size[:2]) / 2
-    reach = half[0] if thing.is_round else (half / np.maximum(np.abs(way), 1e-9)).min(axis=1)
-    around = rotated(way * np.reshape(reach, (-1, 1)), thing.yaw) + thing.position[:2]
+    around = outline_points(thing)
     levels = thing.bottom + thing.size[2] * np.array(_LEVELS)
     points = np.column_stack((np.tile(around, (len(levels), 1)), np.repeat(levels, len(around))))
     colours = [np.zeros((0, 3))]

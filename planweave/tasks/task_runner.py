@@ -24,9 +24,7 @@ from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.rule_check import keeping, ruled
-from planweave.core.symbolic.transition import Transition
-from planweave.core.symbolic.world import Action, Literal, World
-from planweave.core.workflow.approval import PlanEdited
+from planweave.core.symbolic.world import Literal, World
 from planweave.core.workflow.confirmation import GoalCheck, confirm
 from planweave.core.workflow.ports import LookingBody, Planner
 from planweave.core.workflow.question import AmbiguityError, UserQuestion
@@ -43,6 +41,7 @@ from planweave.tasks.approving import ApprovedBody
 from planweave.tasks.corrections import log_line
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.given_tree import GivenTree
+from planweave.tasks.last_looks import LastLooks
 from planweave.tasks.memory import Memory
 from planweave.tasks.pausing import BETWEEN_LOOKS, PausedWait, PauseGate, ResumedBody
 from planweave.tasks.task import Task
@@ -50,8 +49,6 @@ from planweave.tasks.task_store import logged_loss
 
 MODEL_FREE = "classical"
 _RECALLED = "as it was answered before: planweave memory"
-_HIDDEN = "the arm may hide what is to be checked; out of the view, it looks again"
-_HIDES = "where the arm is in the view, send it home: that it goes was not approved"
 _REFUSALS = 3  # that are told, the newest ones
 _UNSURE = 5.0  # s of looks at what does not become sure
 _RESUME = 10.0  # s; a busy machine may take that long for two images
@@ -351,6 +348,7 @@ class TaskRunner:
             **({name: getattr(so_far, name) for name in counted} if so_far is not None else {}),
         )
         episode.acting = self._acting(task, episode)
+        looks = LastLooks(task, episode, goal, lambda: self._look_at(task, body, goal, began))
         name, failed = task.status.method, ""
         try:
             run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
@@ -359,6 +357,8 @@ class TaskRunner:
         except PlanweaveError as error:
             by_default = isinstance(error, NoModelError) and not task.named
             if not (self.fallback or by_default) or name == self.fallback or episode.alone or episode.stopped:
+                if looks.near and (check := looks.take(self._look_at(task, body, goal, began))).confirmed:
+                    return check, ""  # what was lost to view is where it shall be
                 raise
             episode.spend(error.usage)
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
@@ -381,10 +381,7 @@ class TaskRunner:
             if episode.message == told:  # nothing was reported since; an error of the method is kept
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             check = self._look_at(task, body, goal, began)
-        if self._clear_view(task, episode, check):
-            anew = self._look_at(task, body, goal, began)
-            check = anew if anew.look.fresh else check
-        return check, episode.message
+        return looks.take(check), episode.message
 
     def _acting(self, task: Task, episode: Episode) -> ResumedBody:
         """The episode's body with what decides round it before an action, and after it: outermost first a pause, then
@@ -406,36 +403,6 @@ class TaskRunner:
         if not look.fresh:
             raise SystemDownError(f"whether things are as they were shown is not known: {look.message}")
         return look.world
-
-    def _clear_view(self, task: Task, episode: Episode, check: GoalCheck) -> bool:
-        """Move the robot away from what it may hide, where only that leaves open whether the goal holds; whether it
-        moved. Where a person approves motions, this one is approved by itself.
-        """
-        domain, world = episode.domain, check.look.world
-        hidden = check.not_confirmed and check.look.fresh and {*check.unmet} <= {*check.unseen}
-        away = Action(str(domain.extra.get("clears_view", "")))
-        if not hidden or away.name not in domain.actions:
-            return False
-        if episode.dry_run or episode.stopped:
-            return False
-        if Transition(domain, world).result(world, away).facts == world.facts:
-            return False  # it is there
-        if task.approval is not None:
-            task.approval.notes = (_HIDDEN,)
-        message = episode.message
-        try:
-            return episode.execute(away).ok
-        except PlanEdited as edited:  # a person has another way
-            episode.follow(edited.plan)
-            return True
-        except PlanweaveError as error:  # a rule, a person's no, or no answer in time
-            asked = task.approval is not None and not task.canceled.is_set and not isinstance(error, NotStoppedError)
-            if isinstance(error, CanceledError) and not asked:
-                raise
-            log.info("%s: the view is not cleared: %s", episode.task_id, error)
-            if asked:
-                episode.tell(message="; ".join(filter(None, (message, _HIDES))))
-            return False
 
     def _without_model(self, task: Task, episode: Episode, reason: str) -> str:
         """Plan with the method that asks no model, which is the default where none is set that can be asked; its name.

@@ -19,7 +19,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Pools
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.settings import NEEDS_EYE, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.workspace import load_workspace
@@ -28,6 +28,7 @@ from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.confirmation import confirm
 from planweave.core.workflow.ports import Look
+from planweave.perception.calibration import eye_of
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.pipeline import PipelineLimits
 from planweave.simulation.trajectory_controller import TrajectoryController
@@ -76,10 +77,14 @@ class SeeingKitchen(SeenKitchen):
         scene = PlanningScene(robot=robot, pools=Pools(held=130))
         kinematics = Kinematics(scene.model, robot)
         given = {"retries": read_retries(_RETRIES), "observe": robot.observe, "planning_seconds": 5.0}
-        settings = SkillSettings(domain=self.domain, **{**given, **settings})
+        eye = eye_of("wrist", robot) if "wrist" in cameras else None
+        settings = SkillSettings(domain=self.domain, eye=eye, **{**given, **settings})
         limits = JointLimits.of(robot).scaled(settings.speed, settings.acceleration)
         safety = Safety(kinematics, limits)
-        self.world = SeeingWorld(self.domain, load_workspace("kitchen"), kinematics, safety, look=self.see)
+        off = NEEDS_EYE if eye is None else frozenset()
+        self.world = SeeingWorld(
+            self.domain, load_workspace("kitchen"), kinematics, safety, look=self.see, actions_off=off
+        )
         self.arm.world = self.world
         reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 5.0)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)

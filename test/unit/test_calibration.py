@@ -8,7 +8,7 @@ import yaml
 from codes import raises_code
 from doubles.table_view import table_view
 
-from planweave.perception.calibration import Extrinsics, load_extrinsics
+from planweave.perception.calibration import Extrinsics, eye_of, load_extrinsics
 from planweave.perception.geometry import Pose
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState, hand_pose
@@ -77,6 +77,15 @@ def test_a_wrong_camera_file_is_named(tmp_path, content, data):
     with raises_code("configuration", data) as error:
         load_extrinsics(path)
     assert str(path) in str(error.value)
+
+
+def test_a_camera_on_the_hand_is_where_the_tool_is_but_for_its_mount():
+    pose = eye_of("wrist", load_robot())
+    assert pose[:3, 3] == pytest.approx((0.07, 0.0, 0.03 - 0.1034)) and pose[:3, 2] == pytest.approx(
+        (0, 0, 1), abs=1e-6
+    )
+    with raises_code("configuration", ("overhead", "fr3_hand")):
+        eye_of("overhead", load_robot())
 
 
 def handeye(kind, **parameters):

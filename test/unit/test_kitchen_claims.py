@@ -1,9 +1,12 @@
 """What is claimed of a mug in a shut drawer or behind a shut door: nothing, where it came out before it was shut."""
 
 import pytest
+from doubles.kitchen_cameras import NAMES
 from doubles.seeing_kitchen import SeeingKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 
 pytestmark = pytest.mark.gl
 TASK = kitchen_task("mug_in_cupboard")
@@ -13,7 +16,10 @@ MUG, PLATE, CABINET, CUPBOARD = 0, 3, 0, 1
 
 @pytest.fixture(scope="module")
 def compiled():
-    return SeeingKitchen(TASK.scene())
+    kitchen = SeeingKitchen(TASK.scene(), cameras=(*NAMES, "wrist"))
+    kitchen.eyes = dict(kitchen._eyes)
+    kitchen._eyes.pop("wrist")
+    return kitchen
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +41,14 @@ def let_go(compiled):
 @pytest.fixture
 def kitchen(compiled, let_go):
     compiled.go_back(let_go)
-    return compiled
+    yield compiled
+    compiled._eyes = {name: compiled.eyes[name] for name in NAMES}
 
 
-def behind(kitchen, x, z=0.0125):
-    """A place behind the door, or before it, by its distance inward from the cupboard's middle, m."""
+def behind(kitchen, x, z=0.0125, y=0.0):
+    """A place behind the door, or before it, by its distance inward from the cupboard's middle, and beside it, m."""
     body = kitchen.data.body("fixture_1")
-    return tuple(body.xpos + body.xmat.reshape(3, 3) @ (x, 0.0, z))
+    return tuple(body.xpos + body.xmat.reshape(3, 3) @ (x, y, z))
 
 
 def test_what_stays_behind_the_door_is_there(kitchen):
@@ -60,6 +67,21 @@ def test_what_came_out_is_not_there(kitchen, place, turned, looks):
     kitchen.see(looks)
     kitchen.move(CUPBOARD, "door", 0.0)
     assert not kitchen.check("in mug cupboard", "closed cupboard", times=5).confirmed and kitchen.missing(TASK)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_camera_on_the_hand_looks_behind_the_door_where_no_other_sees(kitchen, taken):
+    place = behind(kitchen, 0.03, y=-0.05)
+    kitchen.put(MUG, place)
+    kitchen.hand_over("mug", place)
+    assert kitchen.check("in mug cupboard").confirmed
+    kitchen._eyes = {name: kitchen.eyes[name] for name in ("overhead", "right", "wrist")}
+    assert kitchen.check("in mug cupboard").unobserved == ("mug",)
+    if taken:
+        kitchen.put(MUG, (2.0, 0.0, 0.0))
+    outcome = kitchen.run(Action("look_at", ("mug",)))
+    assert outcome.code is Code.SUCCESS, outcome.message
+    assert kitchen.check("in mug cupboard", times=6).confirmed is not taken
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 from doubles.kitchen_cameras import NAMES, SeenKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
+from planweave.perception.matching import place_is_empty
 from planweave.perception.pipeline import PipelineLimits
 
 pytestmark = pytest.mark.gl
@@ -106,9 +107,29 @@ def test_a_mug_whose_floor_is_not_seen_is_a_mug(kitchen, place):
     assert mug.thing.position[:2] == pytest.approx(place[:2], abs=0.006)
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_hollow_thing_is_gone_where_a_picture_looks_through_its_walls_not_into_it(kitchen, index):
+    name = ("mug", "bowl")[index]
+    kitchen.look()
+    thing = next(t.last for t in kitchen.perceiver.tracker.tracks if t.name == name)
+    assert thing.shape == "hollow" and not place_is_empty(thing, kitchen.perceiver._scene.views)
+    kitchen.put(index, (2.0, 0.0, 0.0))
+    kitchen.look()
+    assert place_is_empty(thing, kitchen.perceiver._scene.views[:1])
+
+
 def test_a_bowl_before_a_stove_is_no_drawer_of_it():
     kitchen = SeenKitchen(kitchen_task("mug_away").scene(12))
     assert {f.class_name for f in kitchen.look(3).fixtures} == {"cabinet", "cupboard", "stove", "shelf"}
+
+
+def test_a_bowl_before_an_open_door_is_not_its_handle_and_that_no_thing():
+    kitchen = SeenKitchen(kitchen_task("close_cupboard").scene(19))
+    result = kitchen.look(4)
+    assert {o.name for o in result.objects} == {"mug", "can", "bowl", "plate"}
+    handle, door = joints(result)["cupboard", "door"].handle, kitchen.data.body("fixture_1_door").id
+    bar = kitchen.data.geom_xpos[kitchen.simulator.model.body_geomadr[door] + 1]
+    assert np.linalg.norm(handle.centre - bar) < 0.006
 
 
 def test_a_mug_whose_inside_is_cut_from_its_rim_is_a_mug():

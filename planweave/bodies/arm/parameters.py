@@ -73,6 +73,9 @@ _COMMON = [
         "who moves the joints: the action of ros2_control, or MoveIt",
         choices=ARMS,
     ),
+    Parameter(
+        "hand_camera", "", "file of a camera on the hand, with which it looks at what others do not show; empty: none"
+    ),
     Parameter("home_gripper", True, "let a hand that needs it find its limits before its first movement"),
     Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
     Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),

@@ -15,6 +15,7 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
+from planweave.geometry.arrays import Array
 from planweave.robots import load_robot
 
 Pictures = Callable[[str, Callable[[], None]], "NDArray[np.uint8] | None"]
@@ -42,6 +43,8 @@ class PutRules:
     stacked: float = -1.0
 
 
+NEEDS_EYE = frozenset({"look_at"})
+"""Actions for which the hand carries a camera."""
 AS_SEEN = PutRules()
 """As of what the robot has not put anywhere."""
 
@@ -77,6 +80,7 @@ class SkillSettings:
     )  # by action, what carries it out: mentions of skills in the order in which they are tried
     pictures: Pictures = no_picture
     off: frozenset[str] = frozenset()  # actions that are not carried out
+    eye: Array | None = None  # pose (4x4) in the tool's frame of a camera that the hand carries
     domain: Domain | None = None  # whose rules say which neighbours may not be pushed aside
     names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 

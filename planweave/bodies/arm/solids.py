@@ -95,7 +95,7 @@ class Part:
         normals = own @ self.pose[:3, :3].T
         return normals, (self.corners @ normals.T).max(axis=0)
 
-    def hides(self, eye: Sequence[float], points: Array) -> Mask:
+    def hides(self, eye: Sequence[float] | Array, points: Array) -> Mask:
         """Which points (n, 3) it hides from an eye (3,)."""
         normals, offsets = self.planes
         room, way = offsets - normals @ np.asarray(eye), (points - eye) @ normals.T

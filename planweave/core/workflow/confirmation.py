@@ -27,7 +27,8 @@ class GoalCheck:
 
     unmet: literals that do not hold; unseen: those of them that nobody can see, as the state of a thing in a closed
     container or what is in a thing that was never seen, so that they may hold all the same; not_confirmed: why literals
-    were not observed; inferred: literals that were not observed but follow from what was.
+    were not observed, and unobserved: of which objects; inferred: literals that were not observed but follow from what
+    was.
     """
 
     look: Look
@@ -35,6 +36,7 @@ class GoalCheck:
     unseen: tuple[Literal, ...] = ()
     not_confirmed: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
+    unobserved: tuple[str, ...] = ()
 
     @property
     def confirmed(self) -> bool:
@@ -46,13 +48,14 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
     """Check a goal against a look. began: stamp (s) of the world in which the task began."""
     world, goal = look.world, tuple(goal)
     names = list(dict.fromkeys(name for literal in goal for name in literal.args))
-    not_confirmed, inferred = [], []
+    not_confirmed, inferred, unobserved = [], [], []
     for name in names:
         thing = world.by_name.get(name)
         if thing is not None and thing.known in (Known.SENSED, Known.FIXED):
             continue
         if not look.fresh or thing is None:
             not_confirmed.append(_last_seen(world, name))
+            unobserved.append(name)
         elif thing.known is not Known.SEEN:
             if _explained(world, thing, began):
                 inferred.append(f"{name} is hidden {_where(world, thing)} {thing.hidden_by}: inferred")
@@ -61,6 +64,7 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
                 if thing.hidden_by and _may_be_open(world, thing.hidden_by):
                     where = f"not in view in {thing.hidden_by}, which is not closed"
                 not_confirmed.append(f"{_last_seen(world, name)}, {where}")
+                unobserved.append(name)
     if not look.fresh:
         not_confirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
     if not look.fresh and not_confirmed:
@@ -71,7 +75,7 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
         hider = world.by_name[literal.args[0]].hidden_by if len(literal.args) == 1 else ""
         if hider:
             not_confirmed.append(f"{literal} cannot be seen: {literal.args[0]} is in {hider}, which is closed")
-    return GoalCheck(look, unmet, unseen, tuple(not_confirmed), tuple(inferred))
+    return GoalCheck(look, unmet, unseen, tuple(not_confirmed), tuple(inferred), tuple(unobserved))
 
 
 def _out_of_sight(world: World, literal: Literal) -> bool:

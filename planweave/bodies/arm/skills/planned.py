@@ -12,6 +12,7 @@ from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, tu
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.skills.hand_over import hand_over
+from planweave.bodies.arm.skills.looking import look_at
 from planweave.bodies.arm.skills.placing import (
     grab_and_putin,
     place_at,
@@ -118,7 +119,7 @@ placing = partial(
 handing_over = partial(PlannedSkill, {"hand_over": hand_over}, needs_held=True)
 pushing = partial(PlannedSkill, {"push_aside": push_aside, "push_to_front_of": push_to_front_of})
 articulated = partial(PlannedSkill, {"open": open_up, "close": close, "turn_on": turn_on, "turn_off": turn_off})
-homing = partial(PlannedSkill, {"return_to_base": _return_to_base})
+homing = partial(PlannedSkill, {"return_to_base": _return_to_base, "look_at": look_at})
 BUILT_IN = ("grasping", "placing", "pushing", "articulated", "handing_over", "homing")
 """The skills of this file; they carry out an action for which none are listed. setup.py reads this line for the entry
 points, so that a new name counts after `make setup`.
