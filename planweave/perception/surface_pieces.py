@@ -20,7 +20,7 @@ _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
 _FOOT = 0.015  # m beside a thing up to which what is low is its foot
 _LINE = 2  # pixels of the lines between pieces
-_AROUND, _BESIDE = np.ones((3, 3), np.uint8), np.ones((11, 11), np.uint8)
+_AROUND, _NEAR, _BESIDE = (np.ones((size, size), np.uint8) for size in (3, 5, 11))
 _SHADOW = 16  # pixels without depth that a border crosses
 _ASIDE = 2  # pixels from a border to the points that tell how its two sides lie to each other
 _TOUCHING, _TOUCHING_PIXELS = 0.018, 10  # m, or sizes of a pixel, between these where the sides touch
@@ -48,7 +48,7 @@ def find_pieces(view: DepthView, free: np.ndarray, ground: np.ndarray, low: np.n
     if not free.any():
         return np.zeros(free.shape, np.int32)
     calm = (free & ~ground & (view.cuts < _CALM)).astype(np.uint8)
-    seeds = _seeds(calm, view.areas)
+    seeds = _seeds(calm, view.areas, view.hidden)
     seeds[~free | ground] = 1
     strength = np.clip(view.cuts * 80, 0, 255).astype(np.uint8)
     grown = cv2.watershed(cv2.merge([strength] * 3), seeds)  # Meyer's flooding: pieces meet where the cut is sharpest
@@ -79,23 +79,34 @@ def _nearest(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return away, known[nearest]
 
 
-def _seeds(calm: np.ndarray, areas: np.ndarray) -> np.ndarray:
+def _seeds(calm: np.ndarray, areas: np.ndarray, hidden: np.ndarray | None = None) -> np.ndarray:
     """Where pieces start, numbered from 2, (h, w) int32, 0 elsewhere: calm pixels that are connected by more than a
-    gap in a cut; areas: of the pixels, m^2.
+    gap in a cut, and elsewhere than beside the robot's pixels, `hidden`, where no step is measured; areas: of the
+    pixels, m^2.
     """
-    cores = _large(cv2.erode(calm, np.ones((_GAP, _GAP), np.uint8)), areas, _LEAST_CORE, 2)
-    wholes = _large(calm, areas, LEAST_AREA, int(cores.max()) + 2)
+    sure = calm if hidden is None else calm * (cv2.dilate(hidden.astype(np.uint8), _NEAR) == 0)
+    cores = _large(cv2.erode(sure, np.ones((_GAP, _GAP), np.uint8)), areas, _LEAST_CORE, 2)
+    wholes = _large(sure, areas, LEAST_AREA, max(int(cores.max()), 1) + 1)
+    if sure is not calm:
+        _spread(wholes, calm > sure, _NEAR.shape[0])
+        wholes += _large(calm * (wholes == 0), areas, LEAST_AREA, max(int(wholes.max()), 1) + 1)
     of = np.zeros(int(cores.max()) + 1, np.int32)  # the whole of every core
     of[cores[cores > 0]] = wholes[cores > 0]
     numbers, counts = np.unique(of[of > 0], return_counts=True)
     parted = np.isin(wholes, numbers[counts > 1])
     seeds = np.where(parted, cores, wholes)
-    x, y, w, h = cv2.boundingRect(parted.view(np.uint8))
-    part, inside = seeds[y : y + h, x : x + w], parted[y : y + h, x : x + w]
-    cross = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))  # pixels beside each other are of one whole
-    for _ in range(_NECK if w else 0):  # narrow parts belong to the core that is nearest along the surface
-        part[:] = np.where(inside & (part == 0), cv2.dilate(part.astype(np.float32), cross), part)
+    _spread(seeds, parted, _NECK)  # narrow parts belong to the core that is nearest along the surface
     return seeds
+
+
+def _spread(labels: np.ndarray, among: np.ndarray, steps: int) -> None:
+    """Let numbers go on, in place, into pixels (h, w) bool beside them that have none."""
+    x, y, w, h = cv2.boundingRect((among & (labels == 0)).view(np.uint8))
+    window = np.s_[max(y - 1, 0) : y + h + 1, max(x - 1, 0) : x + w + 1]
+    part, inside = labels[window], among[window]
+    cross = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))  # pixels beside each other are of one whole
+    for _ in range(steps if w else 0):
+        part[:] = np.where(inside & (part == 0), cv2.dilate(part.astype(np.float32), cross), part)
 
 
 def _large(mask: np.ndarray, areas: np.ndarray, least: float, first: int) -> np.ndarray:

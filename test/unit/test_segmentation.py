@@ -243,6 +243,19 @@ def test_a_gap_of_a_pixel_in_the_cut_between_two_things_does_not_join_them():
     assert len(np.unique(small[calm > 0])) == 1
 
 
+def test_what_is_connected_only_beside_the_robot_is_two_things():
+    """A bowl stands on a stove, and a finger before both: no step is measured at the finger's outline."""
+    calm, hidden = np.ones((60, 80), np.uint8), np.zeros((60, 80), bool)
+    calm[:, 40] = 0
+    calm[20:22, 40] = 1
+    hidden[:20, 35:46] = True
+    calm[hidden] = 0
+    areas = np.full(calm.shape, 1e-7)
+    assert len(np.unique(_seeds(calm, areas)[calm > 0])) == 1
+    seeds = _seeds(calm, areas, hidden)
+    assert len(np.unique(seeds[calm > 0])) == 2 and seeds[59, 0] != seeds[59, 79]  # and no pixel is without a number
+
+
 def test_a_window_smaller_than_the_arms_of_creases_has_none():
     shape, level = (20, 88), np.float32(0.02)
     near = Intrinsics(430.0, 430.0, 44.0, 10.0, shape[1], shape[0])
