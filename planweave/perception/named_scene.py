@@ -1,7 +1,8 @@
 """A scene whose things are named at the first look and followed by their points from then on, with its furniture.
 
 For pictures of several cameras, on any support, whose namer is asked seldom: it gives the same `Perceived` as the
-`Perceiver` of frames. Metres, in the robot's base frame.
+`Perceiver` of frames, for a scene to which nothing is brought: what comes later is in the way of what is known, but no
+thing. Pictures that cannot be used raise FrameError. Metres, in the robot's base frame.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class NamedScene:
         high: Sequence[float],
         words: str = "",
     ) -> None:
-        self._namer, self._domain, self._words, self._views = namer, domain, words, views
+        self._namer, self._domain, self._words = namer, domain, words
+        self._show(views)
         segmentation = find_segments(views, low, high)
         shown = list(shown_segments(segmentation.segments))
         answers = self._names([marked_segment(segment, views) for segment, _ in shown])
@@ -99,7 +101,7 @@ class NamedScene:
 
     def look_at_furniture(self, views: Sequence[DepthView]) -> tuple[SeenFixture, ...]:
         """Look at the drawers, doors and knobs of the named things, before all else; returns the furniture."""
-        self._views = views
+        self._show(views)
         points = np.concatenate([view.points[view.valid] for view in views]).astype(float)
         points = points[((points > self._low) & (points < self._high)).all(axis=1)]
         up = np.array((0.0, 0.0, self.ground))
@@ -150,7 +152,7 @@ class NamedScene:
         """Look where all things are, but for one in the hand; let_go: of that one, its motion since it was taken, to
         where the hand has let it go.
         """
-        self._views = views
+        self._show(views)
         self._known.update(views, stamp, let_go)
 
     def follow_held(
@@ -163,6 +165,11 @@ class NamedScene:
         return self._known.carry(name, motion, views, stamp, new, swings)
 
     # ---- what becomes of it -----------------------------------------------------------------------------------------
+
+    def _show(self, views: Sequence[DepthView]) -> None:
+        for view in views:
+            view.check(0.0)
+        self._views = views
 
     def _names(self, marked: list[Marked]) -> list[Named]:
         return self._namer.names([view.rgb for view in self._views], marked, self._words, CHANGING)
