@@ -17,12 +17,15 @@ import cv2
 import numpy as np
 
 from planweave.perception.colours import smooth
+from planweave.perception.decoding import FrameError
 from planweave.perception.depth_smoothing import smoothed
 from planweave.perception.geometry import Intrinsics, Plane, Pose, Projector, percentile
 
 DIAGONAL = 800.0  # pixels of the image that is worked with: 640 x 480
 NOISE = 1.5e-3  # m of depth noise at 1 m (Kinect, RealSense); it grows with distance^2
+LEAST_DEPTH = 0.2  # share of the pixels that have depth
 STEP = 0.005  # m along the ray that parts two surfaces
+_BLACK = 12  # grey level of the brightest pixel
 _COARSE = 200.0  # pixels: diagonal of a small copy
 _SMOOTH = 0.006  # 1/m: steps of inverse depth below this are smoothed
 _STEP_ARM, _SLOPE_ARM = 2, 5  # pixels over which a step is measured, and the slope around it
@@ -54,6 +57,21 @@ class DepthView:
     camera_to_frame: Pose
     hidden: np.ndarray | None = None
     carried: bool = False
+
+    def check(self, least: float = LEAST_DEPTH) -> None:
+        """Raise FrameError where the sizes of colour, depth and camera info differ, or colour is black, or less than
+        this share of the pixels has depth.
+        """
+        i, (height, width), (rows, columns) = self.intrinsics, self.depth.shape, self.rgb.shape[:2]
+        if not (height, width) == (rows, columns) == (i.height, i.width):
+            raise FrameError(
+                f"sizes differ: colour {columns} x {rows}, depth {width} x {height}, camera info "
+                f"{i.width} x {i.height}; all three must agree (publish depth aligned to colour)"
+            )
+        if np.count_nonzero(self.depth) < least * self.depth.size:
+            raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
+        if int(self.rgb[::4, ::4].max()) < _BLACK:
+            raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
 
     def scaled(self, diagonal: float = DIAGONAL) -> DepthView:
         """The same picture at a common size, pixels; by default about 640 x 480. Larger ones lose rows and columns."""

@@ -1,7 +1,8 @@
 """A scene whose things are named at the first look and followed by their points from then on, with its furniture.
 
 For pictures of several cameras, on any support, whose namer is asked seldom: it gives the same `Perceived` as the
-`Perceiver` of frames. Metres, in the robot's base frame.
+`Perceiver` of frames, for a scene to which nothing is brought: what comes later is in the way of what is known, but no
+thing. Pictures that cannot be used raise FrameError. Metres, in the robot's base frame.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class NamedScene:
         high: Sequence[float],
         words: str = "",
     ) -> None:
-        self._namer, self._domain, self._words, self._views = namer, domain, words, views
+        self._namer, self._domain, self._words = namer, domain, words
+        self._show(views)
         segmentation = find_segments(views, low, high)
         shown = list(shown_segments(segmentation.segments))
         answers = self._names([marked_segment(segment, views) for segment, _ in shown])
@@ -114,7 +116,7 @@ class NamedScene:
 
     def look_at_furniture(self, views: Sequence[DepthView]) -> tuple[SeenFixture, ...]:
         """Look at the drawers, doors and knobs of the named things, before all else; returns the furniture."""
-        self._views = views
+        self._show(views)
         points = np.concatenate([view.points[view.valid] for view in views]).astype(float)
         points = points[((points > self._low) & (points < self._high)).all(axis=1)]
         up = np.array((0.0, 0.0, self.ground))
@@ -173,7 +175,7 @@ class NamedScene:
         lies there now. None where the hand holds nothing: it is seen at its old place, or its place in the hand is seen
         empty. held: what the hand should hold; put: the pose at which it has put what it held, where it has.
         """
-        self._views = views
+        self._show(views)
         found, let_go = self._follow(held, tool, views, stamp) if held is not None else None, None
         if found is None and self._hand is not None:
             there = put if put is not None else tool @ self._hand.in_tool  # else it slipped out
@@ -197,6 +199,11 @@ class NamedScene:
         return None if slipped is None else found
 
     # ---- what becomes of it -----------------------------------------------------------------------------------------
+
+    def _show(self, views: Sequence[DepthView]) -> None:
+        for view in views:
+            view.check(0.0)
+        self._views = views
 
     def _names(self, marked: list[Marked]) -> list[Named]:
         return self._namer.names([view.rgb for view in self._views], marked, self._words, CHANGING)

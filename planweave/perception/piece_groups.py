@@ -23,6 +23,8 @@ _DIRECTIONS, _AROUND = 24, 0.7  # directions from the middle of a hollow, and sh
 _BORDERED = 0.5  # share of them in which a floor borders on its walls
 _WALL = 0.25  # share of the directions that a wall is in
 _RIM = 0.012  # m that a wall rises above a floor
+_EVEN = 0.004  # m from the height of a rim at which a bit of its wall ends, cut off by a thing before it
+_CORNER = 0.06  # m that a corner of two walls is wide, seen from above, with their inner sides
 _OUTER = 0.8  # share of a hollow's radius from which on what rises is its wall
 _LEVEL_RIM = 0.4  # share of a hollow's depth that its walls may differ in height
 _SURROUNDED, _FLUSH = 0.6, 0.008  # share of its border that a flush piece has with one other, and m it stands out
@@ -283,26 +285,33 @@ class PieceGroups:
             return []
         rim = float(np.median(tops[tops > floor + _RIM]))
         allowed = max(_RIM, _LEVEL_RIM * (rim - floor))
+        likes = {k for k in highest if not self._differ(groups[k], groups[one])}
         walls = [
             k
             for k, top in highest.items()
             if abs(top.max() - rim) < allowed
-            and (((top > floor + _RIM) & there).mean() > _WALL or self._is_bit(groups[k], beside[k], groups[one]))
+            and (((top > floor + _RIM) & there).mean() > _WALL or (k in likes and self._is_bit(groups[k], beside[k])))
         ]
-        alike = [k for k in walls if not self._differ(groups[k], groups[one])]
+        alike = [k for k in walls if k in likes]
         for chosen in (alike, walls):  # a bowl in a drawer has walls of its own
             beside_one = np.any([own > floor + _RIM, *(borders[k] for k in chosen)], axis=0)
             if (beside_one & there).sum() < _BORDERED * there.sum():
                 continue  # what encloses it encloses other things, too
             rims = np.max([own, *(highest[k] for k in chosen)], axis=0)
             if ((rims > floor + _RIM) & (np.abs(rims - rim) < allowed))[there].mean() > _AROUND:
-                return chosen
+                return [*chosen, *(k for k in likes if k not in chosen and self._ends_at(rim, groups[k]))]
         return []
 
-    def _is_bit(self, rows: np.ndarray, border: np.ndarray, whole: np.ndarray) -> bool:
-        """Whether a group along a border is narrow, and not of another colour than a whole: a bit of its wall."""
-        narrow = self.areas[rows].sum() < _NARROW * len(border) * self._pixel
-        return bool(narrow) and not self._differ(rows, whole)
+    def _ends_at(self, rim: float, rows: np.ndarray) -> bool:
+        """Whether a group ends at the height of a rim, as narrow there, and below no wider than a corner of walls."""
+        z = self.points[rows, 2]
+        thin = self.areas[rows[z > rim - _EVEN]].sum() < 2 * _SLIVER
+        at_rim = abs(percentile(z, 99) - rim) < _EVEN
+        return bool(at_rim and thin and outline(self.points[rows, :2]).short < _CORNER)
+
+    def _is_bit(self, rows: np.ndarray, border: np.ndarray) -> bool:
+        """Whether a group along a border is narrow, as a bit of a wall is."""
+        return bool(self.areas[rows].sum() < _NARROW * len(border) * self._pixel)
 
     @staticmethod
     def _away(points: np.ndarray, eye: np.ndarray) -> np.ndarray:
@@ -344,7 +353,8 @@ class PieceGroups:
                 if self.root(a) == self.root(b) or not self._hides(before, groups[a], groups[b], owner):
                     continue
                 on_one = any(self._touches[contacts[before, k]].sum() >= _CONTACT for k in (a, b))
-                if on_one and self._differ(groups[a], groups[b]):
+                on_top = any(self._is_cap(groups[before], groups[k]) for k in (a, b))
+                if on_top or (on_one and self._differ(groups[a], groups[b])):
                     continue  # it is a part of one of them, as a bottle's cap
                 if self._continues(self.points[groups[a]], self.points[groups[b]]):
                     self.join_two(a, b)
@@ -397,16 +407,22 @@ class PieceGroups:
         """Join what sits in the middle of something taller than wide with it: a cap, a knob."""
         owner, groups, contacts = self._grouped()
         for one, two in ((a, b) for a, b in contacts if a and b):
-            cap, below = self._sure(groups[one]), self._sure(groups[two])
-            low, top = float(cap[:, 2].min()), percentile(below[:, 2], 98)
-            if len(cap) < 3 or len(below) < 3 or percentile(cap[:, 2], 98) < top or low < top - _CAP_DEPTH:
-                continue
-            small, large = outline(cap[:, :2]), outline(below[:, :2])
-            tall = percentile(self.height[groups[two]], 98) > large.short
-            within = float(inward(np.array([small.circle_centre]), large.hull)[0])
-            smaller = small.area < min(_CAP, large.area) and small.long < _SMALLER * large.long
-            if smaller and tall and within > -_RIM and large.short < _STEM:
+            if self._is_cap(groups[one], groups[two]):
                 self.join_two(one, two)
+
+    def _is_cap(self, one: np.ndarray, two: np.ndarray) -> bool:
+        """Whether a group is small and sits on top of another one in its middle, which is taller than wide."""
+        cap, below = self._sure(one), self._sure(two)
+        if len(cap) < 3 or len(below) < 3:
+            return False
+        low, top = float(cap[:, 2].min()), percentile(below[:, 2], 98)
+        if percentile(cap[:, 2], 98) < top or low < top - _CAP_DEPTH:
+            return False
+        small, large = outline(cap[:, :2]), outline(below[:, :2])
+        tall = percentile(self.height[two], 98) > large.short
+        within = float(inward(np.array([small.circle_centre]), large.hull)[0])
+        smaller = small.area < min(_CAP, large.area) and small.long < _SMALLER * large.long
+        return smaller and tall and within > -_RIM and large.short < _STEM
 
     def _join_hovering(self) -> None:
         """Join what hovers with what it touches most: handles, lids, slats; kept as `attached`."""

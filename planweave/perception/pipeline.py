@@ -13,7 +13,7 @@ from planweave.geometry.joints import OrientedBox, SeenFixture
 from planweave.perception.burners import light_of
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.decoding import FrameError
-from planweave.perception.depth_views import DepthView
+from planweave.perception.depth_views import LEAST_DEPTH, DepthView
 from planweave.perception.depthless import find_depthless
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector, StateReader
@@ -39,14 +39,13 @@ class PipelineLimits:
     """Limits of the pipeline; metres and radians.
 
     table: x_min, x_max, y_min, y_max of the searched area.
-    plane_offset, plane_tilt: largest deviation of the measured table from the calibration. min_depth: least share of
-    pixels with depth. glowing_burners: whether the burner of a stove that is on glows, so that a dark one is off.
+    plane_offset, plane_tilt: largest deviation of the measured table from the calibration. glowing_burners: whether the
+    burner of a stove that is on glows, so that a dark one is off.
     """
 
     table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
     plane_offset: float = 0.02
     plane_tilt: float = math.radians(2.0)
-    min_depth: float = 0.2
     glowing_burners: bool = False
 
 
@@ -111,19 +110,10 @@ class Pipeline:
         where furniture is remembered, None where none is looked for.
         Raises FrameError where the frame cannot be used.
         """
-        shape = (intrinsics.height, intrinsics.width)
-        if rgb.shape[:2] != shape or depth.shape != shape:
-            raise FrameError(
-                f"sizes differ: colour {rgb.shape[1]} x {rgb.shape[0]}, "
-                f"depth {depth.shape[1]} x {depth.shape[0]}, camera info "
-                f"{shape[1]} x {shape[0]}; all three must agree (publish depth aligned to colour)"
-            )
-        if np.count_nonzero(depth) < self.settings.min_depth * depth.size:
-            raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
-        if int(rgb[::4, ::4].max()) < 12:
-            raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
         pose, table = self.extrinsics.camera_to_base(robot), self.settings.table
-        view = DepthView("camera", rgb, depth, intrinsics, pose).reduced()
+        view = DepthView("camera", rgb, depth, intrinsics, pose)
+        view.check()
+        view = view.reduced()
         mask = robot_mask(view, robot) if robot else np.zeros(view.depth.shape, dtype=bool)
         view = view.hiding(mask)
         plane = find_table(view, table)
@@ -253,11 +243,12 @@ class Pipeline:
     ) -> tuple[list[DepthView], list[np.ndarray], list[str]]:
         """Pictures of further cameras that agree with the first one, their points, and what is wrong with others."""
         found, points, problems = [], [], []
-        for view in (side.reduced() for side in sides):
+        for view in sides:
             try:
-                seen = checked(view, robot, self.settings.table, self._check, first)
+                view.check(0.0 if view.carried else LEAST_DEPTH)  # near a thing it may have little
+                seen = checked(view.reduced(), robot, self.settings.table, self._check, first)
             except FrameError as error:
-                problems.append(str(error))
+                problems.append(f"the camera {view.name}: {error}")
                 continue
             if seen is not None:
                 found.append(seen[0])

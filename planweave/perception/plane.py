@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import Plane
 
@@ -15,7 +16,7 @@ _SEARCH = (0.05, 0.02, 0.01, 0.006)  # m from the plane within which it is fitte
 
 
 def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence[float]) -> Plane:
-    """The largest level surface in the views between two corners, metres; raises ValueError where none is seen."""
+    """The largest level surface in the views between two corners, metres; raises FrameError where none is seen."""
     small = [view.coarse for view in views]
     level = [view.level & view.inside(low, high) for view in small]
     at = [np.flatnonzero(chosen) for chosen in level]
@@ -23,7 +24,7 @@ def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence
     x, y, z = np.concatenate(points, axis=1).astype(float)
     areas = np.concatenate([view.areas.ravel()[k] for view, k in zip(small, at)])
     if len(z) < _FEWEST:
-        raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
+        raise FrameError("no level surface is seen; check the pose and the depth of the cameras")
     lowest = z.min()
     sums = np.bincount(((z - lowest) / _BIN).astype(int), areas)
     plane = np.array((0.0, 0.0, lowest + (np.convolve(sums, np.ones(5), "same").argmax() + 0.5) * _BIN))
@@ -31,7 +32,7 @@ def find_ground(views: Sequence[DepthView], low: Sequence[float], high: Sequence
     for near in _SEARCH:
         on = np.flatnonzero(np.abs(z - plane @ system) < near)
         if len(on) < _FEWEST:
-            raise ValueError("no level surface is seen; check the pose and the depth of the cameras")
+            raise FrameError("no level surface is seen; check the pose and the depth of the cameras")
         chosen = system[:, on]  # thousands of points, for three unknowns
         plane = np.linalg.solve(chosen @ chosen.T, chosen @ z[on])
     a, b, c = plane

@@ -62,7 +62,7 @@ def find_segments(
 ) -> Segmentation:
     """The things between two corners of a box, metres, in the views' frame.
 
-    ground: what carries them all; by default what `find_ground` finds, which raises ValueError where there is none.
+    ground: what carries them all; by default what `find_ground` finds, which raises FrameError where there is none.
     """
     ground = find_ground(views, low, high) if ground is None else ground
     labels, parts, count = [], [], 0

@@ -36,26 +36,24 @@ def checked(
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what
     the first camera sees without the robot. Raises FrameError where the two do not agree.
     """
-    if view.depth.shape != (view.intrinsics.height, view.intrinsics.width):
-        raise FrameError(f"the camera {view.name}: sizes of depth and camera info differ")
     view = view.hiding(robot_mask(view, robot)) if robot else view
     plane = find_table(view, table)
     try:
         if plane is None:
             raise no_table(view.depth)
         check(plane)
-    except FrameError as error:
+    except FrameError:
         if view.carried and not _denied(view, first, table):
             return None
-        raise FrameError(f"the camera {view.name}: {error}") from None
+        raise
     points = points_above(view, plane, table)
     # Level ones: past a steep wall another camera looks by a pixel.
     tops = points[view.level[inside_table(view, table)] & (points[:, 2] > _HIGH)]
     high = evidence(tops[::_EVERY], [first], beyond=_BEHIND)
     if high.known >= _FEWEST and high.through > _DISAGREE * high.known:
         raise FrameError(
-            f"the camera {view.name} and the first one do not agree: the first sees through "
-            f"{high.through / high.known:.0%} of what the other sees; one of them has moved or its pose in the camera "
+            f"it and the first camera do not agree: that one sees through "
+            f"{high.through / high.known:.0%} of what this one sees; one of them has moved or its pose in the camera "
             "file is wrong; calibrate it again"
         )
     return view, points
@@ -87,7 +85,7 @@ def find_table(view: DepthView, table: tuple[float, float, float, float]) -> Pla
     x_min, x_max, y_min, y_max = table
     try:
         return find_ground([view], (x_min, y_min, -_SEARCH), (x_max, y_max, _SEARCH))
-    except ValueError:
+    except FrameError:
         return None
 
 

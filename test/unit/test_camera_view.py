@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from codes import raises_code
 from doubles.recorded_libero import ROBOT, THINGS, picture
 from doubles.seen_worlds import KITCHEN, seen_object, world_of
 
@@ -16,6 +17,7 @@ from planweave.core.symbolic.world import Known, Literal
 from planweave.goals import read_sentence
 from planweave.libero.arm import ROBOT as PANDA
 from planweave.libero.views import BOX, classes, depth_view
+from planweave.perception.depth_views import DepthView
 from planweave.perception.named_scene import NamedScene
 from planweave.perception.robot_filter import RobotState
 from planweave.perception.seen_things import named_things as named_segments
@@ -36,6 +38,8 @@ CLASSES = {
 BASE = np.array(ROBOT["base"])[:3]
 STATE = RobotState(tuple(ROBOT["joints"]), sum(map(abs, ROBOT["gripper"])), 0.0, load_robot(PANDA))
 VIEWS = [depth_view(picture(name), BASE, STATE) for name in ("agentview", "robot0_eye_in_hand")]
+
+POSES = {v.name: {"intrinsics": v.intrinsics, "camera_to_frame": v.camera_to_frame} for v in VIEWS}
 
 
 def middle(thing):
@@ -109,8 +113,23 @@ def test_the_robot_is_no_thing(segmentation):
 
 
 def test_without_a_level_surface_it_says_so():
-    with pytest.raises(ValueError):
+    with raises_code("frame"):
         find_segments(VIEWS, (5, 5, 5), (6, 6, 6))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda view: {"depth": view.depth[::2, ::2]},
+        lambda view: {"rgb": np.zeros_like(view.rgb)},
+        lambda view: {"depth": np.zeros_like(view.depth)},
+    ],
+    ids=["other sizes", "black", "no depth"],
+)
+def test_pictures_that_cannot_be_used_are_refused(broken):
+    wrong = [DepthView(v.name, **{"rgb": v.rgb, "depth": v.depth, **broken(v)}, **POSES[v.name]) for v in VIEWS]
+    with raises_code("frame"):
+        NamedScene(wrong, ByPlace(), KITCHEN, *BOX)
 
 
 @pytest.mark.slow

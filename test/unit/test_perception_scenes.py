@@ -398,6 +398,26 @@ def test_a_cap_between_two_bottles_does_not_make_them_halves_of_one():
     assert {"blue_bottle", "green_bottle"} <= stage.look(3).keys()
 
 
+@pytest.mark.parametrize(
+    ("box", "one", "two"),
+    [
+        ("[0.690, 0.265], yaw: -2.499", "blue, position: [0.721, 0.166,", "purple, position: [0.790, 0.218,"),
+        ("[0.696, -0.091], yaw: -1.933", "red, position: [0.767, -0.173,", "green, position: [0.802, -0.081,"),
+        ("[0.680, -0.139], yaw: -2.394", "green, position: [0.726, -0.235,", "red, position: [0.793, -0.172,"),
+    ],
+    ids=["a cap before one of a like colour", "a bit of wall", "two bits of wall"],
+)
+def test_bottles_at_the_wall_of_a_box_are_things_in_it(box, one, two):
+    text = f"""
+objects:
+  - {{kind: box, colour: brown, position: {box}}}
+  - {{kind: bottle, colour: {one} 0.006]}}
+  - {{kind: bottle, colour: {two} 0.006]}}
+"""
+    view = table_view(parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml")))
+    assert sorted(thing.class_name for thing in detect(view).detections) == ["bottle", "bottle", "box"]
+
+
 def test_a_cube_of_a_containers_own_colour_is_still_found_in_it():
     stage = Stage("""
 objects:
