@@ -139,7 +139,7 @@ class PerceptionNode(ManagedNode):
         self.create_subscription(JointState, "joint_states", self._joint_state, 10)
         waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
         self.create_service(Trigger, "perception/forget", self._forget, callback_group=waiting)
-        self._frames_seen = 0
+        self._frames_told = 0  # in a row, after which no name was still to come
         self._look_for_timeout, self._naming_timeout = values["look_for_timeout"], values["naming_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
         if is_open_vocabulary(values["detector"]):  # the others have nothing to be told
@@ -250,21 +250,22 @@ class PerceptionNode(ManagedNode):
             response.message = self.why_idle
             return response
         vocabulary = self._perceiver.vocabulary
-        before, enough = vocabulary.names, self._frames_seen + self._frames_to_tell
+        before, self._frames_told = vocabulary.names, 0
         try:
             response.success, response.message = True, vocabulary.look_for(list(request.names))
         except PlanweaveError as error:
             response.success, response.message = False, str(error)
             return response
-        if vocabulary.names != before and self._look_for_timeout:
-            done = lambda: self._frames_seen >= enough or self._ended.is_set()  # noqa: E731
+        if (vocabulary.names != before or self._perceiver.naming) and self._look_for_timeout:
+            done = lambda: self._frames_told >= self._frames_to_tell or self._ended.is_set()  # noqa: E731
             with self._frames:
                 seen = self._frames.wait_for(done, self._look_for_timeout)
                 if asked := not seen and self._perceiver.naming:  # the model has its own time
                     seen = self._frames.wait_for(done, self._naming_timeout)
             if not seen:
-                missed = "the model has not answered what is there" if asked else "too few images came in time"
-                response.message += f"; {missed} (parameter {'naming' if asked else 'look_for'}_timeout)"
+                missed = "no names came" if asked else "too few images came"
+                limit = self._naming_timeout if asked else self._look_for_timeout
+                response.message += f"; {missed} in {limit:g} s to say what is there"
         return response
 
     def _check_camera(self) -> None:
@@ -368,7 +369,7 @@ class PerceptionNode(ManagedNode):
             self._publish_objects(result, frame.nanoseconds)
             self._publish_views(frame, result)
             with self._frames:
-                self._frames_seen += not self._perceiver.naming
+                self._frames_told = 0 if self._perceiver.naming else self._frames_told + 1
                 self._newest = frame.stamp
                 if not self._perceiver.deciding and not self._forget_asked.is_set():
                     self._settled = frame.stamp

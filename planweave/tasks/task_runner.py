@@ -204,10 +204,13 @@ class TaskRunner:
             self._set(task, phase=before.phase, message=before.message)
 
     def _look_for(self, task: Task) -> None:
-        """Let detectors look for what the task names; another task may have set them to its own meanwhile."""
+        """Let detectors look for what the task names, and the body look at what was found; another task may have set
+        them to its own meanwhile.
+        """
         looked = self.look_for(task.answers.sentence or task.status.sentence)
         if looked:
             task.journal.add("looked_for", answer=looked)
+            self.body.look(self.observation_timeout)
 
     def _understand(self, task: Task) -> tuple[World, Reading]:
         """The goal, and the world it was interpreted in; a person is asked where the sentence is not clear."""

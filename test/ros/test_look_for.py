@@ -1,8 +1,12 @@
 """Names asked for over /perception/look_for, found by an open-vocabulary detector on real ROS 2."""
 
+import json
+import threading
+
 import pytest
 from codes import raises_code
 from doubles.camera_driver import EXPECTED, CameraDriver, blocks_view, look
+from doubles.fake_openai import FakeOpenAI, completion
 from planweave_interfaces.srv import LookFor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -70,3 +74,31 @@ def test_an_unknown_detector_and_a_bad_name_end_the_start_with_a_word(make_node)
     ):
         with raises_code("configuration", data):
             make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
+
+
+def test_the_answer_comes_once_the_model_has_named_what_is_there(start, spin_until, monkeypatch):
+    may_answer = threading.Event()
+
+    def named(fake, body, number):
+        may_answer.wait(60.0)
+        marks = body["response_format"]["json_schema"]["schema"]["properties"]["marks"]
+        numbers = marks["items"]["properties"]["mark"]["enum"]
+        rows = [{"mark": k, "name": "brick", "colour": "", "part_of": 0, "drawers": 0, "state": ""} for k in numbers]
+        return 200, completion([json.dumps({"marks": rows})])
+
+    with FakeOpenAI(named) as fake:
+        for name, value in (("PLANWEAVE_VISION_MODEL", "eyes"), ("OPENAI_BASE_URL", fake.url), ("OPENAI_API_KEY", "k")):
+            monkeypatch.setenv(name, value)
+        camera, _, _ = start(detector="vlm")
+        look(camera, spin_until, times=3)
+        client = camera.node.create_client(LookFor, "/perception/look_for")
+        assert client.wait_for_service(timeout_sec=60.0)
+        answer = client.call_async(LookFor.Request(names=["brick"]))
+        spin_until(lambda: look(camera, spin_until) and fake.requests, 20.0, "the request to the model")
+        waiting = look(camera, spin_until, times=3)
+        assert sorted(o.name for o in waiting.objects) == EXPECTED, "they keep their names while others are asked for"
+        assert not answer.done()
+        may_answer.set()
+        spin_until(lambda: look(camera, spin_until) and answer.done(), 20.0, "the answer")
+        assert answer.result().message == "looked for: brick"
+        assert [o.name for o in camera.heard[-1].objects if "brick" not in o.name] == []

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from planweave.core.base.errors import ConfigError, ModelError
+from planweave.core.base.errors import ConfigError, ModelAnswerError, ModelError
 from planweave.geometry.joints import SeenFixture
 from planweave.perception.burners import knob_of, top_of, turned
 from planweave.perception.depth_views import DepthView
@@ -98,6 +98,8 @@ class Vlm:
         assert self._namer is not None
         if not self._namer.asked(things, words):
             self._namer.names([rgb], things, words)
+        if not self._namer.asked(things, words):
+            raise ModelAnswerError("no reply names anything")
 
     def _ask_state(self, rgb: np.ndarray, top: Marked, value: float) -> None:
         assert self._namer is not None
