@@ -254,7 +254,8 @@ class Tracker:
         self._name_new()
         for track in self._tracks:
             track.shown = self._next_id if track.matched else track.shown
-        self.deciding = doubts != before or any(not t.name or t.glimpsed for t in self._tracks)
+        undecided = (not t.name or t.glimpsed or (t.judged_anew and t.whole) for t in self._tracks)
+        self.deciding = doubts != before or any(undecided)
         return self.tracks
 
     def _assign(self, free: Sequence[Detection]) -> list[Detection]:
