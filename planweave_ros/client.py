@@ -415,7 +415,7 @@ class Client(TaskCalls):
         node = f"{service.partition('/')[0]}_node"
         response = self._call(service, request, node, 120.0)
         if not response.success:
-            raise refused(PlanweaveError, response.message, "scene")
+            raise refused(PlanweaveError, response.message, response.code)
         if node != "simulation_node":
             now = self.world(2.0)  # the next task starts from it at the earliest
             self._revision = self._revision if now is None else now.revision
@@ -508,7 +508,7 @@ class Client(TaskCalls):
     def _record(self, request: Any, timeout: float = 30.0) -> int:
         response = self._call("simulation/record", request, "simulation_node", timeout)
         if not response.success:
-            raise refused(PlanweaveError, response.message, "recording")
+            raise refused(PlanweaveError, response.message, response.code)
         return int(response.frames)
 
     def picture(self, topic: str = "camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:

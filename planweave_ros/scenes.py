@@ -11,7 +11,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from planweave.core.base.errors import PlanweaveError
+from planweave.core.base.errors import SceneError
 from planweave.core.workflow.task_status import TaskState
 from planweave_ros.calling import ask
 from planweave_ros.liveliness import TASKS, Presence
@@ -87,17 +87,13 @@ class SceneServices:
 
     def _change(self, what: str, change: Callable[[], str], response: Any) -> Any:
         if problem := self._tasks.problem():
-            response.success, response.message = False, f"{self._name()} stays: {problem}"
-            return response
-        with self._served().reserved(what) as busy:
-            if busy:
-                response.success, response.message = False, f"not now: busy with {busy}; cancel it first"
-                return response
-            try:
-                done = change()
-            except PlanweaveError as error:
-                response.success, response.message = False, str(error)
-            else:
-                response.success, response.message = True, done or f"{what} done"
-        self._served().publish()
+            raise SceneError(f"{self._name()} stays: {problem}")
+        try:
+            with self._served().reserved(what) as busy:
+                if busy:
+                    raise SceneError(f"not now: busy with {busy}; cancel it first")
+                response.message = change() or f"{what} done"
+        finally:
+            self._served().publish()
+        response.success = True
         return response

@@ -289,7 +289,7 @@ class SimulationNode(GuardedNode):
             self._camera_on = True
             self._runner.call(lambda s: self._publish_state(s, True))
         except (PlanweaveError, ValueError) as error:
-            response.message = str(error)
+            response.message, response.code = str(error), getattr(error, "code", SceneError.code)
             self.get_logger().warning(f"scene not loaded: {error}")
             return response
         response.success = True

@@ -153,6 +153,7 @@ class TaskServer(GuardedNode):
     def _load(self, request, response):
         response.success = request.scene == "blocks"
         response.message = "" if response.success else f"unknown scene {request.scene!r} (known: blocks)"
+        response.code = "" if response.success else "unknown_name"
         return response
 
     def _record(self, request, response):

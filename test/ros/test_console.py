@@ -157,7 +157,7 @@ def test_what_is_missing_is_named_by_node(server, client, spin_until):
 
 def test_scenes_recordings_and_pictures(server, client):
     client.load_scene("blocks")
-    with raises_code("scene", "'kitchen'"):
+    with raises_code("unknown_name", "'kitchen'"):
         client.load_scene("kitchen")
     client.start_recording()
     assert client.stop_recording("/tmp/x.mp4") == 12

@@ -69,7 +69,7 @@ class PddlError(DomainError):
 
 
 class SceneError(ConfigError):
-    """A scene file has an error; the message names the file and the entry."""
+    """A scene file has an error, the message names file and entry; or no other scene can be loaded now."""
 
     code = "scene"
 
