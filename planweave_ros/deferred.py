@@ -99,16 +99,18 @@ class DeferredActionServer:
     def destroy(self) -> None:
         self._server.destroy()
 
-    def _accepted(self, handle: ServerGoalHandle) -> None:
-        goal = Goal(handle, lambda _: self._server.conclude(handle))  # the executor then calls _conclude
+    def _goal(self, handle: ServerGoalHandle) -> Goal:
+        """The goal of a handle: a cancellation may come before rclpy says that the goal is accepted, and comes once."""
+        made = Goal(handle, lambda _: self._server.conclude(handle))  # the executor then calls _conclude
         with self._lock:
-            self._goals[bytes(handle.goal_id.uuid)] = goal
-        self._start(goal)
+            return self._goals.setdefault(bytes(handle.goal_id.uuid), made)
+
+    def _accepted(self, handle: ServerGoalHandle) -> None:
+        self._start(self._goal(handle))
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        with self._lock:
-            goal = self._goals.get(bytes(handle.goal_id.uuid))
-        if goal is not None and not goal.cancel_asked.is_set():
+        goal = self._goal(handle)
+        if not goal.cancel_asked.is_set():
             goal.cancel_asked.set()
             goal.on_cancel()
         return CancelResponse.ACCEPT

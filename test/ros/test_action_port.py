@@ -3,6 +3,7 @@
 import importlib.util
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from codes import raises_code
@@ -115,6 +116,23 @@ def test_cancel_ends_what_runs_and_what_is_not_yet_accepted(make_port):
     port.send(goal(), ends)
     port.cancel()  # before the server has answered
     assert ends.wait().end is End.CANCELED
+
+
+def test_a_cancel_before_rclpy_says_that_a_goal_is_accepted_reaches_it(make_node):
+    """Another thread of the executor may be that quick; the goal is being cancelled then, and no second one comes."""
+    from planweave_interfaces.action import ExecuteAction
+
+    from planweave_ros.deferred import DeferredActionServer
+
+    told = []
+    server = DeferredActionServer(make_node("server"), ExecuteAction, "/move_it", told.append)
+    try:
+        handle = SimpleNamespace(goal_id=SimpleNamespace(uuid=bytes(16)), request=None)
+        server._cancel(handle)
+        server._accepted(handle)
+        assert told[0].cancel_asked.is_set()
+    finally:
+        server.destroy()
 
 
 def test_no_response_comes_before_its_request_is_registered(make_node, spin_until):
