@@ -250,7 +250,7 @@ class PerceptionNode(ManagedNode):
             response.message = self.why_idle
             return response
         vocabulary = self._perceiver.vocabulary
-        before, self._frames_told = vocabulary.names, 0
+        before = vocabulary.names
         try:
             response.success, response.message = True, vocabulary.look_for(list(request.names))
         except PlanweaveError as error:
@@ -259,6 +259,7 @@ class PerceptionNode(ManagedNode):
         if (vocabulary.names != before or self._perceiver.naming) and self._look_for_timeout:
             done = lambda: self._frames_told >= self._frames_to_tell or self._ended.is_set()  # noqa: E731
             with self._frames:
+                self._frames_told = 0
                 seen = self._frames.wait_for(done, self._look_for_timeout)
                 if asked := not seen and self._perceiver.naming:  # the model has its own time
                     seen = self._frames.wait_for(done, self._naming_timeout)
