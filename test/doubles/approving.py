@@ -61,7 +61,7 @@ class Watcher:
 
 
 def ended(task):
-    assert task.ended.wait(60.0)
+    assert task.ended.wait(60.0), task.snapshot()
     return task.status
 
 

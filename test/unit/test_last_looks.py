@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from doubles.approving import ended
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
 from planweave.core.base.failure import Code
@@ -62,11 +63,6 @@ def start():
     yield make
     for manager in managers:
         manager.close()
-
-
-def ended(task):
-    assert task.ended.wait(60.0)
-    return task.status
 
 
 SEEN = {MUG: Known.SEEN}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from codes import raises_code
+from doubles.approving import ended
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
 from planweave.cli import main as cli
@@ -241,11 +242,6 @@ def watch():
     yield make
     for watcher in made:
         watcher.manager.close()
-
-
-def ended(task):
-    assert task.ended.wait(60), task.snapshot()
-    return task.status
 
 
 def test_a_task_asks_waits_and_does_what_was_chosen(watch):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from codes import raises_code
+from doubles.approving import ended
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
 from planweave.core.base.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
@@ -34,11 +35,6 @@ def start():
     yield make
     for manager in managers:
         manager.close()
-
-
-def ended(task):
-    assert task.ended.wait(60.0)
-    return task.status
 
 
 def test_success_means_that_the_goal_holds(start):
