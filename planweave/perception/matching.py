@@ -52,6 +52,12 @@ def collide(a: Detection, b: Detection) -> bool:
     return apart(a, b) < room and common > 0.5 * min(a.size[2], b.size[2])
 
 
+def is_piece_in_air(piece: Detection, held: Detection) -> bool:
+    """Whether what is half seen is of a thing that a hand holds, maybe aslant: all below its top was taken for it."""
+    near = apart(piece, held) < max(held.size)
+    return piece.cut and near and held.bottom < piece.top < held.top + max(held.size) / 2
+
+
 def is_rigid(thing: Detection) -> bool:
     """Whether an object fills its measured box or cylinder."""
     return thing.shape in ("box", "cylinder")

@@ -5,6 +5,7 @@ Capsules are a few centimetres larger than the links, but tight around the finge
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import DepthView
+from planweave.perception.detection import Detection
 from planweave.robots import RobotDescription, load_robot
 from planweave.robots.chain import link_frames
 
@@ -40,6 +42,12 @@ class Hand:
     def sees(self, point: Sequence[float]) -> np.ndarray:
         """A point in the hand's frame, (3,) m."""
         return np.asarray(self.rotation.T @ (np.array(point) - self.position))
+
+    def gap(self, thing: Detection) -> float:
+        """Vertical distance of a thing from the fingertips, m; infinite where it is not between them."""
+        x, y, z = self.sees(thing.position)
+        reach = max(thing.size[:2]) / 2 + 0.02 if thing.shape == "hollow" else 0.03
+        return max(abs(z) - thing.size[2] / 2, 0.0) if math.hypot(x, y) < reach else math.inf
 
 
 def hand_pose(state: RobotState) -> Hand:

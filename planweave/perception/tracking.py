@@ -33,6 +33,7 @@ from planweave.perception.matching import (
     blend,
     collide,
     is_cut_through,
+    is_piece_in_air,
     may_have_come,
     of_one_size,
     on_lower_ground,
@@ -473,16 +474,21 @@ class Tracker:
 
     def _between_fingers(self, hand: Hand) -> Track | None:
         """The object that can be between the fingers: the one at their height, not its support or what it is in."""
-        near = [t for t in self._tracks if not t.last.receptacle and _gap(t, hand) < _GRASP_REACH]
-        return min(near, key=lambda t: (t.grip is None, t.last.shape == "hollow", _gap(t, hand)), default=None)
+        near = [t for t in self._tracks if not self._stays(t) and hand.gap(t.last) < _GRASP_REACH]
+        rows = [(t.grip is None, t.last.shape == "hollow", hand.gap(t.last), max(t.last.size[:2])) for t in near]
+        return near[rows.index(min(rows))] if rows else None
+
+    def _stays(self, track: Track) -> bool:
+        """Whether no hand takes a thing: trays and the like; where there is furniture, a wide bowl is an item, too."""
+        return track.last.receptacle and not (self._classes.furnished and track.last.shape == "hollow")
 
     def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
         """Detect the object that the fingers close around, and move it with the hand until they open."""
-        if track.last.receptacle:
+        if self._stays(track):
             return
         local = hand.sees(track.last.position)
         if track.grip is None:
-            if _gap(track, hand) >= _GRASP_REACH:
+            if hand.gap(track.last) >= _GRASP_REACH:
                 track.let_go = math.inf
             if not between:
                 return
@@ -513,10 +519,12 @@ class Tracker:
         """Whether a detection is the held object, or part of something at the fingers."""
         if hand is None:
             return False
-        if detection.cut and float(np.linalg.norm(hand.position - detection.position)) < 0.12:
+        held = [t for t in self._tracks if t.held]
+        near = detection.cut and float(np.linalg.norm(hand.position - detection.position)) < 0.12
+        if near or any(is_piece_in_air(detection, t.last) for t in held):
             return True
         beside = math.dist(detection.position[:2], hand.position[:2]) < 0.06 and detection.top > hand.position[2] - 0.05
-        return beside and any(t.held for t in self._tracks)
+        return beside and bool(held)
 
     def _is_known(self, detection: Detection) -> bool:
         """Whether a known object is at this place that was not recognised in this frame, or of which this is a part."""
@@ -586,13 +594,6 @@ def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> li
     reach = near * np.array([2.0 if t.held else 1.0 for t in tracks])[:, None]
     close = (np.hypot(away[..., 0], away[..., 1]) <= reach) & (np.sqrt((away**2).sum(axis=2)) <= 2 * reach)
     return [(int(i), int(j)) for i, j in np.argwhere(close)]
-
-
-def _gap(track: Track, hand: Hand) -> float:
-    """Vertical distance of an object from the fingertips, m; infinite where neither it nor its wall is between them."""
-    x, y, z = hand.sees(track.last.position)
-    reach = max(track.last.size[:2]) / 2 + 0.02 if track.last.shape == "hollow" else 0.03
-    return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < reach else math.inf
 
 
 def _nameless(track: Track) -> Nameless:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planweave.core.symbolic.domain import Domain
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.depth_views import DepthView
@@ -448,6 +449,25 @@ def test_a_mug_is_held_at_its_wall():
     table.see(hand=hand_at(0.54, 0.0, 0.03, 0.006), covered=(0.5, 0.0, 0.1))
     table.see(hand=hand_at(0.54, 0.0, 0.03, 0.03), covered=(0.5, 0.0, 0.1))
     assert not track.held and track.last.position == pytest.approx(mug.position)
+
+
+@pytest.mark.parametrize(("domain", "taken"), [("kitchen", True), ("tabletop", False)])
+def test_a_wide_bowl_is_held_at_its_wall_where_it_is_an_item_and_no_piece_of_it_is_a_new_thing(domain, taken):
+    table = Table()
+    table.tracker = Tracker(Rules(), Domain.load(domain))
+    bowl = cube(0.34, -0.19, class_name="bowl", shape="hollow", size=(0.13, 0.13, 0.05), receptacle=True)
+    table.see(bowl, times=3)
+    for z, width in ((0.30, 0.05), (0.03, 0.05), (0.03, 0.007)):
+        table.see(covered=(0.34, -0.19, 0.2), hand=hand_at(0.34, -0.13, z, width))
+    for up in (0.1, 0.2, 0.4):
+        left = table.see(covered=(0.34, -0.19, 0.2), hand=hand_at(0.34, -0.13, 0.03 + up, 0.007))["bowl"]
+    assert (left.held, left.last.position[2] > 0.4) == (taken, taken)
+    # The rim beside the hand, in the air: all below is taken for it.
+    piece = cube(
+        0.36, -0.22, class_name=UNKNOWN, shape="irregular", z=0.22, size=(0.1, 0.06, 0.44), cut=True, beyond=True
+    )
+    seen = table.see(piece, covered=(0.34, -0.19, 0.2), hand=hand_at(0.34, -0.13, 0.43, 0.007), times=4)
+    assert list(seen) == ["bowl"]
 
 
 def test_what_is_taken_out_of_a_bowl_leaves_it_there():
