@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import yaml
+
 from planweave.core.base.parameter import Parameter
 from planweave.launcher.parameter_files import NODES
 from planweave.launcher.systems import table
@@ -93,8 +95,10 @@ def _commented(lines: list[str], node: str) -> Iterator[str]:
             yield f"{indent}{key}:"
             continue
         first, more = f"{indent}{key}:{value}", f"{'':<{_COLUMN}}# "
+        row = table(node)[name]
+        differs = yaml.safe_load(value) != row.default  # so that nobody changes the one and forgets the other
         yield from textwrap.wrap(
-            meaning(table(node)[name]),
+            meaning(row) + (f" [default {json.dumps(row.default)}]" if differs else ""),
             _WIDTH,
             initial_indent=f"{first:<{_COLUMN - 1}} # ",
             subsequent_indent=more,
