@@ -9,7 +9,7 @@ from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.body import ArmBody, Told
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import NEEDS_EYE, PutRules, SkillSettings
@@ -46,7 +46,6 @@ _SETTINGS = SkillSettings(
     ),
 )
 _WORKSPACE = (-0.3, -0.85, -0.05), (0.95, 0.85, 1.1)  # of the tool, m in the base frame
-_POOLS = {TRUTH: Pools(boxes=320, cylinders=16, held=48), CAMERA: Pools(boxes=1000, cylinders=1, held=128)}
 _UNSURE = 0.015  # m by which the middles of two things may be wrong against each other, as they are seen
 RULES = PutRules(_UNSURE, 0.03 - _UNSURE, 0.03 - _UNSURE)
 """LIBERO wants 0.03 m between the middles of two items."""
@@ -72,7 +71,7 @@ class LiberoBody(ArmBody):
         robot = arm.robot
         self._view = self._make_view(simulator, task, view, namer, domain, arm)
         ground = self._view.ground
-        scene = PlanningScene(table_height=ground, robot=robot, pools=_POOLS[view])
+        scene = PlanningScene(table_height=ground, robot=robot)
         self._kinematics = Kinematics(scene.model, robot)
         safety = Safety(self._kinematics, JointLimits.of(robot), *_WORKSPACE)
         world = WorldModel(

@@ -16,7 +16,7 @@ from planweave.bodies.arm.contents import Contents
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import NEEDS_EYE, SkillSettings
@@ -74,7 +74,7 @@ class SeeingKitchen(SeenKitchen):
         self.data.qpos[:] = self.simulator._start
         self._joints, self._image_at, self._result = JointHistory(4000, robot=robot), -1.0, None
         self.arm, self.domain = _WatchedArm(self), Domain.load("kitchen")
-        scene = PlanningScene(robot=robot, pools=Pools(held=130))
+        scene = PlanningScene(robot=robot)
         kinematics = Kinematics(scene.model, robot)
         given = {"retries": read_retries(_RETRIES), "observe": robot.observe, "planning_seconds": 5.0}
         eye = eye_of("wrist", robot) if "wrist" in cameras else None

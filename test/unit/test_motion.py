@@ -11,7 +11,7 @@ from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner, SearchTime
-from planweave.bodies.arm.planning_scene import MARGIN, solid_of
+from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
 from planweave.bodies.arm.poses import pose_of, upright
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
@@ -155,6 +155,32 @@ def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(planning
         assert planning_scene.free(q, 0.0) == free
         hits += not free
     assert 100 < hits < 400
+
+
+def test_a_scene_grows_with_what_is_seen_and_held_and_loses_nothing():
+    """Also what the arm stands in, and is left out, stays left out."""
+    small, rng = PlanningScene(), np.random.default_rng(3)
+    hand = Kinematics(small.model).forward(HOME)
+    sticks = [Part.box(upright(0.0, 0.02 * k - 0.2, 0.0, 0.0), (0.05, 0.004, 0.02)) for k in range(20)]
+    rack = thing_of_solid("rack", "item", "rack", Solid(tuple(sticks)).moved(upright(*hand[:3, 3] - (0, 0, 0.05), 0.0)))
+    blocks = [cube(f"cube_{k}", *rng.uniform((0.2, -0.4, 0.02), (0.7, 0.4, 0.9))) for k in range(150)]
+    around = [cube("in_the_arm", *hand[:3, 3]), *blocks]
+    to_tcp = np.linalg.inv(hand) @ pose_of(rack)
+    arms, found = HOME + rng.uniform(-0.3, 0.3, (20, 7)), []
+    for few in (around[:60], around):  # compiled anew by what is held; before that, by what is around
+        scene = PlanningScene()
+        scene.set_opening(0.03)
+        scene.update(few)
+        scene.leave_out(HOME, ("in_the_arm",), 0.01)
+        scene.attach(rack, to_tcp)
+        if few is not around:
+            assert not any("in_the_arm" in (c.first, c.second) for c in scene.contacts(HOME))
+            scene.update(around)
+            scene.leave_out(HOME, ("in_the_arm",), 0.01)
+        found.append([sorted((c.first, c.second, round(c.distance, 9)) for c in scene.contacts(q)) for q in arms])
+        assert [scene.free(q) for q in arms] == [not each for each in found[-1]]
+    assert found[0] == found[1]
+    assert {name for each in found[0] for row in each for name in row[:2]} >= {"rack"}
 
 
 def test_random_motions_among_objects_are_sound(planning_scene, planner, safety):

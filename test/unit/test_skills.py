@@ -12,7 +12,7 @@ from doubles.scripted_arm import Bench
 from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
-from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
@@ -402,7 +402,7 @@ def test_what_is_covered_by_what_is_put_down_beside_it_is_looked_for_from_above(
 
 def test_hundreds_of_parts_may_meet_all_that_is_held():
     """The memory for collisions does not end a search for a path."""
-    scene = PlanningScene(pools=Pools(boxes=1000, cylinders=1, held=128))
+    scene = PlanningScene()
     boxes = tuple(Part.box(upright(0.0, 0.0, 0.001 * k, 0.0), (0.3, 0.3, 0.01)) for k in range(128))
     item = thing_of_solid("bowl", "item", "bowl", Solid(boxes))
     walls = (Part.box(upright(0.3, 0.0, 0.0005 * k, 0.0), (0.5, 0.5, 0.3)) for k in range(250))

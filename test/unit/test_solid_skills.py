@@ -15,7 +15,7 @@ from planweave.bodies.arm import relations
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import laid, upright
 from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
 from planweave.bodies.arm.shape_places import sloped_top
@@ -82,7 +82,7 @@ def open_drawer() -> Thing:
 @pytest.fixture(scope="module")
 def scene() -> PlanningScene:
     """The Panda over a low ground."""
-    return PlanningScene(table_height=GROUND, robot=load_robot("panda"), pools=Pools(200, 8, 24))
+    return PlanningScene(table_height=GROUND, robot=load_robot("panda"))
 
 
 @pytest.fixture(scope="module")

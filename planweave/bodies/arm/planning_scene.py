@@ -1,8 +1,8 @@
 """Where the arm may go: a MuJoCo model of the arm, the table, the objects seen, and the object held.
 
-The model is compiled once, with pools of boxes and cylinders that are moved and resized as objects are seen.
-MuJoCo tests the convex hulls of all links, the hand and the finger pads. Not thread-safe: one skill uses it at a
-time.
+The model has spare shapes that become boxes and cylinders as objects are seen; where they do not suffice, it is
+compiled anew with more. MuJoCo tests the convex hulls of all links, the hand and the finger pads. Not thread-safe: one
+skill uses it at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 from planweave.bodies.arm.poses import pose_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.solids import Part
-from planweave.core.base.errors import ConfigError
 from planweave.core.base.memory import no_mesh_cache
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame
@@ -60,33 +59,20 @@ class Near:
     grips: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
-    """Numbers of boxes and cylinders of which a scene can consist, and of boxes of which the held object can."""
-
-    boxes: int = 600
-    cylinders: int = 32
-    held: int = 16
-
-
-def _model(robot: RobotDescription, model_path: str | None, table_height: float, pools: Pools) -> Any:
-    """Arm, hand and table, with the pools of shapes; what it was compiled from is gone when this returns."""
+def _model(robot: RobotDescription, model_path: str | None, table_height: float, around: int, held: int) -> Any:
+    """Arm, hand and table, with spare shapes around and held; what it was compiled from is gone when this returns."""
     import mujoco
 
     spec = simplified_spec(robot, model_path, seen=False)
-    box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
+    box = mujoco.mjtGeom.mjGEOM_BOX
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
-    for name, kind, count in (("box", box, pools.boxes), ("cylinder", cylinder, pools.cylinders)):
-        for index in range(count):
-            body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True)
-            body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
     hand = spec.body(robot.gripper.link)
     tcp = np.array(spec.site(TCP_SITE).pos)
-    for name, kind, count in (("box", box, pools.held), ("cylinder", cylinder, 1)):
-        for index in range(count):
-            body = hand.add_body(name=f"held_{name}_{index}", pos=tcp)
-            body.add_geom(name=f"held_{name}_{index}", type=kind, size=[0.01] * 3, mass=0)
-    hand.add_body(name="hanging", pos=tcp).add_geom(name="hanging", type=box, size=[0.01] * 3, mass=0)
+    for index in range(around):
+        body = spec.worldbody.add_body(name=f"around_{index}", mocap=True)
+        body.add_geom(name=f"around_{index}", type=box, size=[0.01] * 3)
+    for name in ("hanging", *(f"held_{index}" for index in range(held))):
+        hand.add_body(name=name, pos=tcp).add_geom(name=name, type=box, size=[0.01] * 3, mass=0)
     # The base stands on the table, and finger pads meet when the gripper is closed.
     for first, second in ((robot.base, robot.joints[0].link), robot.gripper.fingers):
         spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -98,54 +84,62 @@ class PlanningScene:
     """Collision checks for joint positions and paths. Joint positions in rad, finger opening as a width in m."""
 
     def __init__(
-        self,
-        model_path: str | None = None,
-        table_height: float = 0.0,
-        robot: RobotDescription | None = None,
-        pools: Pools = Pools(),
-    ):
+        self, model_path: str | None = None, table_height: float = 0.0, robot: RobotDescription | None = None
+    ) -> None:
         """model_path: see `planweave.robots.model.robot_spec`; robot: by default the default one."""
         import mujoco
 
-        self.robot = robot = robot or load_robot()
-
-        self._mj = mujoco
-        with no_mesh_cache():
-            self.model = _model(robot, model_path, table_height, pools)
-        self._data = mujoco.MjData(self.model)
-        self._arm = np.array([self.model.joint(name).qposadr[0] for name in robot.joint_names])
-        self._fingers = np.array([self.model.joint(name).qposadr[0] for name in finger_joints(robot)])
-        self._tcp = self.model.site(TCP_SITE).id
-        model = self.model
-        self._geom_name: list[str] = []
-        for index in range(model.ngeom):
-            body = model.body(int(model.geom_bodyid[index])).name
-            self._geom_name.append("table" if body == "world" else body)
-            if body in robot.links:
-                model.geom_margin[index] = MARGIN
-        self._pool = {
-            kind: [
-                (model.geom(f"pool_{kind}_{i}").id, int(model.body_mocapid[model.body(f"pool_{kind}_{i}").id]))
-                for i in range(count)
-            ]
-            for kind, count in (("box", pools.boxes), ("cylinder", pools.cylinders))
-        }
-        self._held = {
-            kind: [model.geom(f"held_{kind}_{i}").id for i in range(count)]
-            for kind, count in (("box", pools.held), ("cylinder", 1))
-        }
-        self._hanging = model.geom("hanging").id
-        self._hangs = False  # whether what is held now may hang lower than it was grasped
-        self._held_name = ""
-        self._held_part: Part | None = None
-        self.detach()
+        self.robot = robot or load_robot()
         self.table_height = table_height
         self.ceiling = math.inf  # m above the table that no point of the held object may exceed
         self.shapes: list[Part] = []
-        self.update(())
+        self._mj, self._model_path = mujoco, model_path
+        self._hangs = False  # whether what is held now may hang lower than it was grasped
+        self._held_name = ""
+        self._held_part: Part | None = None
+        self._compile(64, 8)
+
+    def _compile(self, around: int, held: int) -> None:
+        """Compile the model with so many spare shapes, none of them there."""
+        robot = self.robot
+        with no_mesh_cache():
+            self.model = model = _model(robot, self._model_path, self.table_height, around, held)
+        self._data = self._mj.MjData(model)
+        self._arm = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
+        self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
+        self._tcp = model.site(TCP_SITE).id
+        bodies = [model.body(int(body)).name for body in model.geom_bodyid]
+        self._geom_name = ["table" if body == "world" else body for body in bodies]
+        model.geom_margin[[name in robot.links for name in self._geom_name]] = MARGIN
+        self._around = [model.geom(f"around_{i}").id for i in range(around)]
+        self._held = [model.geom(f"held_{i}").id for i in range(held)]
+        self._hanging = model.geom("hanging").id
+        for geom in (*self._around, *self._held, self._hanging):
+            self._switch(geom, False)
         self._is_finger = [name in robot.gripper.fingers for name in self._geom_name]
         still = {robot.base, robot.joints[0].link}  # whose distance to the table never changes
         self._moving = [g for g, name in enumerate(self._geom_name) if name in robot.links - still]
+
+    def _need(self, around: int = 0, held: int = 0) -> None:
+        """Have so many spare shapes at least; all that are there stay as they are."""
+        had = len(self._around), len(self._held)
+        if around <= had[0] and held <= had[1]:
+            return
+        old, data, names = self.model, self._data, self._geom_name
+        geoms = [*self._around, *self._held, self._hanging]
+        self._compile(*(n if least <= n else 2 * least for n, least in zip(had, (around, held))))
+        self._data.qpos[:] = data.qpos
+        for geom in geoms:
+            new = self.model.geom(old.geom(geom).name).id
+            self._resize(new, old.geom_type[geom], old.geom_size[geom])
+            self._switch(new, bool(old.geom_contype[geom]))
+            self._geom_name[new] = names[geom]
+            body, before = self.model.geom_bodyid[new], old.geom_bodyid[geom]
+            self.model.body_pos[body], self.model.body_quat[body] = old.body_pos[before], old.body_quat[before]
+            if (mocap := old.body_mocapid[before]) >= 0:
+                place = self.model.body_mocapid[body]
+                self._data.mocap_pos[place] = data.mocap_pos[mocap]
+                self._data.mocap_quat[place] = data.mocap_quat[mocap]
 
     def twin(self) -> PlanningScene:
         """A scene of its own of the same robot, without obstacles; in place of compiling the model once more."""
@@ -161,23 +155,18 @@ class PlanningScene:
 
     def update(self, things: Iterable[Thing]) -> None:
         """Replace all obstacles by their own parts, or by a box or a cylinder; a container by walls and a floor."""
-        free = {kind: list(reversed(rows)) for kind, rows in self._pool.items()}
-        self.shapes = []
-        for thing in things:
-            for part in parts_of(thing):
-                self.shapes.append(part)
-                kind = _pool_of(part)
-                if not free[kind]:
-                    raise ConfigError(f"too many objects around the arm for the planning scene at {thing.name}")
-                geom, mocap = free[kind].pop()
-                self._resize(geom, kind, part.half)
-                self._switch(geom, True)
-                self._data.mocap_pos[mocap] = part.pose[:3, 3]
-                self._data.mocap_quat[mocap] = _mujoco_quaternion(part.pose)
-                self._geom_name[geom] = thing.name
-        for rows in free.values():
-            for geom, _ in rows:
-                self._switch(geom, False)
+        parts = [(thing.name, part) for thing in things for part in parts_of(thing)]
+        self.shapes = [part for _, part in parts]
+        self._need(around=len(parts))
+        for geom, (name, part) in zip(self._around, parts):
+            self._resize(geom, *_shape(part))
+            self._switch(geom, True)
+            mocap = self.model.body_mocapid[self.model.geom_bodyid[geom]]
+            self._data.mocap_pos[mocap] = part.pose[:3, 3]
+            self._data.mocap_quat[mocap] = _mujoco_quaternion(part.pose)
+            self._geom_name[geom] = name
+        for geom in self._around[len(parts) :]:
+            self._switch(geom, False)
 
     def leave_out(self, q: Sequence[float] | Array, names: Collection[str], depth: float) -> None:
         """Take out the parts of these objects in which the arm, or what it holds, is deeper than `depth` (m)."""
@@ -190,19 +179,14 @@ class PlanningScene:
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
         """Attach an object to the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
         self.detach()
+        whole, parts = solid_of(thing), parts_of(thing)
+        self._need(held=len(parts))
         model = self.model
         w, x, y, z = model.site_quat[self._tcp]
         site_to_hand = frame(rotation_from_quaternion(x, y, z, w), model.site_pos[self._tcp])
         to_hand = site_to_hand @ thing_to_tcp @ np.linalg.inv(pose_of(thing))
-        whole = solid_of(thing)
-        parts = parts_of(thing)
-        if len(parts) > len(self._held["box"]):
-            parts = [whole]
-        free = {kind: list(geoms) for kind, geoms in self._held.items()}
-        for part in parts:
-            kind, pose = _pool_of(part), to_hand @ part.pose
-            geom = free[kind].pop()
-            self._attach(geom, kind, part.half, pose)
+        for geom, part in zip(self._held, parts):
+            self._attach(geom, *_shape(part), to_hand @ part.pose)
             self._switch(geom, True)
             self._geom_name[geom] = thing.name
         self._held_name = thing.name
@@ -211,11 +195,11 @@ class PlanningScene:
         self._hangs = tipped is not None
         if tipped is not None:
             around = site_to_hand @ tipped @ np.linalg.inv(pose_of(thing)) @ whole.pose
-            self._attach(self._hanging, "box", whole.half, around)
+            self._attach(self._hanging, self._mj.mjtGeom.mjGEOM_BOX, whole.half, around)
 
-    def _attach(self, geom: int, kind: str, half: Sequence[float] | Array, pose: Array) -> None:
-        """Set the size of a shape and its pose in the gripper's link."""
-        self._resize(geom, kind, half)
+    def _attach(self, geom: int, kind: int, size: Sequence[float] | Array, pose: Array) -> None:
+        """Set the kind and size of a shape and its pose in the gripper's link."""
+        self._resize(geom, kind, size)
         body = self.model.geom_bodyid[geom]
         self.model.body_pos[body] = pose[:3, 3]
         self.model.body_quat[body] = _mujoco_quaternion(pose)
@@ -241,9 +225,8 @@ class PlanningScene:
         return bool(self._held_name)
 
     def detach(self) -> None:
-        for geom in (*self._held["box"], *self._held["cylinder"]):
+        for geom in (*self._held, self._hanging):
             self._switch(geom, False)
-        self._switch(self._hanging, False)
         self._held_name, self._hangs = "", False
 
     def set_opening(self, width: float) -> None:
@@ -251,21 +234,17 @@ class PlanningScene:
         self._data.qpos[self._fingers] = min(max(width, 0.0), self.robot.gripper.opening) / 2
 
     def _switch(self, geom: int, on: bool) -> None:
-        """Set whether a shape of a pool is there. Its body must say the same, else the broad phase looks at it."""
+        """Set whether a spare shape is there. Its body must say the same, else the broad phase looks at it."""
         model = self.model
         body = model.geom_bodyid[geom]
         model.geom_contype[geom] = model.geom_conaffinity[geom] = on
         model.body_contype[body] = model.body_conaffinity[body] = on
 
-    def _resize(self, geom: int, kind: str, half: Sequence[float] | Array) -> None:
+    def _resize(self, geom: int, kind: int, size: Sequence[float] | Array) -> None:
+        """Set MuJoCo's kind of a shape, and its size as MuJoCo has it, m."""
         model = self.model
-        if kind == "box":
-            model.geom_size[geom] = half
-            radius = math.sqrt(sum(h * h for h in half))
-        else:
-            side = max(half[0], half[1])
-            model.geom_size[geom] = (side, half[2], 0.0)
-            radius = math.hypot(side, half[2])
+        model.geom_type[geom], model.geom_size[geom] = kind, size
+        radius = math.hypot(*size)
         model.geom_rbound[geom] = radius
         # MuJoCo's broad phase looks at the bounding box of the body, which was computed when the model was compiled.
         model.geom_aabb[geom] = (0.0, 0.0, 0.0, radius, radius, radius)
@@ -330,13 +309,12 @@ class PlanningScene:
 
     def _held_geoms(self) -> list[int]:
         """The geoms that the held object consists of now."""
-        every = [geom for geoms in self._held.values() for geom in geoms]
-        return [geom for geom in every if self.model.geom_contype[geom]]
+        return [geom for geom in self._held if self.model.geom_contype[geom]]
 
     def _top_of(self, geom: int) -> float:
         """Height of the highest point of a box or cylinder, m in the base frame."""
         up, size = self._data.geom_xmat[geom][6:9], self.model.geom_size[geom]
-        if geom in self._held["box"]:
+        if self.model.geom_type[geom] == self._mj.mjtGeom.mjGEOM_BOX:
             half = float(np.abs(up) @ size)
         else:
             half = float(math.hypot(up[0], up[1]) * size[0] + abs(up[2]) * size[1])
@@ -435,9 +413,14 @@ def _mujoco_quaternion(pose: Array) -> tuple[float, float, float, float]:
     return w, x, y, z
 
 
-def _pool_of(part: Part) -> str:
-    """Of what a part consists in the model: hulls are the boxes around them."""
-    return "cylinder" if part.kind == "cylinder" else "box"
+def _shape(part: Part) -> tuple[int, tuple[float, float, float]]:
+    """MuJoCo's kind and size of a part: hulls are the boxes around them."""
+    import mujoco
+
+    x, y, z = (float(half) for half in part.half)
+    if part.kind == "cylinder":
+        return mujoco.mjtGeom.mjGEOM_CYLINDER, (max(x, y), z, 0.0)
+    return mujoco.mjtGeom.mjGEOM_BOX, (x, y, z)
 
 
 def steps_between(first: Array, second: Array) -> int:
