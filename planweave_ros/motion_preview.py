@@ -20,6 +20,8 @@ from planweave.core.workflow.step_motion import MAX_STEPS, summary
 from planweave_ros import conversions as convert
 from planweave_ros.serve_body import BodyServer
 
+_NOT_STARTED = Code.NOT_STARTED.name.lower()
+
 
 class MotionPreviewServer:
     """Plans motions in a thread of the executor; an action that begins meanwhile ends that.
@@ -45,26 +47,23 @@ class MotionPreviewServer:
         begun = time.perf_counter()
         actions = [action for action in map(convert.action_from_msg, request.actions) if action is not None]
         if not 1 <= len(actions) <= MAX_STEPS or len(actions) != len(request.actions):
-            response.message = f"give 1 to {MAX_STEPS} actions, each with a name; there are {len(request.actions)}"
-            return response
+            said = f"give 1 to {MAX_STEPS} actions, each with a name; there are {len(request.actions)}"
+            return _refused(response, said, Code.INVALID_ACTION.name.lower())
         if why := self._why_idle():
-            response.message = f"no motions are planned: {why}"
-            return response
+            return _refused(response, f"no motions are planned: {why}", _NOT_STARTED)
         if busy := self._served.busy_with:
-            response.message = f"the arm is busy with {busy}; ask again when that is done"
-            return response
+            return _refused(response, f"the arm is busy with {busy}; ask again when that is done", _NOT_STARTED)
         try:
             context = self._skills().context
             steps = self._preview.motions(
                 actions, self._world, self._state(), context.arm.safety, context.settings, self._check
             )
         except PlanweaveError as error:
-            response.message = str(error)
-            return response
+            return _refused(response, str(error), error.code)
         except Exception as error:
             self._log.error(f"preview of {', '.join(map(str, actions))}: {error!r}")
-            response.message = f"executor_node failed inside ({type(error).__name__}: {error}); nothing was moved"
-            return response
+            said = f"executor_node failed inside ({type(error).__name__}: {error}); nothing was moved"
+            return _refused(response, said, "internal")
         response.message, response.success = summary(steps), all(step.known for step in steps)
         response.steps = [convert.motion_to_msg(step) for step in steps]
         response.planning_seconds = time.perf_counter() - begun
@@ -75,3 +74,8 @@ class MotionPreviewServer:
             raise SkillFailureError(
                 Code.CANCELED, "an action began, which ended the planning of the motions; ask again"
             )
+
+
+def _refused(response: PlanMotions.Response, message: str, code: str) -> PlanMotions.Response:
+    response.message, response.code = message, code
+    return response
