@@ -29,6 +29,7 @@ def test_a_value_is_a_figure_and_no_story():
     files = [results.ResultFile.read(path) for path in results.FOLDER.glob("*.json")]
     values = [value for file in files for figure in file.figures for value in figure.values]
     assert len(values) > 100 and not [value for value in values if len(value) > 120]
+    assert not [note for file in files for note in file.notes if len(note) > 400 or len(file.notes) > 8]
 
 
 def test_runs_become_a_median_and_its_spread_and_a_miss_stands_first(folder):
