@@ -80,22 +80,26 @@
 
   (:action place_left_of
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (left_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_right_of
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_in_front_of
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (front_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_behind
     :parameters (?i - item ?t - thing)
-    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (or (not (in ?t ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (behind ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_between)
@@ -104,6 +108,7 @@
   (:action push_to_front_of
     :parameters (?i - item ?t - thing)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i) (reachable ?t) (not (= ?i ?t))
+      (forall (?c - thing) (not (in ?i ?c)))
       (forall (?v - thing) (or (not (on ?i ?v)) (not (covered ?v)))))
     :effect (and (front_of ?i ?t) (near ?i ?t) (not (at_base))
       (forall (?s - thing) (when (on ?i ?s) (and (not (on ?i ?s)) (clear ?s))))

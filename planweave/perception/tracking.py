@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
 _OPENING = 0.006  # m: a gripper that opens by this much has let go
+_CLOSING = 0.003  # m: a gripper that closes by this much round a thing takes it
 _BRIEF = 12  # frames
 _FADED = 8  # views of what stands on a hidden thing after which a glimpse of another colour beneath it was an error
 _DOUBLE = 0.06  # m between the halves of one thing
@@ -117,7 +118,7 @@ class Track:
     carried: bool = False  # ever, by the hand
     lost: bool = False  # nobody knows where it is
     shown: int = 0  # the id that the next new thing was to have when this was seen last
-    let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
+    widest: float = math.inf  # opening of the fingers since they came to it, metres; infinite before the first look
     taken: SeenThing | None = None  # as it was when a hand took it that tells, from then on, where it is
 
     def __post_init__(self) -> None:
@@ -489,21 +490,20 @@ class Tracker:
         local = hand.sees(track.last.position)
         if track.grip is None:
             if hand.gap(track.last) >= _GRASP_REACH:
-                track.let_go = math.inf
+                track.widest = hand.width
             if not between:
                 return
-            if track.let_go < math.inf:
-                track.let_go = max(track.let_go, hand.width)
-            # Not the whole width: a bottle is held at its neck, a mug at its wall. Fingers that have let it go but
-            # opened little do not hold it: only closing fingers take a thing.
+            track.widest = max(track.widest, hand.width)
+            # Not the whole width: a bottle is held at its neck, a mug at its wall. Fingers that pass by, or have let it
+            # go and opened little, do not hold it: only closing fingers take a thing.
             least = 0.0 if track.last.shape == "hollow" else 0.3 * min(track.last.size[:2])
             fits = least < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
-            if fits and 0.004 < hand.width < min(0.076, track.let_go - _OPENING):
-                track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
+            if fits and 0.004 < hand.width < min(0.076, track.widest - _CLOSING):
+                track.grip, track.grip_width = local, hand.width
             return
         if not 0.003 <= hand.width <= track.grip_width + _OPENING:
             track.slipped = track.held and hand.width < 0.003
-            track.grip, track.held, track.let_go = None, False, hand.width
+            track.grip, track.held, track.widest = None, False, hand.width
             return
         track.grip_width = min(track.grip_width, hand.width)
         moved = hand.rotation @ track.grip + hand.position

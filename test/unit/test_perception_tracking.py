@@ -470,6 +470,18 @@ def test_a_wide_bowl_is_held_at_its_wall_where_it_is_an_item_and_no_piece_of_it_
     assert list(seen) == ["bowl"]
 
 
+def test_half_open_fingers_that_pass_over_a_thing_do_not_take_it_along():
+    """Fingers open little where there is little room, and go back over what they have put down."""
+    table = Table(min_frames=1)
+    table.see(cube(0.4, -0.1, class_name="mug", shape="hollow", size=(0.07, 0.07, 0.08), z=0.04))
+    for x, z in ((0.4, 0.3), (0.4, 0.11), (0.42, 0.1), (0.3, 0.2)):
+        (mug,) = table.see(hand=hand_at(x, -0.1, z, 0.039), covered=(0.4, -0.1, 0.1)).values()
+    assert not mug.held and mug.grip is None
+    for z, width in ((0.06, 0.039), (0.06, 0.007), (0.2, 0.007)):
+        (mug,) = table.see(hand=hand_at(0.43, -0.1, z, width), covered=(0.4, -0.1, 0.1)).values()
+    assert mug.held
+
+
 def test_what_is_taken_out_of_a_bowl_leaves_it_there():
     table = Table(min_frames=1)
     bowl = cube(0.5, 0.0, class_name="bowl", shape="hollow", size=(0.12, 0.12, 0.05), hollow=True)

@@ -30,14 +30,7 @@ _SIDES = {
     "behind": (0.0, "the room behind"),
 }  # rad from x, as seen beside the robot
 _MOVED = {"moved_left": "left_of", "moved_right": "right_of", "moved_to_front": "front_of", "moved_to_back": "behind"}
-_AWAY = (
-    0.02,
-    0.05,
-    0.1,
-    0.15,
-    0.25,
-    0.4,
-)  # m beyond which an item is put down that goes to a side of where it was, one by one
+_AWAY = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4)  # m beyond which an item goes to a side of where it was, one by one
 _LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
 _RISEN = 0.012  # m above where it was let go from which on what is seen may hang on the fingers that have left it
 _HIDDEN = 0.5  # share of an item that may be hidden from the camera where it is put down
