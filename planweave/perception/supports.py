@@ -12,6 +12,7 @@ from planweave.perception.geometry import Projector
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
+_THIN = 0.002  # m that a part of a thing is high, at least
 _WIDE = 0.25  # m that a board or a bin is wide, at least
 _SLENDER, _ROUND = 5.0, 3.0  # times as high as it is wide what stands by itself is at most, and what has a round top
 
@@ -66,7 +67,10 @@ def _carries(support: Detection, item: Detection) -> bool:
 def _with_bottom(item: Detection, bottom: float) -> Detection:
     height = max(item.top - bottom, 0.004)
     x, y, _ = item.position
-    return replace(item, position=(x, y, bottom + height / 2), size=(item.size[0], item.size[1], height))
+    parts = np.reshape(item.parts, (-1, 6)) - (0.0, 0.0, max(bottom - item.bottom, 0.0)) * 2
+    parts[:, 2] = np.maximum(parts[:, 2], 0.0)  # they were measured from the table up
+    kept = tuple(map(tuple, parts[parts[:, 5] > _THIN].tolist()))
+    return replace(item, position=(x, y, bottom + height / 2), size=(*item.size[:2], height), parts=kept)
 
 
 def enclosed(found: Sequence[Detection]) -> list[str]:

@@ -1,6 +1,7 @@
 """Perception's parts one by one: geometry, images, colours, names, robot filter, cameras, joint history, supports."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -762,3 +763,15 @@ def wedge(x, y):  # a triangle
 def test_a_wide_thing_is_a_container_only_where_a_hollow_is_seen(inside, rim, height, expected):
     found = detect(raised(inside, height, rim), 0.002, CLASSES)
     assert found.class_name == expected and (found.receptacle, found.confidence > UNSURE) == (expected != UNKNOWN,) * 2
+
+
+def test_the_parts_of_what_stands_on_another_begin_there():
+    """They are measured from the table up, also through what is below."""
+    can = thing("can", 0.5, 0.0, 0.08, 0.06)
+    wall, beneath = (-0.03, -0.03, 0.0, -0.025, 0.03, 0.16), (0.03, -0.03, 0.0, 0.035, 0.03, 0.07)
+    mug = replace(thing("mug", 0.5, 0.0, 0.16, 0.07), shape="hollow", parts=(wall, beneath))
+    (stands,) = (d for d in rest_on_supports([can, mug], CLASSES) if d.class_name == "mug")
+    assert stands.bottom == pytest.approx(0.08) and stands.size[2] == pytest.approx(0.08)
+    assert np.allclose(stands.parts, [(-0.03, -0.03, 0.0, -0.025, 0.03, 0.08)])
+    (alone,) = rest_on_supports([mug], CLASSES)
+    assert np.allclose(alone.parts, mug.parts)
