@@ -7,6 +7,7 @@ not see it tries to take it, and learns that it is in a closed container.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,7 +15,7 @@ from typing import ClassVar
 from planweave.core.base.failure import Code
 from planweave.core.base.parameter import option
 from planweave.core.checks.assumptions import UnobservedEffects, never_seen
-from planweave.core.checks.validation import unmet_goal
+from planweave.core.checks.validation import Goal, unmet_goal
 from planweave.core.planning.solver import NoPlanError, solve
 from planweave.core.symbolic.domain import spoken
 from planweave.core.symbolic.rules import RuleError
@@ -70,6 +71,9 @@ class Classical(PaperMode):
         predicted = UnobservedEffects()
         failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
         tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
+        self._no_room: dict[
+            Action, frozenset[Literal]
+        ] = {}  # what is held does not go there, nor while nothing changes
         self._surprise = ""  # why the last plan was given up, in words
         looked = (
             0  # the attempt before which another look was taken: what one shows badly, as after an action, is no proof
@@ -134,6 +138,8 @@ class Classical(PaperMode):
             _check_seen(episode, world)
         for fact in [fact for fact, then in disproved.items() if then != _circumstances(world)]:
             del disproved[fact]
+        for action in [action for action, then in self._no_room.items() if then != _circumstances(world)]:
+            del self._no_room[action]
         believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
         return self._solve(episode, believed, disproved, failures), believed
 
@@ -147,23 +153,28 @@ class Classical(PaperMode):
         """A plan; raises NoPlanError, with what has failed where it is that which leaves no plan. Where states are
         asked for, as of two drawers, it is first a plan for those that can be reached: that may clear the way.
         """
-        names = {literal.args[0] for literal in disproved}
+        others = world.actions_off | {action.name for action in self._no_room}
+        if others != world.actions_off:  # another side, say, of what a thing shall be near to
+            with contextlib.suppress(NoPlanError):
+                return self._searched(episode, replace(world, actions_off=others), episode.goal)
+        full = {Literal("reachable", (name,)) for action in self._no_room for name in action.args[1:]}
+        world = replace(world, facts=world.facts - full)
+        names = {literal.args[0] for literal in (*disproved, *full)}
         able = tuple(g for g in episode.goal if not names & set(g.args))
         states = all(len(g.args) == 1 for g in world.unmet(episode.goal))
         try:
-            return solve(
-                episode.domain,
-                world,
-                able if states and world.unmet(able) else episode.goal,
-                self.plan_timeout,
-                all_outcomes=True,
-                namespace=episode.namespace,
-            )
+            return self._searched(episode, world, able if states and world.unmet(able) else episode.goal)
         except NoPlanError as error:
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
-            raise NoPlanError(f"{'; '.join(dict.fromkeys(because))}; without that, {error}", error.proved) from None
+            said = "; ".join(dict.fromkeys(because))
+            rest = "; no other plan reaches the goal" if full else f"; without that, {error}"
+            raise NoPlanError(f"{said}{rest}", error.proved) from None
+
+    def _searched(self, episode: Episode, world: World, goal: Goal) -> tuple[Action, ...]:
+        """A plan that keeps the domain's rules; raises NoPlanError."""
+        return solve(episode.domain, world, goal, self.plan_timeout, all_outcomes=True, namespace=episode.namespace)
 
     def _follow(
         self,
@@ -188,8 +199,14 @@ class Classical(PaperMode):
                     return observed
                 if 0 < _OUT_OF_REACH.get(outcome.code, 0) <= len(failures[action]):
                     now = _circumstances(observed)
-                    if now == _circumstances(world):  # else another try may find a way
-                        disproved.update((Literal("reachable", (name,)), now) for name in action.args)
+                    held = observed.holds(Literal("holding", action.args[:1]))
+                    to = [observed.by_name.get(name) for name in action.args[held:]]
+                    if now != _circumstances(world):
+                        pass  # another try may find a way
+                    elif held and any(thing is not None and thing.type != "location" for thing in to):
+                        self._no_room[action] = now
+                    else:
+                        disproved.update((Literal("reachable", (name,)), now) for name in action.args[held:])
                 return observed
             predicted.record(episode.domain, world, observed, action)
             missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)

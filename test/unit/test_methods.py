@@ -290,6 +290,23 @@ def test_classical_looks_once_more_before_it_finds_no_plan(comes_back):
     assert (body.world.unmet(e.goal) == ()) == comes_back
 
 
+@pytest.mark.parametrize("free", ["behind", ""])
+def test_where_there_is_no_room_at_one_side_the_others_are_tried(free):
+    """What is held stays in reach, and so does what it shall be near to."""
+    world = tabletop(OBJECTS, "holding(a); at(b, table); within(middle, table)")
+    sides = {"left_of", "right_of", "in_front_of", "behind"} - {free}
+    fault = Code.PLANNING_FAILED, "there is no room", lambda world: world
+    body = SymbolicBody(world, {f"place_{side}(a, b)": [fault] * 9 for side in sides})
+    e = episode(ScriptedPlanner(), body, "near(a, b)")
+    with contextlib.nullcontext() if free else raises_code("no_plan", "there is no room"):
+        Classical().run(e)
+    assert (body.world.unmet(e.goal) == ()) is bool(free)
+    failed = [
+        event["action"] for event in e.journal.events("action") if not event.get("ok", event["code"] == "SUCCESS")
+    ]
+    assert len(failed) == len(set(failed)) >= 3, "none is tried twice while nothing changes"
+
+
 @pytest.mark.parametrize(("changed", "then"), [("at(b, middle)", "a"), ("holding(b)", "b"), ("", "b")])
 def test_what_was_out_of_reach_is_tried_again_once_something_has_changed(changed, then):
     """Either of two things may go; what the hand holds or reaches is no change around it."""
