@@ -145,7 +145,9 @@ class Contents:
         return found
 
     def find(self, things: Mapping[str, Thing], furniture: Iterable[Furniture]) -> dict[str, SeenJoint]:
-        """Find which of the things that are seen lie in drawers; returns the furniture's joints by their names."""
+        """Find which of the things that are seen lie in drawers; returns the furniture's joints by their names. What
+        lies across a drawer's rim goes along with it, too, though it does not count as in it (relations.container_of).
+        """
         furniture = list(furniture)
         rooms = [room for each in furniture for room in each.rooms()]
         joints = joints_of(furniture)
