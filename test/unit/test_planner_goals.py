@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 from codes import raises_code
 from doubles.planner_worlds import BLOCKS, FRUIT, table
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from planweave.bodies.home.port import HomeBody
-from planweave.core.base.errors import GoalError, ModelUnavailableError
+from planweave.core.base.errors import ModelUnavailableError
 from planweave.core.base.usage import Usage
 from planweave.core.planning.pddl_writer import domain_pddl
 from planweave.core.symbolic.domain import Domain
@@ -317,63 +315,6 @@ def test_a_goal_that_only_a_refused_action_reaches_is_refused_at_once():
         checked_goal(DOMAIN, unable, [handed])
     held = replace(unable, facts=unable.facts | {handed})
     assert checked_goal(DOMAIN, held, [handed]), "it holds already"
-
-
-WORDS = [
-    "put",
-    "the",
-    "red",
-    "blue",
-    "cube",
-    "cubes",
-    "all",
-    "both",
-    "it",
-    "in",
-    "on",
-    "to",
-    "tray",
-    "left_tray",
-    "and",
-    ",",
-    "then",
-    "from",
-    "except",
-    "that is",
-    "are",
-    "pick up",
-    "go home",
-    "banana",
-    "everything",
-    "other",
-    "plate",
-    ".",
-    "a",
-    "next to",
-    "two",
-    "one",
-    "take",
-    "out of",
-    "fruit",
-    "stack",
-    "left of",
-    "between",
-    "aside",
-    "clear",
-    "hand me",
-    "away from",
-]
-
-
-@settings(max_examples=150)
-@given(st.lists(st.sampled_from(WORDS), max_size=14))
-def test_no_sentence_breaks_the_grammar(words):
-    try:
-        goal = read_goal(DOMAIN, BLOCKS, " ".join(words))
-    except (GoalError, NotCoveredError):
-        return
-    for literal in goal:
-        DOMAIN.check_literal(literal, BLOCKS)
 
 
 @pytest.mark.parametrize(

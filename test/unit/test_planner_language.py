@@ -11,7 +11,7 @@ from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS, FRUIT, table
 from doubles.scripted_client import ScriptedClient, planner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planweave.core.base.budget import Budget
@@ -262,14 +262,6 @@ def test_what_was_mended_is_noted():
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_similarity_is_a_similarity(one, two):
     assert 0.0 <= similarity(one, two) <= 1.0 and math.isclose(similarity(one, two), similarity(two, one))
-
-
-@settings(max_examples=60)
-@given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=4))
-def test_no_name_breaks_the_mender(name, args):
-    steps = Mender(DOMAIN, BLOCKS).plan([Action(name, tuple(args))])
-    for step in steps or ():
-        DOMAIN.check_action(step.action, BLOCKS)
 
 
 # Plans
