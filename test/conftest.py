@@ -48,7 +48,6 @@ LONGEST = (
     "ros/test_perception_views.py",
     "e2e/test_examples.py",
     "ros/test_preview.py",
-    "e2e/test_tasks.py",
     "e2e/test_wheel.py",
 )
 TRUSTED = Path(__file__).parent / "doubles" / "trusted.pem"  # of a host that nobody has

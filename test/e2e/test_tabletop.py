@@ -172,6 +172,22 @@ def test_the_command_line_does_the_main_job():
     assert "in(red_cube, left_tray)" in checked[-1]["facts"] and checked[-1]["stamp"] > 0
 
 
+def test_the_command_line_runs_a_task_by_name(nodes):
+    """On the running system: places laid out for the task are taken, the arm acts, and geometry says it is done."""
+    nodes()
+    done = subprocess.run(
+        [sys.executable, "-m", "planweave", "run", "--task", "red_triangle", "--method", "classical", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=540,
+    )
+    result = json.loads(done.stdout)
+    assert done.returncode == 0 and result["success"] is True, result["message"]
+    assert result["task"] == "red_triangle" and result["sentence"].startswith("Create a triangle")
+    assert result["checked"] == {"by": "the world as observed", "fulfilled": True, "lacking": []}
+    assert "at(pink_cube, location_c)" in result["goal"] and result["usage"]["requests"] == 0
+
+
 def test_a_killed_simulation_ends_the_task_and_the_next_is_served(system, spin_until):
     _, result = run(system, spin_until, seconds=0)
     wait_until_acting(system, result, spin_until)
