@@ -6,11 +6,13 @@ import pytest
 
 pytest.importorskip("planweave_interfaces")
 
+from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
 from planweave.core.base.failure import Code
 from planweave.core.workflow.ports import Outcome
 from planweave.core.workflow.task_status import TaskState
+from planweave_ros.client import Client
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 STEPS = ["grasp(a)", "place_in(a, tray)"]
@@ -41,16 +43,12 @@ class WaitingBody(SymbolicBody):
 @pytest.fixture
 def beside(make_node):
     """The planner's and the body's node as doubles; gives a function that serves a body."""
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("; ".join(STEPS), 3)], goal="in(a, tray)"))
     return lambda body: make_node(BodyNodeDouble, body)
 
 
 @pytest.fixture
 def client():
-    from planweave_ros.client import Client
-
     with Client() as client:
         yield client
 

@@ -11,15 +11,18 @@ import yaml
 pytest.importorskip("planweave_interfaces")
 
 from codes import raises_code
+from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, tabletop
 from planweave_interfaces.action import PlanTask, RunTask
 from planweave_interfaces.msg import GoalStep, TaskStatus
 from planweave_interfaces.srv import SubmitTask
 from ros_fixtures import simulated, task_goal
 
+from feedback_node.node import FeedbackNode
 from planweave.core.base.failure import Code
 from planweave.core.workflow.task_status import TaskState
 from planweave_ros import conversions as convert
+from planweave_ros.client import Client
 
 WORLD = tabletop("a b: item; tray bowl: container; table: location", "at(a, table); at(b, table)")
 FIRST, THEN = "grab_and_putin(a, tray)", "grab_and_putin(a, bowl)"
@@ -55,10 +58,6 @@ def message(goal, *before, keep="", **fields):
 @pytest.fixture
 def body(make_node):
     """The body behind a feedback node; its planner must not be asked."""
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-
-    from feedback_node.node import FeedbackNode
-
     body = SymbolicBody(WORLD)
     make_node(PlannerNodeDouble, ScriptedPlanner())
     make_node(BodyNodeDouble, body)
@@ -68,8 +67,6 @@ def body(make_node):
 
 @pytest.fixture
 def client(body):
-    from planweave_ros.client import Client
-
     with Client() as client:
         assert client.is_up(60.0)
         yield client
