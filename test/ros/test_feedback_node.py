@@ -218,22 +218,6 @@ def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(syste
     assert all(t.stamp.sec > 0 for t in [*tasks, result_of(system.get.call_async(GetTask.Request())).status])
 
 
-def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
-    make_node(PlannerNodeDouble, doubles[0])
-    make_node(BodyNodeDouble, doubles[1])
-    make_node(FeedbackNode, simulated("feedback_node", kept_tasks=1))
-    client = make_node(client_node)
-    get = client.create_client(GetTask, "/get_task")
-    assert client.run.wait_for_server(timeout_sec=60.0) and get.wait_for_service(timeout_sec=60.0)
-    ids = []
-    for _ in range(2):
-        handle = result_of(client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
-        ids.append(result_of(handle.get_result_async()).result.status.task_id)
-    gone = result_of(get.call_async(GetTask.Request(task_id=ids[0])))
-    assert (gone.found, gone.code) == (False, "unknown_name") and "kept_tasks" in gone.message
-    assert result_of(get.call_async(GetTask.Request(task_id=ids[1]))).found
-
-
 def test_forged_exchanges_harm_nothing(system, make_node, spin_until):
     """Whatever is published on /llm_exchanges: the node lives on, and only what names a task stands in its record."""
     task_id = result_of(
