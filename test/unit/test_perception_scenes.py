@@ -138,14 +138,8 @@ def test_names_and_sizes_of_the_blocks_scene():
     assert stage.look() == {}, "one frame is not enough to be sure"
     seen = stage.look()
     assert sorted(seen) == [
-        "blue_cube",
-        "green_cube",
-        "left_tray",
-        "orange_cylinder",
-        "purple_cylinder",
-        "red_cube",
-        "right_tray",
-        "yellow_cube",
+        *("blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube"),
+        *("right_tray", "yellow_cube"),
     ]
     cube, tray = seen["red_cube"].thing, seen["left_tray"].thing
     assert cube.size == pytest.approx((0.05, 0.05, 0.05), abs=0.004)

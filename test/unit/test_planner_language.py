@@ -236,14 +236,8 @@ def test_names_are_mapped_to_the_nearest_known(written, meant):
 )
 def test_ids_rooms_classes_and_synonyms_are_read(reply, meant):
     names = [
-        "kitchen_1:room",
-        "living_room_2:room",
-        "kitchen_counter_5",
-        "fridge_4",
-        "mug_7",
-        "mug_12",
-        "sofa_8",
-        "tv_9",
+        *("kitchen_1:room", "living_room_2:room", "kitchen_counter_5", "fridge_4", "mug_7", "mug_12"),
+        *("sofa_8", "tv_9"),
     ]
     things = [n.partition(":") for n in names]
     objects = tuple(WorldObject(n, t or "item", n.rpartition("_")[0]) for n, _, t in things)
