@@ -81,10 +81,7 @@ def pytest_collection_modifyitems(items):
     place = {tiers / name: number for number, name in enumerate(LONGEST)}
     files = sorted({item.path: None for item in items}, key=lambda path: place.get(path, len(place)))
     tier_of = {path: path.relative_to(tiers).parts[0] for path in files if tiers in path.parents}
-    for tier in (
-        computing := [f for f in files if tier_of.get(f) == "unit"],
-        [f for f in files if f not in computing],
-    ):
+    for tier in (computing := [f for f in files if tier_of.get(f) == "unit"], [f for f in files if f not in computing]):
         place |= {path: rank / len(tier) for rank, path in enumerate(tier)}
     items.sort(key=lambda item: place[item.path])
     for item in items:

@@ -368,11 +368,7 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
         if not going.is_set():
             return
         stamp[0] += 0.02
-        state = JointState(
-            name=[*FR3.joint_names, *FR3.gripper.joints],
-            position=[*at, 0.04, 0.04],
-            velocity=[0.0] * 9,
-        )
+        state = JointState(name=[*FR3.joint_names, *FR3.gripper.joints], position=[*at, 0.04, 0.04], velocity=[0.0] * 9)
         state.header.stamp = convert.time_to_msg(stamp[0])
         joints.publish(state)
         seen = DetectedObjects()

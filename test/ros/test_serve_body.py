@@ -269,8 +269,7 @@ def test_an_action_against_a_rule_is_refused_whoever_sends_it(serve, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "data"),
-    [("tabletop: [nothing above 30 cm]", ()), ("tabletop: [be nice]", '"be nice"')],
+    ("text", "data"), [("tabletop: [nothing above 30 cm]", ()), ("tabletop: [be nice]", '"be nice"')]
 )
 def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_path, text, data):
     rules = tmp_path / "rules.yaml"

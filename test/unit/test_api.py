@@ -362,11 +362,7 @@ def test_a_question_is_answered_and_is_no_success(domain, world):
     [
         ({"method": "tree_planer"}, "unknown_name", ("'tree_planer'", "'tree_planner'")),
         ({"fallback": "clasical"}, "unknown_name", "'classical'"),
-        (
-            {"options": {"sample": 3}},
-            "unknown_name",
-            ("tree_planner", "'sample'", "'samples'"),
-        ),
+        ({"options": {"sample": 3}}, "unknown_name", ("tree_planner", "'sample'", "'samples'")),
         ({"options": {"samples": -1}}, "configuration", ("samples=-1", "tree_planner", "1000")),
         ({"options": {"samples": True}}, "configuration", ("samples=True", "tree_planner")),
         ({"options": {"guide": "modle"}}, "configuration", ("'modle'", "model")),

@@ -46,11 +46,7 @@ def solve_arm(position, start=FR3.home):
         if np.abs(e).max() < 1e-5:
             break
         jacobian = np.stack([(error(q + 1e-6 * np.eye(7)[k]) - e) / 1e-6 for k in range(7)], axis=1)
-        q = np.clip(
-            q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e),
-            FR3.lower,
-            FR3.upper,
-        )
+        q = np.clip(q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), FR3.lower, FR3.upper)
     assert np.abs(error(q)).max() < 1e-3, f"no arm pose for {position}"
     return q
 

@@ -155,22 +155,12 @@ def test_fruit_and_bottles(sentence, wanted):
         (BLOCKS, "put it in the left tray", "goal", "'it'"),
         (BLOCKS, "put the cube in the left tray on the left side", "ambiguous", "'the cube in the left tray'"),
         (BLOCKS, "put the purple cube in the left tray", "ambiguous", "'purple cube'"),
-        (
-            BLOCKS,
-            "put the cube in the left tray",
-            "ambiguous",
-            ("'the cube'", "red_cube", "blue_cube", "green_cube"),
-        ),
+        (BLOCKS, "put the cube in the left tray", "ambiguous", ("'the cube'", "red_cube", "blue_cube", "green_cube")),
         (BLOCKS, "put the red cube in the tray", "ambiguous", ("left_tray", "right_tray")),
         (BLOCKS, "put the cubes in the trays", "ambiguous", ("'the trays'", "left_tray, right_tray")),
         (BLOCKS, "put both cubes in the left tray", "ambiguous", "3, not 2"),
         (BLOCKS, "put the two cubes in the left tray", "ambiguous", "3, not 2"),
-        (
-            BLOCKS,
-            "put the red cube above the blue cube",
-            "goal",
-            ("'above'", "at, behind, between, front of, in, "),
-        ),
+        (BLOCKS, "put the red cube above the blue cube", "goal", ("'above'", "at, behind, between, front of, in, ")),
         (BLOCKS, "put the red cube left of the left side", "goal", ("'left of'", "left side", "location")),
         (BLOCKS, "put the red cube to the left of the red cube", "goal", ("red cube", "itself")),
         (BLOCKS, "put the banana between the cubes", "goal", ("'between'", "red_cube, blue_cube")),
@@ -434,8 +424,7 @@ def test_agreement_can_be_asked_of_all_replies():
 
 
 @pytest.mark.parametrize(
-    ("sentence", "data"),
-    [("", ()), (" \n", ()), ("put the cube " * 1000, ("12999", "2000")), ("x" * 10_000, "10000")],
+    ("sentence", "data"), [("", ()), (" \n", ()), ("put the cube " * 1000, ("12999", "2000")), ("x" * 10_000, "10000")]
 )
 def test_sentences_that_are_no_sentences_are_refused_before_any_question(sentence, data):
     ask, questions = asking("x")

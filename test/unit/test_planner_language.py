@@ -15,11 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planweave.core.base.budget import Budget
-from planweave.core.base.errors import (
-    BudgetExceededError,
-    ModelAuthError,
-    ModelTimeoutError,
-)
+from planweave.core.base.errors import BudgetExceededError, ModelAuthError, ModelTimeoutError
 from planweave.core.base.paths import config_dir
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import validate
