@@ -154,16 +154,18 @@ def wait_until_acting(client, result, spin_until):
     assert not result.done(), result.result().result.message
 
 
-def test_the_command_line_does_the_main_job():
-    """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
-    done = subprocess.run(
-        [sys.executable, "-m", "planweave", "run", "--system", "tabletop", "--json", SENTENCE],
-        capture_output=True,
-        text=True,
-        timeout=540,
-    )
+def succeeded(*arguments):
+    """The result of `planweave run`, which is a success."""
+    command = [sys.executable, "-m", "planweave", "run", "--json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=540)
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["success"] is True, result["message"]
+    return result
+
+
+def test_the_command_line_does_the_main_job():
+    """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
+    result = succeeded("--system", "tabletop", SENTENCE)
     assert result["goal"] == ["in(red_cube, left_tray)"] and result["unmet"] == []
     assert result["usage"]["requests"] >= 1 and result["usage"]["endpoint"] == "embedded"
     checked = [e for e in result["record"]["events"] if e["event"] == "checked"]
@@ -173,14 +175,7 @@ def test_the_command_line_does_the_main_job():
 def test_the_command_line_runs_a_task_by_name(nodes):
     """On the running system: places laid out for the task are taken, the arm acts, and geometry says it is done."""
     nodes()
-    done = subprocess.run(
-        [sys.executable, "-m", "planweave", "run", "--task", "red_triangle", "--method", "classical", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=540,
-    )
-    result = json.loads(done.stdout)
-    assert done.returncode == 0 and result["success"] is True, result["message"]
+    result = succeeded("--task", "red_triangle", "--method", "classical")
     assert result["task"] == "red_triangle" and result["sentence"].startswith("Create a triangle")
     assert result["checked"] == {"by": "the world as observed", "fulfilled": True, "lacking": []}
     assert "at(pink_cube, location_c)" in result["goal"] and result["usage"]["requests"] == 0
