@@ -234,6 +234,9 @@ def reply_readers() -> dict[str, Reader]:
         if said and next(turn) % TRANSLATED == 0:
             there(translator.nearest(said).actions)
 
+    def condition(text: str) -> None:
+        holds_by_rule(domain, world, parse_condition(text))
+
     def answer(text: str) -> None:
         logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
         for body in (text, f'{{"choices": [{{"message": {{"content": "x"}}, "logprobs": {logprob}}}]}}'):
@@ -259,7 +262,7 @@ def reply_readers() -> dict[str, Reader]:
         "free steps": step,
         "selections": lambda t: _in_range(parse_selection(t, options, domain), len(options)),
         "true or false": lambda t: _none(parse_truth(t)),
-        "conditions": lambda t: holds_by_rule(domain, world, parse_condition(t)),
+        "conditions": condition,
         "HTTP answers": answer,
     }
 
