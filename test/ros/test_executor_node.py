@@ -368,13 +368,16 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
     assert "location_i" in table.worlds[-1].by_name
 
 
-def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until):
+def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until, monkeypatch):
     table = make_table(require_approval=True)
     assert table.executor._skills.context.settings.pushes == 0, "nobody approved that a neighbour is pushed"
 
-    def refused(**fields):
+    def refused(seconds=0.2, **fields):
+        """Why a grasp is refused, for whose approval the executor waits so long."""
         grasp = ActionMsg(name="grasp", arguments=["red_cube"])
-        result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
+        with monkeypatch.context() as patch:
+            patch.setattr("planweave_ros.permission.APPROVED_SECONDS", seconds)
+            result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
         assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0)
         return result.message
 
@@ -420,7 +423,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     )
     stranger.publish(forged)
     spin_until(lambda: told[-1].task_id == "task-9", 20, "the forged step")
-    assert "2 nodes publish /approved_step" in refused(approval="mine", task_id="task-9")
+    assert "2 nodes publish /approved_step" in refused(5.0, approval="mine", task_id="task-9")
 
 
 def test_what_was_pushed_aside_stands_in_the_result(make_table):
