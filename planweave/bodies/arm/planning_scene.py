@@ -270,27 +270,21 @@ class PlanningScene:
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> Contact | None:
         """The deepest forbidden contact, None where there is none; arguments as in `contacts`."""
-        return min(self._forbidden(q, margin, touching, depth, 1), key=lambda c: c.distance, default=None)
+        return min(self.contacts(q, margin, touching, depth, 1), key=lambda c: c.distance, default=None)
 
     def contacts(
-        self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
+        self,
+        q: Sequence[float] | Array,
+        margin: float = MARGIN,
+        touching: Collection[str] = (),
+        depth: float = 0.0,
+        most: int | None = None,
     ) -> list[Contact]:
-        """All forbidden contacts, the deepest first, and what a rule on heights forbids.
+        """All forbidden contacts, or so many, the deepest first, and what a rule on heights forbids.
 
         touching: objects that the fingers, and the held object, may touch. depth: tolerated penetration between the
         held object and its surroundings, m (its outline is known only as precisely as the camera measured it).
         """
-        return self._forbidden(q, margin, touching, depth)
-
-    def _forbidden(
-        self,
-        q: Sequence[float] | Array,
-        margin: float,
-        touching: Collection[str],
-        depth: float,
-        most: int | None = None,
-    ) -> list[Contact]:
-        """`contacts`, of which no more than so many of the deepest are looked for."""
         near, found = self._collide(q).contact, list[Contact]()
         distances = near.dist
         deepest = distances.argsort(kind="stable")[: (distances < margin).sum()]
