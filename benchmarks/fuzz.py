@@ -19,7 +19,7 @@ from rich.console import Console
 
 from benchmarks import sentences
 from benchmarks.figures import Row, figure
-from planweave.core.base.errors import ModelError, PlanweaveError
+from planweave.core.base.errors import GoalError, ModelError, ParseError, PlanweaveError
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action
 from planweave.core.trees.program import Call, read_program
@@ -34,13 +34,14 @@ from planweave.llm.reasoning import readable
 from planweave.llm.step_list import MAX_STEP, numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
-from planweave.methods.language.conditions import parse_truth
+from planweave.methods.language.conditions import holds_by_rule, parse_condition, parse_truth
 from planweave.methods.language.sampled import step_of
 from planweave.methods.language.translate import Translator
 from planweave.methods.progprompt import completed, joined
 
 LONGEST = 1.0
 """Seconds of processor time that one text may take."""
+TOLD = 2000  # characters of a refusal
 SLOPE = 1.1  # of log time against log length
 TRANSLATED = 20  # one step in so many is also translated, which takes milliseconds
 _SURE = 0.02  # s of processor time that are measured once: shorter ones vary, and the least of three counts
@@ -73,7 +74,9 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
         of = f"{name}: slope of time against length, 1 kB to 1 MB"
         rows.append(figure(of, f"{slope:.2f}", f"<= {SLOPE}", slope <= SLOPE))
     console.print(f"{options.texts} replies, {len(readers)} readers …")
-    rows += _found("replies", put(fuzzed_replies(options.seed, options.texts), readers, as_asked), console)
+    rows += _found(
+        "replies", put(fuzzed_replies(options.seed, options.texts), readers, as_asked, (ParseError,)), console
+    )
     console.print(f"{options.texts} sentences …")
     read = {"sentences": sentence_reader()}
     return rows + _found("sentences", put(fuzzed_sentences(options.seed, options.texts), read), console)
@@ -201,7 +204,12 @@ def reply_readers() -> dict[str, Reader]:
         there([s.action for s in steps or ()])
 
     def goal(text: str) -> None:
-        for literal in checked_goal(domain, world, parse_goal(text)):
+        read = parse_goal(text)
+        try:
+            checked = checked_goal(domain, world, read)
+        except GoalError as error:  # of what was read
+            raise ParseError(str(error)) from None
+        for literal in checked:
             domain.check_literal(literal, world)
 
     def choice(text: str) -> None:
@@ -225,6 +233,9 @@ def reply_readers() -> dict[str, Reader]:
         said = step_of(text)
         if said and next(turn) % TRANSLATED == 0:
             there(translator.nearest(said).actions)
+
+    def condition(text: str) -> None:
+        holds_by_rule(domain, world, parse_condition(text))
 
     def answer(text: str) -> None:
         logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
@@ -251,6 +262,7 @@ def reply_readers() -> dict[str, Reader]:
         "free steps": step,
         "selections": lambda t: _in_range(parse_selection(t, options, domain), len(options)),
         "true or false": lambda t: _none(parse_truth(t)),
+        "conditions": condition,
         "HTTP answers": answer,
     }
 
@@ -290,7 +302,13 @@ class Found:
     faults: list[str] = field(default_factory=list)
 
 
-def put(texts: Iterator[str], readers: dict[str, Reader], prepare: Callable[[str], str] = lambda t: t) -> Found:
+def put(
+    texts: Iterator[str],
+    readers: dict[str, Reader],
+    prepare: Callable[[str], str] = lambda t: t,
+    refusals: tuple[type[Exception], ...] = (PlanweaveError, ModelError),
+) -> Found:
+    """What comes of texts; a refusal that is none of these, or as long as a reply, is a fault."""
     found = Found()
     for text in texts:
         found.texts += 1
@@ -300,10 +318,9 @@ def put(texts: Iterator[str], readers: dict[str, Reader], prepare: Callable[[str
             try:
                 read(plain)
                 found.accepted += 1
-            except (PlanweaveError, ModelError):
-                pass
             except Exception as error:
-                found.faults.append(f"{name}: {type(error).__name__}: {error!s:.200} at {text[:200]!r}")
+                if not isinstance(error, refusals) or len(str(error)) >= TOLD:
+                    found.faults.append(f"{name}: {type(error).__name__}: {error!s:.200} at {text[:200]!r}")
             seconds = time.thread_time() - begin
             if seconds > found.seconds:
                 found.seconds, found.slowest = seconds, f"{name} at {len(text)} characters of {text[:60]!r}"

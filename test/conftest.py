@@ -20,6 +20,7 @@ pytest_plugins = ["ros_fixtures"]
 #: Of files that workers share out, those that take long must not come last.
 LONGEST = (
     "e2e/benchmarks/test_honesty.py",
+    "e2e/benchmarks/test_kitchen.py",
     "unit/test_kitchen_seen.py",
     "ros/test_executor_node.py",
     "unit/test_kitchen_claims.py",
@@ -28,7 +29,7 @@ LONGEST = (
     "unit/test_solid_skills.py",
     "ros/test_console.py",
     "unit/test_lids.py",
-    "e2e/benchmarks/test_kitchen.py",
+    "e2e/test_two_arms.py",
     "ros/test_feedback_node.py",
     "unit/test_libero_itself.py",
     "ros/test_stopping.py",
@@ -44,12 +45,11 @@ LONGEST = (
     "ros/test_perception_node.py",
     "unit/test_bakeoff_papers.py",
     "e2e/test_household.py",
-    "e2e/test_two_arms.py",
     "ros/test_perception_views.py",
+    "ros/test_look_for.py",
+    "ros/test_robot_body.py",
     "e2e/test_examples.py",
     "ros/test_preview.py",
-    "e2e/test_tasks.py",
-    "e2e/test_wheel.py",
 )
 TRUSTED = Path(__file__).parent / "doubles" / "trusted.pem"  # of a host that nobody has
 
@@ -82,10 +82,7 @@ def pytest_collection_modifyitems(items):
     place = {tiers / name: number for number, name in enumerate(LONGEST)}
     files = sorted({item.path: None for item in items}, key=lambda path: place.get(path, len(place)))
     tier_of = {path: path.relative_to(tiers).parts[0] for path in files if tiers in path.parents}
-    for tier in (
-        computing := [f for f in files if tier_of.get(f) == "unit"],
-        [f for f in files if f not in computing],
-    ):
+    for tier in (computing := [f for f in files if tier_of.get(f) == "unit"], [f for f in files if f not in computing]):
         place |= {path: rank / len(tier) for rank, path in enumerate(tier)}
     items.sort(key=lambda item: place[item.path])
     for item in items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -55,7 +55,7 @@ class Lexicon:
     adjectives: frozenset[str] = frozenset()
     directions: Mapping[Words, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def places(self) -> frozenset[Words]:
         return frozenset({*self.relations, *self.away, *self.inverse, *self.between, *self.unknown})
 

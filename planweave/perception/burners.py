@@ -77,10 +77,12 @@ def light_of(fixture: SeenFixture, views: Sequence[DepthView]) -> str:
 def top_of(fixture: SeenFixture, view: DepthView) -> np.ndarray:
     """Pixels (h, w) of the level top of furniture, without its knob and what stands there."""
     body, knob = fixture.bodies[0], knob_of(fixture)
-    own = (view.points - body.centre) @ body.axes
-    inside = (np.abs(own[..., :2]) < body.half[:2] - _EDGE).all(axis=2)
-    found = view.valid & inside & (np.abs(own[..., 2] - body.half[2]) < _LEVEL)
+    up = body.axes[:, 2]
+    found = view.valid & (np.abs(view.points @ up - (body.centre @ up + body.half[2])) < _LEVEL)
+    level = view.points[found]
+    inside = (np.abs((level - body.centre) @ body.axes[:, :2]) < body.half[:2] - _EDGE).all(axis=1)
     if knob is not None:
-        around = np.abs((view.points - knob.panel.centre) @ knob.panel.axes) < knob.panel.half + _AROUND
-        found &= ~around[..., :2].all(axis=2)
+        around = np.abs((level - knob.panel.centre) @ knob.panel.axes) < knob.panel.half + _AROUND
+        inside &= ~around[:, :2].all(axis=1)
+    found[found] = inside
     return np.asarray(found)

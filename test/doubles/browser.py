@@ -15,15 +15,8 @@ from websockets.sync.client import connect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--remote-debugging-port=0",
-    "--remote-allow-origins=*",
-    "--no-first-run",
-    "--disable-gpu-sandbox",
+    *("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    *("--remote-debugging-port=0", "--remote-allow-origins=*", "--no-first-run", "--disable-gpu-sandbox"),
 )
 BETWEEN = 0.2  # s between two looks at the page
 START = 120.0  # s of wall time for the browser, and for one of its answers

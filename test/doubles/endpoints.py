@@ -326,9 +326,7 @@ QUIRKS = {
     "a wrong key, repeated": Quirk("proxies", echoes(401, f"Authorization: Bearer {KEY}"), "model_key"),
     "a wrong key, in base64": Quirk("proxies", echoes(403, CODED), "model_key"),
     "a wrong key, 400": Quirk(
-        "Gemini",
-        always(400, [{"error": {**GOOGLE_KEY, "details": [{"reason": "API_KEY_INVALID"}]}}]),
-        "model_key",
+        "Gemini", always(400, [{"error": {**GOOGLE_KEY, "details": [{"reason": "API_KEY_INVALID"}]}}]), "model_key"
     ),
     "no credit": Quirk(
         "OpenAI", always(*error("You exceeded your current quota", 429, code="insufficient_quota")), "model_credit"
@@ -342,9 +340,7 @@ QUIRKS = {
     ),
     "an unknown model, 400": Quirk("Mistral", always(400, {"message": "Invalid model: fake"}), "model_unknown"),
     "a prompt too long": Quirk(
-        "OpenAI",
-        always(*error(CONTEXT, param="messages", code="context_length_exceeded")),
-        "model_context",
+        "OpenAI", always(*error(CONTEXT, param="messages", code="context_length_exceeded")), "model_context"
     ),
     "a prompt too long, without a code": Quirk("vLLM", always(400, {"message": CONTEXT, "code": 400}), "model_context"),
     "a prompt too long, 500": Quirk(

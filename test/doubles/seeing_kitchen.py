@@ -50,15 +50,8 @@ class SeeingWorld(WorldModel):
     def kept(self):
         """What is known now, by attribute."""
         given = (
-            "domain",
-            "places",
-            "_kinematics",
-            "_safety",
-            "on_change",
-            "_builder",
-            "_things_of",
-            "_changed",
-            "_look",
+            *("domain", "places", "_kinematics", "_safety", "on_change", "_builder", "_things_of"),
+            *("_changed", "_look"),
         )
         return _copied({name: value for name, value in vars(self).items() if name not in given})
 

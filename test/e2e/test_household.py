@@ -6,6 +6,7 @@ from ros_fixtures import not_in_the_policies
 
 from planweave.launcher.running_system import start_node, stop_nodes
 from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
 
 SENTENCE = "put the salmon in the fridge"
 # As they were recorded: small numbers of samples, since the answers were written by hand.
@@ -17,8 +18,6 @@ SPECS = {spec.name: spec for spec in load_system("household").nodes}
 @pytest.fixture(scope="module")
 def house(ros, tmp_path_factory):
     """A client on the household's three nodes; one planner answers from all cassettes, whose questions all differ."""
-    from planweave_ros.client import Client
-
     folder = tmp_path_factory.mktemp("house")
     cassette = folder / "all.jsonl"
     cassette.write_text("".join(path.read_text(encoding="utf-8") for path in CASSETTES.values()), encoding="utf-8")

@@ -19,11 +19,16 @@ import viser
 from doubles.browser import Browser, found
 from doubles.table_watch import Watch
 from PIL import Image
+from planweave_interfaces.msg import WorldState
 from ros_fixtures import not_in_the_policies
 from websockets.sync.client import connect
 
 from planweave.core.symbolic.world import Known, World, WorldObject
 from planweave.launcher.systems import load_system, with_page
+from planweave_ros.client import Client
+from planweave_ros.conversions import world_to_msg
+from planweave_ros.graph import permissions_of
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")
 SENTENCE = "put the red cube in the left tray"
@@ -35,8 +40,6 @@ ENDS = ("succeeded", "failed", "not_confirmed", "canceled")
 @pytest.fixture
 def serve(start_node, spin_until):
     """serve(approval, scene): starts the tabletop system with its page; the page's address."""
-    from planweave_ros.client import Client
-
     with contextlib.ExitStack() as stack:
 
         def start(approval, scene="blocks", pace=1.0):
@@ -272,11 +275,6 @@ def point_at_it(browser, spin_until, places):
 
 
 def test_an_open_page_outlives_ten_others_one_that_dies_and_its_node(start_node, make_node, spin_until):
-    from planweave_interfaces.msg import WorldState
-
-    from planweave_ros.conversions import world_to_msg
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
     worlds = make_node("a_body").create_publisher(WorldState, "world_state", TRANSIENT_LOCAL)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -310,8 +308,6 @@ def test_an_open_page_outlives_ten_others_one_that_dies_and_its_node(start_node,
 
 
 def test_stop_stays_in_sight_and_the_policies_let_the_page_see(start_node, make_node, spin_until):
-    from planweave_ros.client import Client
-
     start_node("web_node", port=0)
     with Client() as client:
         spin_until(lambda: "web_node" in client.nodes(0.1), 60, "the page's node")
@@ -329,8 +325,6 @@ def test_stop_stays_in_sight_and_the_policies_let_the_page_see(start_node, make_
 
 
 def asks_for_pictures(observer):
-    from planweave_ros.graph import permissions_of
-
     there = "web_node" in observer.get_node_names()
     return there and "camera/color/image_raw" in permissions_of(observer, "web_node")["topics", "subscribe"]
 

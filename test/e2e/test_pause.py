@@ -8,6 +8,7 @@ from doubles.table_watch import Watch
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
 
 RED, BLUE = 0, 1  # in the scene's order
 GOAL = (Literal("in", ("red_cube", "left_tray")),)
@@ -19,8 +20,6 @@ PLACE = (0.66, -0.06, 0.0)  # m: free, and away from where the blue cube is
 @pytest.fixture
 def table(start_node, make_node, spin_until):
     """The tabletop system in real time, a client of it, and a watch."""
-    from planweave_ros.client import Client
-
     nodes = load_system("tabletop").nodes
     parameters = {
         "planner_node": {"client": "none"},

@@ -16,6 +16,7 @@ from doubles.fake_openai import FakeOpenAI
 from planweave.core.base.errors import PlanweaveError
 from planweave.launcher.running_system import start_node, stop_nodes
 from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
 
 PLAN = {"plan": ["walk(kitchen)", "walk(salmon)", "grab(salmon)"], "goal": ["inside(salmon, fridge)"], "choice": "A"}
 CODED = base64.b64encode(f"Bearer {KEY}".encode()).decode()
@@ -75,8 +76,6 @@ def listen(make_node):
 
 
 def test_nothing_that_a_system_writes_holds_the_key(ros, spin_until, tmp_path, asked, listen):
-    from planweave_ros.client import Client
-
     specs = {spec.name: spec for spec in load_system("household").nodes}
     environment = {"OPENAI_BASE_URL": asked.url, "OPENAI_API_KEY": f"{KEY}\n", "PLANWEAVE_MODEL": "fake"}
     own = {

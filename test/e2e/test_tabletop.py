@@ -6,11 +6,22 @@ import sys
 import time
 
 import pytest
+import rclpy
 import yaml
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import DetectedObjects, TaskStatus, WorldState
+from planweave_interfaces.srv import LoadScene
+from rclpy.qos import DurabilityPolicy
 from ros_fixtures import PATIENCE, node_processes, not_in_the_policies, task_goal
+from sensor_msgs.msg import CameraInfo, JointState, TimeReference
 
+import planweave as pw
 from planweave.core.base.paths import config_dir
 from planweave.launcher.systems import load_system
+from planweave_ros.calling import MUTUAL_DISCOVERY
+from planweave_ros.qos import TRANSIENT_LOCAL
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
+from planweave_ros.robot import Robot
 
 CONFIG = config_dir()
 SENTENCE = "put the red cube in the left tray"
@@ -18,15 +29,7 @@ SENTENCE = "put the red cube in the left tray"
 
 def client_node():
     """A node that can run tasks and hears their status and the world; its action client is made before it is spun."""
-    import rclpy
-    from planweave_interfaces.action import RunTask
-    from planweave_interfaces.msg import DetectedObjects, TaskStatus, WorldState
-    from planweave_interfaces.srv import LoadScene
-    from sensor_msgs.msg import CameraInfo, JointState, TimeReference
     from std_srvs.srv import Trigger
-
-    from planweave_ros.qos import TRANSIENT_LOCAL
-    from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
     node = rclpy.create_node("e2e_client")
     node.run = ThreadSafeActionClient(node, RunTask, "/run_task")
@@ -66,10 +69,7 @@ def nodes(ros, tmp_path_factory):
 @pytest.fixture
 def system(nodes, make_node, spin_until):
     """A client of the five nodes, with the scene as it is at first."""
-    from planweave_interfaces.srv import LoadScene
     from std_srvs.srv import Trigger
-
-    from planweave_ros.calling import MUTUAL_DISCOVERY
 
     client = make_node(client_node)
     client.nodes, client.start = nodes(), nodes
@@ -96,8 +96,6 @@ def system(nodes, make_node, spin_until):
 
 def run(client, spin_until, sentence=SENTENCE, method="classical", seconds=60):
     """Run a task to its end; returns the result, or right away the future where seconds is 0."""
-    from planweave_interfaces.action import RunTask
-
     sent = client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence=sentence, method=method)))
     spin_until(sent.done, 10, "the goal to be accepted")
     result = sent.result().get_result_async()
@@ -156,20 +154,31 @@ def wait_until_acting(client, result, spin_until):
     assert not result.done(), result.result().result.message
 
 
-def test_the_command_line_does_the_main_job():
-    """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
-    done = subprocess.run(
-        [sys.executable, "-m", "planweave", "run", "--system", "tabletop", "--json", SENTENCE],
-        capture_output=True,
-        text=True,
-        timeout=540,
-    )
+def succeeded(*arguments):
+    """The result of `planweave run`, which is a success."""
+    command = [sys.executable, "-m", "planweave", "run", "--json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=540)
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["success"] is True, result["message"]
+    return result
+
+
+def test_the_command_line_does_the_main_job():
+    """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
+    result = succeeded("--system", "tabletop", SENTENCE)
     assert result["goal"] == ["in(red_cube, left_tray)"] and result["unmet"] == []
     assert result["usage"]["requests"] >= 1 and result["usage"]["endpoint"] == "embedded"
     checked = [e for e in result["record"]["events"] if e["event"] == "checked"]
     assert "in(red_cube, left_tray)" in checked[-1]["facts"] and checked[-1]["stamp"] > 0
+
+
+def test_the_command_line_runs_a_task_by_name(nodes):
+    """On the running system: places laid out for the task are taken, the arm acts, and geometry says it is done."""
+    nodes()
+    result = succeeded("--task", "red_triangle", "--method", "classical")
+    assert result["task"] == "red_triangle" and result["sentence"].startswith("Create a triangle")
+    assert result["checked"] == {"by": "the world as observed", "fulfilled": True, "lacking": []}
+    assert "at(pink_cube, location_c)" in result["goal"] and result["usage"]["requests"] == 0
 
 
 def test_a_killed_simulation_ends_the_task_and_the_next_is_served(system, spin_until):
@@ -195,9 +204,6 @@ def test_a_killed_executor_ends_the_task_and_the_next_is_served(system, spin_unt
 
 def check_the_loop_of_the_library():
     """pw.run in this process, on the arm of the running system."""
-    import planweave as pw
-    from planweave_ros.robot import Robot
-
     arm = Robot(patience=10.0 * PATIENCE)
     try:
         result = pw.run(SENTENCE, body=arm, method="classical", model="none", timeout=60.0 * PATIENCE)
@@ -208,8 +214,6 @@ def check_the_loop_of_the_library():
 
 def check_graph(client, spin_until):
     """The recording profile and the SROS 2 policies against the graph of the running system."""
-    from rclpy.qos import DurabilityPolicy
-
     transient_local = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
     topics = (CONFIG / "rosbag2" / "topics").read_text().split()
     assert set(transient_local) <= set(topics)
@@ -226,8 +230,6 @@ def check_graph(client, spin_until):
 def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
     check_graph(system, spin_until)
     check_the_loop_of_the_library()
-    from sensor_msgs.msg import JointState
-
     goal, result = run(system, spin_until, "put the blue cube in the right tray", seconds=0)
     wait_until_acting(system, result, spin_until)
     goal.cancel_goal_async()

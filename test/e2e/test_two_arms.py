@@ -9,6 +9,7 @@ from ros_fixtures import PATIENCE, PATIENT, SIMULATION
 from planweave.core.workflow.task_status import TaskState
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
 
 pytestmark = pytest.mark.gl
 TASKS = {
@@ -18,8 +19,6 @@ TASKS = {
 
 
 def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, spin_until):
-    from planweave_ros.client import Client
-
     system, running, clients, results = load_system("tabletop"), {}, {}, {}
     begun, ended = {}, {}
     try:

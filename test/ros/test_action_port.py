@@ -7,8 +7,15 @@ from types import SimpleNamespace
 
 import pytest
 from codes import raises_code
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
+from rclpy.parameter import Parameter
 
+from executor_node.node import ExecutorNode
 from planweave.core.workflow.action_end import End
+from planweave_ros.action_port import ActionPort
+from planweave_ros.deferred import DeferredActionServer
+from planweave_ros.only_one import refuse_a_second_body, second_body
 
 
 @pytest.fixture
@@ -17,11 +24,6 @@ def make_port(make_node, executor, spin_until):
 
     rclpy's plain server loses a goal that is cancelled between its look at the state and its change to EXECUTING.
     """
-    from planweave_interfaces.action import ExecuteAction
-
-    from planweave_ros.action_port import ActionPort
-    from planweave_ros.deferred import DeferredActionServer
-
     servers = []
 
     def make(do=None, accept=lambda: True):
@@ -72,14 +74,10 @@ class Ends(list):
 
 
 def goal():
-    from planweave_interfaces.action import ExecuteAction
-
     return ExecuteAction.Goal()
 
 
 def result(message):
-    from planweave_interfaces.action import ExecuteAction
-
     return ExecuteAction.Result(message=message)
 
 
@@ -120,10 +118,6 @@ def test_cancel_ends_what_runs_and_what_is_not_yet_accepted(make_port):
 
 def test_a_cancel_before_rclpy_says_that_a_goal_is_accepted_reaches_it(make_node):
     """Another thread of the executor may be that quick; the goal is being cancelled then, and no second one comes."""
-    from planweave_interfaces.action import ExecuteAction
-
-    from planweave_ros.deferred import DeferredActionServer
-
     told = []
     server = DeferredActionServer(make_node("server"), ExecuteAction, "/move_it", told.append)
     try:
@@ -137,9 +131,6 @@ def test_a_cancel_before_rclpy_says_that_a_goal_is_accepted_reaches_it(make_node
 
 def test_no_response_comes_before_its_request_is_registered(make_node, spin_until):
     """Also where the sender pauses after it has sent: rclpy's own client loses the acceptance of a goal here."""
-    from planweave_interfaces.action import ExecuteAction
-
-    from planweave_ros.deferred import DeferredActionServer
 
     class SlowToLeave:
         """A lock; who sends pauses after having released it."""
@@ -178,10 +169,6 @@ def test_no_response_comes_before_its_request_is_registered(make_node, spin_unti
 
 
 def test_a_second_body_is_refused(make_node, ros):
-    from planweave_interfaces.msg import WorldState
-
-    from planweave_ros.only_one import refuse_a_second_body, second_body
-
     first = make_node("executor_node")
     first.create_publisher(WorldState, "/world_state", 1)
     refuse_a_second_body(first, time.monotonic() - 10.0)
@@ -193,10 +180,6 @@ def test_a_second_body_is_refused(make_node, ros):
 
 
 def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros, monkeypatch):
-    from rclpy.parameter import Parameter
-
-    from executor_node.node import ExecutorNode
-
     if importlib.util.find_spec("control_msgs") is not None:
         pytest.skip("control_msgs is installed")
     monkeypatch.setenv("ROS_DISTRO", "lyrical")

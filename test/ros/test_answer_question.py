@@ -7,13 +7,18 @@ from dataclasses import replace
 
 import pytest
 from codes import raises_code
+from doubles.nodes import BodyNodeDouble
 from doubles.scripted import SymbolicBody, tabletop
+from rclpy.parameter import Parameter
 from ros_fixtures import simulated
 
+from feedback_node.node import FeedbackNode
+from planner_node.node import PlannerNode
 from planweave.cli import main as cli
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.symbolic.world import Literal
 from planweave.core.workflow.task_status import TaskState
+from planweave_ros.client import Client
 
 WORLD = tabletop(
     "red_cube red_cube_2 pear: item; left_tray right_tray: container; table: location",
@@ -30,13 +35,6 @@ WORLD = replace(
 @pytest.fixture
 def client(make_node):
     """The console's client beside feedback_node, planner_node without a model, and a symbolic body; body: of it."""
-    from doubles.nodes import BodyNodeDouble
-    from rclpy.parameter import Parameter
-
-    from feedback_node.node import FeedbackNode
-    from planner_node.node import PlannerNode
-    from planweave_ros.client import Client
-
     body = SymbolicBody(WORLD)
     make_node(PlannerNode, parameter_overrides=[Parameter("client", value="none")])
     make_node(BodyNodeDouble, body)

@@ -11,10 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+from builtin_interfaces.msg import Time
 from codes import raises_code
 from doubles.environment import python_path
 from doubles.task_server import TaskServer
+from planweave_interfaces.msg import WorldState
 
+from planweave.cli import doctor
 from planweave.cli import main as cli
 from planweave.core.symbolic.world import Literal
 from planweave.core.trees.action_tree import Status
@@ -195,9 +198,6 @@ def test_run_status_and_cancel_as_a_person_uses_them(server, capsys):
 @pytest.fixture
 def silent_body(make_node):
     """A body whose camera has been silent for a minute."""
-    from builtin_interfaces.msg import Time
-    from planweave_interfaces.msg import WorldState
-
     worlds = make_node("a_body").create_publisher(WorldState, "/world_state", TRANSIENT_LOCAL)
     worlds.publish(WorldState(domain="tabletop", silent=True, heard=Time(sec=int(time.time()) - 60)))
 
@@ -293,8 +293,6 @@ def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
 
 
 def test_doctor_finds_ros_working(capsys):
-    from planweave.cli import doctor
-
     finding = doctor.check_ros()
     assert finding.state == "ok", finding
     assert finding.details["milliseconds"] < 5000

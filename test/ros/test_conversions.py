@@ -4,10 +4,15 @@ import functools
 from dataclasses import replace
 
 import pytest
+from builtin_interfaces.msg import Time
 from doubles.scripted import literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import ActionNode, WorldState
+from planweave_interfaces.msg import TaskStatus as StatusMsg
 
+from planweave.core.base.failure import Code
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.plan import CountedPlan, PlanStep
 from planweave.core.symbolic.world import Action, Known, Leaf, Literal, World, WorldObject
@@ -15,6 +20,8 @@ from planweave.core.trees.action_tree import Status, build_tree
 from planweave.core.workflow.question import Alternative, UserQuestion
 from planweave.core.workflow.task_status import TaskState, TaskStatus
 from planweave.geometry.spatial import RELATIONS, derived
+from planweave_ros import conversions
+from planweave_ros import conversions as convert
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 FLOATS = st.floats(-10, 10, allow_nan=False)
@@ -81,8 +88,6 @@ def without_sets(function):
 @pytest.fixture(scope="module", autouse=True)
 def no_field_is_given_a_set():
     """Holds all that this file converts, to any depth."""
-    from planweave_ros import conversions
-
     with pytest.MonkeyPatch.context() as patch:
         for name, function in list(vars(conversions).items()):
             if name.endswith("_to_msg"):
@@ -92,7 +97,6 @@ def no_field_is_given_a_set():
 
 def test_a_set_in_a_field_is_found():
     from planweave_interfaces.msg import Literal as Message
-    from planweave_interfaces.msg import WorldState
 
     world = WorldState(facts=[Message(predicate="on", arguments={"cup", "table"})], derived=frozenset({"above"}))
     assert set(sets_in(world, "world")) == {"world.facts[].arguments", "world.derived"}
@@ -101,8 +105,6 @@ def test_a_set_in_a_field_is_found():
 @settings(max_examples=60)
 @given(WORLDS)
 def test_world(world):
-    from planweave_ros import conversions as convert
-
     back = convert.world_from_msg(convert.world_to_msg(world))
     times = [pytest.approx(t, abs=1e-6) for t in (world.stamp, world.heard)]
     assert [back.stamp, back.heard] == times and back.silent == world.silent
@@ -114,24 +116,16 @@ def test_world(world):
 
 
 def test_what_nobody_can_compute_is_false_unless_it_is_listed():
-    from planweave_interfaces.msg import WorldState
-
-    from planweave_ros import conversions as convert
-
     assert convert.world_from_msg(WorldState(derived=["left_of", "above"])).derived.keys() == {"left_of"}
 
 
 def test_what_is_seen_is_seen_in_the_newest_observation():
-    from planweave_ros import conversions as convert
-
     world = World("tabletop", (WorldObject("a", "item", known=Known.SEEN, last_seen=1.0),), stamp=7.5)
     assert convert.world_from_msg(convert.world_to_msg(world)).objects[0].last_seen == 7.5
 
 
 def test_a_body_that_does_not_say_how_it_knows_is_not_trusted():
     from planweave_interfaces.msg import WorldObject as Message
-
-    from planweave_ros import conversions as convert
 
     assert convert.object_from_msg(Message(name="a")).known is Known.UNKNOWN
     assert convert.object_from_msg(Message(name="a", known=99)).known is Known.UNKNOWN
@@ -140,15 +134,11 @@ def test_a_body_that_does_not_say_how_it_knows_is_not_trusted():
 @settings(max_examples=60)
 @given(ACTIONS, LITERALS)
 def test_action_and_literal(action, literal):
-    from planweave_ros import conversions as convert
-
     assert convert.action_from_msg(convert.action_to_msg(action)) == action
     assert convert.literal_from_msg(convert.literal_to_msg(literal)) == literal
 
 
 def test_no_action():
-    from planweave_ros import conversions as convert
-
     assert convert.action_from_msg(convert.action_to_msg(None)) is None
 
 
@@ -161,15 +151,11 @@ def test_no_action():
     ],
 )
 def test_plan(value):
-    from planweave_ros import conversions as convert
-
     assert convert.plan_from_msg(convert.plan_to_msg(value)) == value
 
 
 @pytest.mark.parametrize("usage", [Usage(), Usage(2, 100, 20, 30, 1.5, 0.25, "m", "embedded"), Usage(1, 5, cost=None)])
 def test_usage_and_status(usage):
-    from planweave_ros import conversions as convert
-
     assert convert.usage_from_msg(convert.usage_to_msg(usage)) == usage
     plan = (Action("grasp", ("a",)), Action("place_in", ("a", "b")))
     status = TaskStatus(
@@ -215,8 +201,6 @@ def test_usage_and_status(usage):
 
 
 def test_tree_has_parents_before_children_and_all_states():
-    from planweave_ros import conversions as convert
-
     root = build_tree([plan("a(x); b(x)", 2), plan("a(x); c(x)")])
     first = next(iter(root.children.values()))
     first.status = Status.DONE
@@ -235,12 +219,6 @@ def test_tree_has_parents_before_children_and_all_states():
 
 
 def test_constants_of_messages_and_enums_agree():
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import ActionNode
-    from planweave_interfaces.msg import TaskStatus as StatusMsg
-
-    from planweave.core.base.failure import Code
-
     for enum, source in ((Code, ExecuteAction.Result), (Status, ActionNode), (TaskState, StatusMsg)):
         for member in enum:
             assert getattr(source, member.name) == member.value
@@ -248,10 +226,6 @@ def test_constants_of_messages_and_enums_agree():
 
 def test_a_stamp_of_today_comes_back_to_the_nanosecond():
     """A float of seconds since 1970 has steps of 240 ns: a world would no longer have the stamp of its image."""
-    from builtin_interfaces.msg import Time
-
-    from planweave_ros import conversions as convert
-
     stamp = Time(sec=1_763_800_000, nanosec=123_456_789)
     seconds = convert.time_from_msg(stamp)
     world = World(

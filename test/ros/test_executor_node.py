@@ -12,16 +12,35 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from action_msgs.msg import GoalStatus
 from codes import raises_code
 from doubles.listed import listed
 from doubles.policy_server import PolicyServer, ScriptedPolicy, recorded
+from doubles.true_camera import TrueCamera
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from planweave_interfaces.action import ExecuteAction, RunTask
+from planweave_interfaces.msg import Action as ActionMsg
+from planweave_interfaces.msg import ApprovedStep, Literal, TaskStatus, WorldState
+from planweave_interfaces.srv import ApprovePlan, Look, SubmitTask
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from ros_fixtures import arm_goals, result_of, simulated, simulation, task_goal
+from sensor_msgs.msg import JointState
 
+from executor_node.node import ExecutorNode
+from feedback_node.node import FeedbackNode
+from planweave.bodies.arm.arms.follow import ActionFollower
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Known
 from planweave.robots import load_robot
 from planweave.simulation.trajectory import DECELERATION
+from planweave.tasks.task_manager import TaskManager
 from planweave_ros import conversions as convert
+from planweave_ros.calling import Caller
+from planweave_ros.qos import TRANSIENT_LOCAL
+from simulation_node.node import SimulationNode
 
 FR3, ROOT = load_robot(), Path(__file__).resolve().parents[2]
 
@@ -31,15 +50,6 @@ pytestmark = pytest.mark.gl
 @pytest.fixture
 def make_table(make_node, spin_until):
     """make_table(scene, factor, **parameters of executor_node) -> simulation, camera, executor and a client."""
-    from doubles.true_camera import TrueCamera
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import WorldState
-    from sensor_msgs.msg import JointState
-
-    from executor_node.node import ExecutorNode
-    from planweave_ros import conversions as convert
-    from planweave_ros.qos import TRANSIENT_LOCAL
-    from simulation_node.node import SimulationNode
 
     class Table:
         def __init__(self, scene="blocks", factor=0.0, **parameters):
@@ -125,8 +135,6 @@ def test_beside_aside_and_into_a_hand(make_table):
 
 def test_a_policy_carries_out_an_action(make_table, tmp_path):
     """Our own skill where it does not: test_policy_skill."""
-    from planweave.bodies.arm.planning_scene import PlanningScene
-
     policy = ScriptedPolicy(np.array([[*FR3.home, 0.0]]))
     server = PolicyServer(policy)
     path = server.contract(tmp_path, seconds=90.0, reply=30.0, camera="/camera/color/image_raw")
@@ -171,8 +179,6 @@ def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
 
 def test_how_each_thing_is_known_and_a_camera_that_falls_silent(make_table, spin_until):
     """The silence is told though nothing else happens, a look then is not fresh, and both end by themselves."""
-    from planweave_interfaces.srv import Look
-
     table = make_table()
     looking = table.client.create_client(Look, "/look")
     assert looking.wait_for_service(timeout_sec=60.0)
@@ -228,8 +234,6 @@ def test_a_slip_is_reported_and_the_next_grasp_holds(make_table):
 
 
 def test_cancel_and_deadline_stop_the_arm(make_table, spin_until):
-    from action_msgs.msg import GoalStatus
-
     table = make_table(factor=0.1)  # slow, so that messages take next to no simulated time
     handle = table.send("grasp(red_cube)")
     spin_until(table.moving, 20, "the arm to move")
@@ -252,8 +256,6 @@ def test_cancel_and_deadline_stop_the_arm(make_table, spin_until):
 
 
 def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until):
-    from simulation_node.node import SimulationNode
-
     table = make_table(factor=0.5, joint_state_timeout=2.0)
     spin_until(lambda: table.states and table.states[-1][0] > 1.5, 10, "the first clock to be ahead")
     handle = table.send("grasp(red_cube)")
@@ -323,16 +325,11 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until, monk
 )
 def test_wrong_parameters_are_refused(ros, parameters, code, datum):
     """How a process ends then: test_parameters."""
-    from executor_node.node import ExecutorNode
-
     with raises_code(code, datum):
         ExecutorNode(simulated("executor_node", **parameters))
 
 
 def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table, spin_until):
-    from rcl_interfaces.srv import SetParameters
-    from rclpy.parameter import Parameter
-
     table = make_table()
     setter = table.client.create_client(SetParameters, "/executor_node/set_parameters")
     assert setter.wait_for_service(timeout_sec=60.0)
@@ -371,22 +368,16 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
     assert "location_i" in table.worlds[-1].by_name
 
 
-def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until):
-    from planweave_interfaces.action import ExecuteAction, RunTask
-    from planweave_interfaces.msg import Action as ActionMsg
-    from planweave_interfaces.msg import ApprovedStep, Literal, TaskStatus
-    from planweave_interfaces.srv import ApprovePlan
-    from rclpy.parameter import Parameter
-
-    from feedback_node.node import FeedbackNode
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
+def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until, monkeypatch):
     table = make_table(require_approval=True)
     assert table.executor._skills.context.settings.pushes == 0, "nobody approved that a neighbour is pushed"
 
-    def refused(**fields):
+    def refused(seconds=0.2, **fields):
+        """Why a grasp is refused, for whose approval the executor waits so long."""
         grasp = ActionMsg(name="grasp", arguments=["red_cube"])
-        result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
+        with monkeypatch.context() as patch:
+            patch.setattr("planweave_ros.permission.APPROVED_SECONDS", seconds)
+            result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
         assert (result.code, result.motion_seconds) == (Code.NOT_STARTED, 0.0)
         return result.message
 
@@ -432,7 +423,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     )
     stranger.publish(forged)
     spin_until(lambda: told[-1].task_id == "task-9", 20, "the forged step")
-    assert "2 nodes publish /approved_step" in refused(approval="mine", task_id="task-9")
+    assert "2 nodes publish /approved_step" in refused(5.0, approval="mine", task_id="task-9")
 
 
 def test_what_was_pushed_aside_stands_in_the_result(make_table):
@@ -449,8 +440,6 @@ def test_what_was_pushed_aside_stands_in_the_result(make_table):
 
 def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_table, spin_until):
     """Over the services that `ros2 lifecycle set` calls."""
-    from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState
     from std_srvs.srv import Trigger
 
     table = make_table(factor=1.0, autostart=False, speed=0.1)
@@ -490,14 +479,6 @@ def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_tabl
 
 def test_the_calls_from_a_task_to_the_motors_are_those_in_the_documents(make_table, make_node, monkeypatch, spin_until):
     """Walked where each thread hands over to the next: the goal of the body, and that of the controller."""
-    from planweave_interfaces.msg import Literal
-    from planweave_interfaces.srv import SubmitTask
-
-    from feedback_node.node import FeedbackNode
-    from planweave.bodies.arm.arms.follow import ActionFollower
-    from planweave.tasks.task_manager import TaskManager
-    from planweave_ros.calling import Caller
-
     walked = {}
     for part, owner, name in (
         ("feedback_node, a callback", TaskManager, "accept"),

@@ -11,12 +11,31 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import rclpy
+from action_msgs.msg import GoalStatus
 from doubles.environment import python_path
+from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import ActionTree, TaskStatus
+from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SendFeedback, SubmitTask
+from rcl_interfaces.msg import Log
+from rclpy.parameter import Parameter
 from ros_fixtures import result_of, simulated, task_goal
+from std_msgs.msg import String
 
+from feedback_node import node
+from feedback_node.node import FeedbackNode
+from planweave.cli import main as cli
+from planweave.core.base.cancellation import Cancellation
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Look
+from planweave_ros import conversions as convert
+from planweave_ros.body_client import RosBody
+from planweave_ros.only_one import publishers
+from planweave_ros.qos import REQUESTS, TRANSIENT_LOCAL
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
+from planweave_ros.spin import logging_of
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 
@@ -30,11 +49,6 @@ def doubles():
 
 def client_node():
     """A node that can run tasks; its action client is made before it is spun, as rclpy needs it."""
-    import rclpy
-    from planweave_interfaces.action import RunTask
-
-    from planweave_ros.rclpy_compat import ThreadSafeActionClient
-
     node = rclpy.create_node("client")
     node.run = ThreadSafeActionClient(node, RunTask, "/run_task")
     return node
@@ -43,11 +57,6 @@ def client_node():
 @pytest.fixture
 def system(make_node, doubles):
     """Double nodes, the real feedback node, and a client node with what the tests call."""
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
-
-    from feedback_node.node import FeedbackNode
-
     planner, body = doubles
     make_node(PlannerNodeDouble, planner)
     body_node = make_node(BodyNodeDouble, body)
@@ -76,8 +85,6 @@ def system(make_node, doubles):
 
 
 def run(system, **goal):
-    from planweave_interfaces.action import RunTask
-
     feedback = []
     handle = result_of(
         system.run.send_goal_async(RunTask.Goal(task=task_goal(**goal)), feedback_callback=feedback.append)
@@ -99,10 +106,6 @@ def test_run_task_from_sentence_to_checked_goal(system, doubles):
 
 def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_until):
     """The library logs with Python's logging; a node's process brings that to /rosout."""
-    from rcl_interfaces.msg import Log
-
-    from planweave_ros.spin import logging_of
-
     heard = []
     make_node("listener").create_subscription(Log, "/rosout", lambda m: heard.append((m.name, m.msg)), 50)
     with logging_of(system.feedback):
@@ -120,10 +123,6 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
 
 
 def test_the_domain_of_the_world_is_read_before_the_first_task(make_node, doubles, spin_until, monkeypatch):
-    from doubles.nodes import BodyNodeDouble
-
-    from feedback_node import node
-
     read = []
     monkeypatch.setattr(node, "Domain", SimpleNamespace(load=read.append))
     make_node(BodyNodeDouble, doubles[1])
@@ -134,8 +133,6 @@ def test_the_domain_of_the_world_is_read_before_the_first_task(make_node, double
 
 @pytest.mark.parametrize("name", ["(define (domain x))", "../domains/tabletop", "/etc/passwd", ""])
 def test_nothing_is_read_that_a_message_calls_a_domain(name, monkeypatch):
-    from feedback_node import node
-
     read = []
     monkeypatch.setattr(node, "Domain", SimpleNamespace(load=read.append))
     node._read_domain(name)
@@ -143,9 +140,6 @@ def test_nothing_is_read_that_a_message_calls_a_domain(name, monkeypatch):
 
 
 def test_what_no_look_shows_ends_not_confirmed(system, doubles):
-    from action_msgs.msg import GoalStatus
-    from planweave_interfaces.msg import TaskStatus
-
     body = doubles[1]
     body.look = lambda seconds: Look(body.world, False, "no fresh look")
     handle, _ = run(system, sentence="put a in the tray")
@@ -158,12 +152,6 @@ def test_what_no_look_shows_ends_not_confirmed(system, doubles):
 
 def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
     """Messages of the topic may arrive after the answer of an action that was sent later."""
-    from doubles.nodes import BodyNodeDouble
-
-    from planweave.core.base.cancellation import Cancellation
-    from planweave_ros import conversions as convert
-    from planweave_ros.body_client import RosBody
-
     make_node(BodyNodeDouble, doubles[1])
     node = make_node("asker")
     body = RosBody(node, Cancellation, 20.0, 20.0)
@@ -185,9 +173,6 @@ def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
 
 
 def test_submit_get_and_list(system, spin_until):
-    from planweave_interfaces.msg import TaskStatus
-    from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
-
     reply = result_of(system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray"))))
     assert reply.accepted and reply.task_id
 
@@ -210,9 +195,6 @@ def test_submit_get_and_list(system, spin_until):
     ],
 )
 def test_what_is_not_accepted_says_why(system, request_fields, code):
-    from planweave_interfaces.msg import TaskStatus
-    from planweave_interfaces.srv import SubmitTask
-
     reply = result_of(system.submit.call_async(SubmitTask.Request(task=task_goal(**request_fields))))
     assert not reply.accepted and reply.message and reply.code == code
     handle, _ = run(system, **request_fields)
@@ -222,8 +204,6 @@ def test_what_is_not_accepted_says_why(system, request_fields, code):
 
 
 def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(system):
-    from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
-
     ids = {
         result_of(
             system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray"), request_id="7"))
@@ -238,33 +218,8 @@ def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(syste
     assert all(t.stamp.sec > 0 for t in [*tasks, result_of(system.get.call_async(GetTask.Request())).status])
 
 
-def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
-    from planweave_interfaces.srv import GetTask
-
-    from feedback_node.node import FeedbackNode
-
-    make_node(PlannerNodeDouble, doubles[0])
-    make_node(BodyNodeDouble, doubles[1])
-    make_node(FeedbackNode, simulated("feedback_node", kept_tasks=1))
-    client = make_node(client_node)
-    get = client.create_client(GetTask, "/get_task")
-    assert client.run.wait_for_server(timeout_sec=60.0) and get.wait_for_service(timeout_sec=60.0)
-    ids = []
-    for _ in range(2):
-        handle = result_of(client.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))))
-        ids.append(result_of(handle.get_result_async()).result.status.task_id)
-    gone = result_of(get.call_async(GetTask.Request(task_id=ids[0])))
-    assert (gone.found, gone.code) == (False, "unknown_name") and "kept_tasks" in gone.message
-    assert result_of(get.call_async(GetTask.Request(task_id=ids[1]))).found
-
-
 def test_forged_exchanges_harm_nothing(system, make_node, spin_until):
     """Whatever is published on /llm_exchanges: the node lives on, and only what names a task stands in its record."""
-    from planweave_interfaces.srv import GetTask, SubmitTask
-    from std_msgs.msg import String
-
     task_id = result_of(
         system.submit.call_async(SubmitTask.Request(task=task_goal(sentence="put a in the tray")))
     ).task_id
@@ -315,8 +270,6 @@ def test_cancelling_the_goal_stops_the_body_and_the_next_task_is_served(system, 
 
 
 def test_a_node_deactivated_in_the_middle_of_an_action_ends_all_its_tasks_and_begins_anew(system, doubles):
-    from planweave_interfaces.srv import GetTask
-
     doubles[1].hold.clear()
     acting, _ = run(system, sentence="put a in the tray")
     waiting, _ = run(system, sentence="put b in the tray")
@@ -343,15 +296,11 @@ def test_after_an_action_whose_end_is_not_told_nothing_is_tried_again(system, do
 
 
 def test_cancel_service_without_a_task(system):
-    from planweave_interfaces.srv import CancelTask
-
     reply = result_of(system.cancel.call_async(CancelTask.Request()))
     assert (reply.success, reply.code) == (False, "goal")
 
 
 def test_a_persons_words_reach_the_running_task(system, doubles):
-    from planweave_interfaces.srv import SendFeedback
-
     client = system.client.create_client(SendFeedback, "/send_feedback")
     assert client.wait_for_service(timeout_sec=60.0)
     reply = result_of(client.call_async(SendFeedback.Request(text="hello")))
@@ -370,10 +319,6 @@ def test_a_persons_words_reach_the_running_task(system, doubles):
 
 def test_many_waiting_runs_block_nothing(system, doubles, spin_until):
     """Forty RunTask goals wait behind a held body; one alone is executing, services still answer, and all end."""
-    from action_msgs.msg import GoalStatus
-    from planweave_interfaces.action import RunTask
-    from planweave_interfaces.srv import ListTasks
-
     body = doubles[1]
     body.hold.clear()
     sent = [system.run.send_goal_async(RunTask.Goal(task=task_goal(sentence="put a in the tray"))) for _ in range(40)]
@@ -400,11 +345,6 @@ def answer_to(future, client, request):
 
 
 def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(system, doubles, spin_until):
-    from planweave_interfaces.msg import TaskStatus
-    from planweave_interfaces.srv import ListTasks, SubmitTask
-
-    from planweave_ros.qos import REQUESTS
-
     body = doubles[1]
     body.hold.clear()
     clients = [system.client.create_client(SubmitTask, "/submit_task", qos_profile=REQUESTS) for _ in range(20)]
@@ -430,10 +370,6 @@ def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(sys
 
 
 def test_a_tree_and_a_status_are_transient_local_for_who_comes_late(system, make_node, spin_until):
-    from planweave_interfaces.msg import ActionTree, TaskStatus
-
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
     handle, _ = run(system, sentence="put a in the tray")
     result_of(handle.get_result_async())
     late, trees, statuses = make_node("late"), [], []
@@ -446,11 +382,6 @@ def test_a_tree_and_a_status_are_transient_local_for_who_comes_late(system, make
 
 def test_no_body(make_node, doubles):
     """Nobody publishes a world: the task fails with what to do, the node lives on."""
-    from doubles.nodes import PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
-
-    from feedback_node.node import FeedbackNode
-
     make_node(PlannerNodeDouble, doubles[0])
     make_node(FeedbackNode, simulated("feedback_node", body_silence=0.3))
     client = make_node(client_node).run
@@ -465,11 +396,6 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     """The body's process is killed in the middle of an action: the task fails in time, the node serves the next with a
     new body, though the graph shows the old one for another 20 s.
     """
-    from doubles.nodes import PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
-
-    from feedback_node.node import FeedbackNode
-    from planweave_ros.only_one import publishers
 
     def start(*arguments):
         environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}
@@ -515,8 +441,6 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
     """The scene has changed, and the news reach feedback_node after the task: it waits for them."""
     from dataclasses import replace
 
-    from planweave_interfaces.srv import ListTasks
-
     body = doubles[1]
     body.world = replace(tabletop("a b: item; tray: container", "in(a, tray)"), revision=7)
     handle, _ = run(system, sentence="put a in the tray", world_revision=7)
@@ -532,11 +456,6 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
 
 
 def test_a_world_that_never_comes_is_said(make_node, doubles, spin_until):
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
-
-    from feedback_node.node import FeedbackNode
-
     make_node(PlannerNodeDouble, doubles[0])
     make_node(BodyNodeDouble, doubles[1])
     make_node(FeedbackNode, simulated("feedback_node", body_silence=0.3))
@@ -555,11 +474,6 @@ def test_a_world_that_never_comes_is_said(make_node, doubles, spin_until):
 @pytest.fixture
 def careful(make_node, doubles):
     """A feedback node that asks a person, its doubles, and a node that can run tasks."""
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from rclpy.parameter import Parameter
-
-    from feedback_node.node import FeedbackNode
-
     make_node(PlannerNodeDouble, doubles[0])
     make_node(BodyNodeDouble, doubles[1])
     make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=30.0)])
@@ -570,11 +484,6 @@ def careful(make_node, doubles):
 
 @pytest.mark.parametrize("word, success", [("--yes", True), ("--no", False)])
 def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, word, success):
-    from planweave_interfaces.action import RunTask
-    from planweave_interfaces.msg import TaskStatus
-
-    from planweave.cli import main as cli
-
     seen = []
     handle = result_of(
         careful.run.send_goal_async(
@@ -599,10 +508,6 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
 
 
 def test_dry_runs_and_questions_end_as_asked_and_are_no_success(system, doubles):
-    from action_msgs.msg import GoalStatus
-    from planweave_interfaces.msg import TaskStatus
-    from planweave_interfaces.srv import ListTasks
-
     planner, body = doubles
     handle, _ = run(system, sentence="put a in the tray", dry_run=True)
     end = result_of(handle.get_result_async())

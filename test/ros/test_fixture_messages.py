@@ -7,6 +7,7 @@ import pytest
 
 from planweave.geometry.joints import OrientedBox, SeenFixture, SeenJoint
 from planweave.geometry.seen_object import SeenObject
+from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg, is_furniture, seen_to_msg
 
 C, S = np.cos(0.4), np.sin(0.4)
 TURNED = np.array(((C, -S, 0.0), (S, C, 0.0), (0.0, 0.0, 1.0)))
@@ -37,8 +38,6 @@ def assert_same(one, other):
 
 
 def test_there_and_back():
-    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
-
     msg = fixture_to_msg(CABINET, 7)
     assert (msg.id, msg.class_name, msg.visible) == (7, "cabinet", True)
     found = fixture_from_msg(msg, "cabinet_2")
@@ -58,8 +57,6 @@ def test_there_and_back():
 
 
 def test_what_a_knob_has_turned_on_and_the_room_behind_a_door_go_along():
-    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
-
     knob = SeenJoint("knob", "hinge", TURNED[:, 2], np.zeros(3), 0.3, np.pi, box(0.5), box(0.5), state="on")
     door = SeenJoint("door", "hinge", TURNED[:, 2], np.zeros(3), 1.2, 1.9, box(0.5), None, room=box(0.7))
     msg = fixture_to_msg(SeenFixture("stove", "stove", (box(0.7),), (knob, door)), 1)
@@ -71,8 +68,6 @@ def test_what_a_knob_has_turned_on_and_the_room_behind_a_door_go_along():
 
 
 def test_furniture_is_told_by_its_joints_or_by_the_box_around_its_parts_and_never_by_its_class():
-    from planweave_ros.fixture_messages import fixture_to_msg, is_furniture, seen_to_msg
-
     shelf = SeenFixture("shelf", "shelf", (box(0.7),), shape=(box(0.7, 0.01), box(0.72)))
     assert is_furniture(fixture_to_msg(CABINET, 7)) and is_furniture(fixture_to_msg(shelf, 8))
     seen = SeenObject("cabinet", "cabinet", "", "box", (0.7, 0.1, 0.2), (0.0, 0.0, 0.0, 1.0), (0.2, 0.1, 0.04))
@@ -94,8 +89,6 @@ def test_furniture_is_told_by_its_joints_or_by_the_box_around_its_parts_and_neve
     ],
 )
 def test_what_cannot_be_is_refused(spoil):
-    from planweave_ros.fixture_messages import fixture_from_msg, fixture_to_msg
-
     msg = fixture_to_msg(CABINET, 7)
     msg.parts, msg.joints = list(msg.parts), list(msg.joints)
     spoil(msg)

@@ -4,12 +4,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Duration
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.geometry.rotations import rotation_from_quaternion
 from planweave.perception.calibration import load_extrinsics
 from planweave.robots import load_robot
 from planweave.robots.chain import frame_names, link_frames
 from planweave_ros import conversions as convert
+from planweave_ros.qos import TRANSIENT_LOCAL
+from simulation_node.node import SimulationNode
 
 FR3 = load_robot()
 
@@ -34,14 +40,6 @@ def in_base(frame, transforms):
 
 def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spin_until):
     tf2_msgs = pytest.importorskip("tf2_msgs.msg")  # of a ROS 2 from packages, or built by make setup
-    from builtin_interfaces.msg import Duration
-    from sensor_msgs.msg import CameraInfo, Image, JointState
-    from std_msgs.msg import String
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-    from planweave_ros.qos import TRANSIENT_LOCAL
-    from simulation_node.node import SimulationNode
-
     viewer = make_node("viewer")
     described, fixed, moving, states, infos = [], [], [], {}, {"color": [], "aligned_depth_to_color": []}
     viewer.create_subscription(String, "/robot_description", described.append, TRANSIENT_LOCAL)

@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
+from rcl_interfaces.msg import Log
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.event_handler import EventHandler
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Empty, String
+
+from planweave_ros.guarded import GuardedNode
+
 
 def test_timers_go_on_while_the_simulated_clock_stands(make_node, spin_until):
-    from rclpy.parameter import Parameter
-
-    from planweave_ros.guarded import GuardedNode
-
     node = make_node(GuardedNode, "watcher", parameter_overrides=[Parameter("use_sim_time", value=True)])
     ticks = []
     node.create_timer(0.01, lambda: ticks.append(node.get_clock().now().nanoseconds))
@@ -16,10 +21,7 @@ def test_timers_go_on_while_the_simulated_clock_stands(make_node, spin_until):
 
 
 def test_an_answer_is_kept_though_many_for_other_clients_come_before_it_is_taken(ros, executor, make_node, spin_until):
-    from rclpy.callback_groups import ReentrantCallbackGroup
     from std_srvs.srv import Trigger
-
-    from planweave_ros.guarded import GuardedNode
 
     answered = []
 
@@ -56,12 +58,6 @@ def test_no_participant_asks_others_for_types(make_node):
 
 
 def test_publishers_whose_messages_cannot_come_are_named_once(ros, make_node, spin_until):
-    from rcl_interfaces.msg import Log
-    from rclpy.qos import QoSProfile, ReliabilityPolicy
-    from std_msgs.msg import Empty, String
-
-    from planweave_ros.guarded import GuardedNode
-
     told, come = [], []
     make_node("reader").create_subscription(Log, "/rosout", lambda m: told.append(m.msg), 100)
     elsewhere = ros.Context()  # a participant of its own: one has each topic with one type only
@@ -87,12 +83,6 @@ def test_publishers_whose_messages_cannot_come_are_named_once(ros, make_node, sp
 
 def test_no_event_handlers_keep_a_node_awake(make_node):
     """Beside a subscription one wakes the executor until a message is taken; GuardedNode says how often."""
-    from rclpy.event_handler import EventHandler
-    from rclpy.parameter import Parameter
-    from std_msgs.msg import Empty
-
-    from planweave_ros.guarded import GuardedNode
-
     node = make_node(GuardedNode, "listener", parameter_overrides=[Parameter("use_sim_time", value=True)])
     node.create_subscription(Empty, "tick", lambda _: None, 1)
     node.create_publisher(Empty, "tock", 1)

@@ -2,8 +2,22 @@
 
 import math
 
+import rclpy
+from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal, LoadScene, SubmitTask
+from rclpy.parameter import Parameter
 from ros_fixtures import result_of, simulated, task_goal
+from std_msgs.msg import String
+
+from feedback_node.node import FeedbackNode
+from planner_node.node import PlannerNode
+from planweave_ros import conversions as convert
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.qos import TRANSIENT_LOCAL, WORLDS
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 SUCCESS = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); at(b, table)")
@@ -14,11 +28,6 @@ class Client:
     """A node that runs tasks and calls services."""
 
     def __init__(self, make_node):
-        import rclpy
-        from planweave_interfaces.action import RunTask
-
-        from planweave_ros.rclpy_compat import ThreadSafeActionClient
-
         def make():
             node = rclpy.create_node("client")
             node.run = ThreadSafeActionClient(node, RunTask, "/run_task")
@@ -27,8 +36,6 @@ class Client:
         self.node = make_node(make)
 
     def run(self, **goal):
-        from planweave_interfaces.action import RunTask
-
         assert self.node.run.wait_for_server(timeout_sec=60)
         handle = result_of(self.node.run.send_goal_async(RunTask.Goal(task=task_goal(**goal))))
         return result_of(handle.get_result_async(), 60).result
@@ -41,8 +48,6 @@ class Client:
 
 def worlds(*edits):
     """Messages of a world each of which holds what no world may hold."""
-    from planweave_ros import conversions as convert
-
     for edit in edits:
         msg = convert.world_to_msg(SUCCESS)
         edit(msg)
@@ -65,13 +70,6 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
     """A forged /world_state in which the goal holds; and one of which the publisher is gone again."""
     from dataclasses import replace
 
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.msg import WorldState
-
-    from feedback_node.node import FeedbackNode
-    from planweave_ros import conversions as convert
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
     body = SymbolicBody(WORLD)
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)"))
     make_node(BodyNodeDouble, body)
@@ -93,10 +91,6 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
 
 
 def test_the_world_of_a_second_publisher_does_not_replace_one_that_was_not_read_yet(ros, spin_until):
-    from planweave_interfaces.msg import WorldState
-
-    from planweave_ros.qos import TRANSIENT_LOCAL, WORLDS
-
     node, heard = ros.create_node("listener"), []
     subscription = node.create_subscription(WorldState, "worlds", lambda msg: heard.append(msg.revision), WORLDS)
     publishers = [node.create_publisher(WorldState, "worlds", TRANSIENT_LOCAL) for _ in range(2)]
@@ -110,13 +104,6 @@ def test_the_world_of_a_second_publisher_does_not_replace_one_that_was_not_read_
 
 
 def test_a_world_of_who_does_not_act_is_not_believed(make_node):
-    from doubles.nodes import PlannerNodeDouble
-    from planweave_interfaces.msg import WorldState
-
-    from feedback_node.node import FeedbackNode
-    from planweave_ros import conversions as convert
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
     make_node(PlannerNodeDouble, ScriptedPlanner(goal="in(a, tray)"))
     make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client = Client(make_node)
@@ -128,12 +115,6 @@ def test_a_world_of_who_does_not_act_is_not_believed(make_node):
 
 
 def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin_until):
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.srv import SubmitTask
-
-    from feedback_node.node import FeedbackNode
-    from planweave_ros import conversions as convert
-
     planner = ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)")
     make_node(PlannerNodeDouble, planner)
     body = make_node(BodyNodeDouble, SymbolicBody(WORLD))
@@ -159,11 +140,6 @@ def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin
 
 
 def test_the_planner_answers_whatever_it_is_asked(make_node):
-    from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
-    from rclpy.parameter import Parameter
-
-    from planner_node.node import PlannerNode
-
     make_node(PlannerNode, parameter_overrides=[Parameter("client", value="none")])
     client = Client(make_node)
     for msg in worlds(
@@ -186,11 +162,6 @@ def test_the_planner_answers_whatever_it_is_asked(make_node):
 
 
 def test_a_callback_that_fails_ends_nothing_and_a_service_says_so(make_node, spin_until, capfd):
-    from planweave_interfaces.srv import LoadScene
-    from std_msgs.msg import String
-
-    from planweave_ros.guarded import GuardedNode
-
     class Faulty(GuardedNode):
         def __init__(self):
             super().__init__("faulty")

@@ -4,10 +4,23 @@ import math
 import time
 
 import pytest
+import rclpy
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import Action, DetectedObject, DetectedObjects, WorldState
+from planweave_interfaces.srv import LoadScene, RecordVideo
+from rclpy.parameter import Parameter
 from ros_fixtures import result_of, simulated
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from executor_node.node import ExecutorNode
+from perception_node.node import PerceptionNode
 from planweave.robots import load_robot
 from planweave_ros.qos import TRANSIENT_LOCAL
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
+from simulation_node.node import SimulationNode
+from virtualhome_node.node import VirtualHomeNode
 
 FR3 = load_robot()
 
@@ -31,8 +44,6 @@ def publish(ros, make_node, spin_until):
 
 
 def trajectories():
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
     def of(names, *points, **header):
         message = JointTrajectory(joint_names=names, points=list(points))
         message.header.stamp.sec = header.get("sec", 0)
@@ -58,14 +69,6 @@ def trajectories():
 
 
 def test_the_simulation_goes_on(make_node, publish, spin_until):
-    from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-    from planweave_interfaces.srv import LoadScene, RecordVideo
-    from rclpy.parameter import Parameter
-    from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory
-
-    from simulation_node.node import SimulationNode
-
     node = make_node(SimulationNode, [Parameter("image_rate", value=0.5)])
     states = []
     publish.node.create_subscription(JointState, "/joint_states", states.append, 10)
@@ -118,8 +121,6 @@ def test_the_simulation_goes_on(make_node, publish, spin_until):
 
 
 def images():
-    from sensor_msgs.msg import CameraInfo, Image
-
     for kind, topic in ((Image, "/camera/color/image_raw"), (Image, "/camera/aligned_depth_to_color/image_raw")):
         yield (
             kind,
@@ -148,11 +149,7 @@ def images():
 
 
 def test_perception_goes_on(make_node, publish, spin_until):
-    from planweave_interfaces.srv import LookFor  # noqa: F401  (the interfaces are built)
-    from sensor_msgs.msg import JointState
     from std_srvs.srv import Trigger
-
-    from perception_node.node import PerceptionNode
 
     node = make_node(PerceptionNode)
     publish(JointState, "/joint_states", joint_states())
@@ -166,8 +163,6 @@ def test_perception_goes_on(make_node, publish, spin_until):
 
 
 def joint_states():
-    from sensor_msgs.msg import JointState
-
     names = [*FR3.joint_names, *FR3.gripper.joints]
     made = [JointState(name=names, position=[x] * 9) for x in ODD]
     made += [
@@ -183,11 +178,6 @@ def joint_states():
 
 def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, spin_until):
     """A scripted arm and camera speak; a stranger's joint states and detections are left out, and nothing moves."""
-    from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
-    from sensor_msgs.msg import JointState
-
-    from executor_node.node import ExecutorNode
-
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
     publish.node.create_subscription(WorldState, "/world_state", worlds.append, TRANSIENT_LOCAL)
@@ -243,14 +233,6 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
 
 
 def test_the_household_goes_on(make_node):
-    import rclpy
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import Action
-    from planweave_interfaces.srv import LoadScene
-
-    from planweave_ros.rclpy_compat import ThreadSafeActionClient
-    from virtualhome_node.node import VirtualHomeNode
-
     def client():
         node = rclpy.create_node("client")
         node.act = ThreadSafeActionClient(node, ExecuteAction, "/execute_action")

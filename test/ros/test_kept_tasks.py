@@ -6,60 +6,45 @@ import pytest
 
 pytest.importorskip("planweave_interfaces")
 
+from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.base.failure import Code
-from planweave.core.workflow.ports import Outcome
 from planweave.core.workflow.task_status import TaskState
+from planweave_ros.client import Client
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 STEPS = ["grasp(a)", "place_in(a, tray)"]
 
 
 class WaitingBody(SymbolicBody):
-    """Waits at the n-th action, before or after it was carried out, until `go` is set."""
+    """Waits after its first action until `go` is set; other moments: test_task_store."""
 
-    def __init__(self, at, after):
+    def __init__(self):
         super().__init__(WORLD)
-        self.at, self.after, self.arrived, self.go = at, after, threading.Event(), threading.Event()
+        self.arrived, self.go = threading.Event(), threading.Event()
 
     def execute(self, action, **options):
-        self.at -= 1
-        if self.at == 0 and not self.after:
-            self._wait()
-            return Outcome(Code.SAFETY_STOP, "who sent the action has gone", self.world)
         outcome = super().execute(action, **options)
-        if self.at == 0:
-            self._wait()
-        return outcome
-
-    def _wait(self):
         self.arrived.set()
         assert self.go.wait(300.0)
+        return outcome
 
 
 @pytest.fixture
 def beside(make_node):
     """The planner's and the body's node as doubles; gives a function that serves a body."""
-    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("; ".join(STEPS), 3)], goal="in(a, tray)"))
     return lambda body: make_node(BodyNodeDouble, body)
 
 
 @pytest.fixture
 def client():
-    from planweave_ros.client import Client
-
     with Client() as client:
         yield client
 
 
-@pytest.mark.parametrize(("at", "after"), [(1, True)])  # other moments: test_task_store
-def test_a_killed_feedback_node_goes_on_and_does_nothing_twice(
-    beside, start_node, client, spin_until, tmp_path, at, after
-):
-    body = WaitingBody(at, after)
+def test_a_killed_feedback_node_goes_on_and_does_nothing_twice(beside, start_node, client, spin_until, tmp_path):
+    body = WaitingBody()
     beside(body)
     values = {"require_approval": False, "tasks_file": str(tmp_path / "tasks.sqlite"), "after_restart": "continue"}
     node = start_node("feedback_node", **values)
@@ -80,4 +65,4 @@ def test_a_killed_feedback_node_goes_on_and_does_nothing_twice(
     assert len(body.done) == len(set(body.done))
     _, record = client.task(first)
     (event,) = [e for e in record["events"] if e["event"] == "interrupted"]
-    assert event["under_way"] == STEPS[at - 1]
+    assert event["under_way"] == STEPS[0]

@@ -1,11 +1,20 @@
 """libero_node with LIBERO's real simulator: an action, another task, wrong names; skipped where it is not installed."""
 
 import pytest
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import LoadScene
 from ros_fixtures import not_in_the_policies
+from sensor_msgs.msg import JointState
 
 from planweave.core.base.errors import NotInstalledError
+from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Action
 from planweave.launcher.systems import load_system
 from planweave.libero.environment import python
+from planweave.libero.session import LiberoSession
+from planweave_ros.conversions import action_to_msg
+from planweave_ros.qos import TRANSIENT_LOCAL
 
 
 def missing():
@@ -22,13 +31,6 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=f"needs LIBERO's simulat
 @pytest.fixture
 def libero(start_node, make_node, spin_until):
     """The node, and a client of what it offers."""
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import WorldState
-    from planweave_interfaces.srv import LoadScene
-    from sensor_msgs.msg import JointState
-
-    from planweave_ros.qos import TRANSIENT_LOCAL
-
     client = make_node("libero_client")
     client.worlds, client.joints = [], []
     client.create_subscription(WorldState, "/world_state", client.worlds.append, TRANSIENT_LOCAL)
@@ -44,11 +46,6 @@ def libero(start_node, make_node, spin_until):
 
 
 def carried_out(client, spin_until, text):
-    from planweave_interfaces.action import ExecuteAction
-
-    from planweave.core.symbolic.world import Action
-    from planweave_ros.conversions import action_to_msg
-
     sent = client.act.send_goal_async(ExecuteAction.Goal(action=action_to_msg(Action.parse(text))))
     spin_until(sent.done, 20, "the goal to be accepted")
     result = sent.result().get_result_async()
@@ -57,8 +54,6 @@ def carried_out(client, spin_until, text):
 
 
 def test_a_thing_is_grasped_and_another_task_loaded(libero, spin_until):
-    from planweave_interfaces.srv import LoadScene
-
     done = carried_out(libero, spin_until, "grasp(alphabet_soup_1)")
     assert done.code == 0, done.message
     assert any(f.predicate == "holding" and list(f.arguments) == ["alphabet_soup_1"] for f in done.world.facts)
@@ -78,10 +73,6 @@ def test_a_thing_is_grasped_and_another_task_loaded(libero, spin_until):
 
 
 def test_a_stop_between_the_beginning_and_the_action_is_not_forgotten():
-    from planweave.core.base.failure import Code
-    from planweave.core.symbolic.world import Action
-    from planweave.libero.session import LiberoSession
-
     session = LiberoSession("libero_object/0/0")
     try:
         session.begin(60.0)

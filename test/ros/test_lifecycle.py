@@ -5,8 +5,16 @@ import time
 from importlib import import_module
 
 import pytest
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from planweave_interfaces.srv import GetTask, InterpretGoal, SubmitTask
+from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from ros_fixtures import simulated, task_goal
 
+from feedback_node.node import FeedbackNode
+from planner_node.node import PlannerNode
 from planweave.core.base.paths import config_dir
 from planweave.launcher import running_system as launcher
 from planweave.launcher.running_system import RunningSystem
@@ -15,9 +23,6 @@ from planweave.launcher.systems import NodeSpec, System
 
 @pytest.mark.timeout(900)
 def test_a_node_that_is_killed_in_any_state_is_started_again_and_waits(make_node, spin_until, tmp_path, monkeypatch):
-    from lifecycle_msgs.msg import State, Transition
-    from lifecycle_msgs.srv import ChangeState, GetState
-
     monkeypatch.setattr(launcher, "FIRST_PAUSE", 0.01)
     person = make_node("person")
     change = person.create_client(ChangeState, "/perception_node/change_state")
@@ -80,12 +85,6 @@ NODES = {
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(name, make_node, spin_until):
     """Over the services that `ros2 lifecycle set` and `ros2 param set` call."""
-    from lifecycle_msgs.msg import State, Transition
-    from lifecycle_msgs.srv import ChangeState, GetState
-    from rcl_interfaces.msg import Log
-    from rcl_interfaces.srv import SetParameters
-    from rclpy.parameter import Parameter
-
     parameter, wrong, right, used = NODES[name]
     kind = {"virtualhome_node": "VirtualHomeNode"}.get(name, name.title().replace("_", ""))
     kind = getattr(import_module(f"{name}.node"), kind)
@@ -139,10 +138,6 @@ def test_a_node_is_configured_again_with_other_parameters_and_after_a_mistake(na
 
 
 def test_a_feedback_node_that_is_not_active_takes_no_task_and_ends_what_it_had(make_node, spin_until):
-    from planweave_interfaces.srv import GetTask, SubmitTask
-
-    from feedback_node.node import FeedbackNode
-
     node, person = make_node(FeedbackNode, simulated("feedback_node", body_silence=600.0)), make_node("person")
     submit, get = person.create_client(SubmitTask, "/submit_task"), person.create_client(GetTask, "/get_task")
     assert submit.wait_for_service(60.0) and get.wait_for_service(60.0)
@@ -165,11 +160,6 @@ def test_a_feedback_node_that_is_not_active_takes_no_task_and_ends_what_it_had(m
 
 
 def test_a_planner_node_that_is_not_active_answers_no_question(make_node, spin_until):
-    from planweave_interfaces.srv import InterpretGoal
-    from rclpy.parameter import Parameter
-
-    from planner_node.node import PlannerNode
-
     quiet = [Parameter("client", value="none"), Parameter("autostart", value=False)]
     node, person = make_node(PlannerNode, parameter_overrides=quiet), make_node("person")
     ask = person.create_client(InterpretGoal, "/interpret_goal")

@@ -5,28 +5,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 from codes import raises_code
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import DetectedObjects, WorldState
+from rclpy.parameter import Parameter
 from ros_fixtures import arm_goals, result_of, simulated, simulation
+from sensor_msgs.msg import JointState
 
+from executor_node.node import ExecutorNode
+from perception_node.node import PerceptionNode
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.robots import load_robot
+from planweave_ros import conversions as convert
+from planweave_ros.qos import TRANSIENT_LOCAL
+from simulation_node.node import SimulationNode
 
 pytestmark = pytest.mark.gl
 FILE = str(Path(__file__).resolve().parents[2] / "examples" / "robot_ur5e" / "planweave_ur5e" / "ur5e.yaml")
 
 
 def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import DetectedObjects, WorldState
-    from rclpy.parameter import Parameter
-    from sensor_msgs.msg import JointState
-
-    from executor_node.node import ExecutorNode
-    from perception_node.node import PerceptionNode
-    from planweave_ros import conversions as convert
-    from planweave_ros.qos import TRANSIENT_LOCAL
-    from simulation_node.node import SimulationNode
-
     robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
     make_node(SimulationNode, [chosen, *simulation(scene="blocks")])
     make_node(PerceptionNode, [chosen])
@@ -62,7 +60,5 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
 
 
 def test_limits_of_one_robot_are_not_used_for_another(make_node):
-    from executor_node.node import ExecutorNode
-
     with raises_code("configuration", "fr3", "robot_type", "ur5e"):
         make_node(ExecutorNode, simulated("executor_node", robot="fr3", arm="follow", gripper="none", robot_type=FILE))

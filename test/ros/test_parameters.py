@@ -5,8 +5,10 @@ import sys
 
 import pytest
 from codes import raises_code
+from rclpy.parameter import Parameter
 from ros_fixtures import simulated
 
+from feedback_node.node import PARAMETERS, FeedbackNode
 from planweave.bodies.arm.parameters import skill_lists
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.domain import Domain
@@ -25,17 +27,11 @@ WRONG = [
 
 @pytest.mark.parametrize("name, value, datum", WRONG)
 def test_a_wrong_value_says_what_is_right(ros, name, value, datum):
-    from rclpy.parameter import Parameter
-
-    from feedback_node.node import FeedbackNode
-
     with raises_code("configuration", name, datum):
         FeedbackNode([Parameter(name, value=value)])
 
 
 def test_parameters_are_described(make_node):
-    from feedback_node.node import PARAMETERS, FeedbackNode
-
     node = make_node(FeedbackNode, simulated("feedback_node"))
     for row in PARAMETERS:
         assert node.describe_parameter(row.name).description == row.description

@@ -5,9 +5,11 @@ import time
 import numpy as np
 import pytest
 from doubles.camera_driver import CAMERA, EXPECTED, CameraDriver, blocks_view, look, refuse
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
-from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import CameraInfo, JointState
 from std_srvs.srv import Trigger
 
 from perception_node.node import PerceptionNode
@@ -57,9 +59,6 @@ def test_images_in_named_objects_out(start, spin_until, millimetres):
 
 
 def test_while_it_is_not_active_no_image_is_looked_at(start, spin_until, make_node):
-    from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState
-
     camera, node = start(autostart=False)
     change = make_node("person").create_client(ChangeState, "/perception_node/change_state")
     assert change.wait_for_service(60.0)
@@ -193,8 +192,6 @@ def test_a_joint_position_that_is_no_number_is_named_and_the_next_one_is_served(
 
 
 def test_joint_states_of_another_robot_are_named_once(start, spin_until):
-    from sensor_msgs.msg import JointState
-
     camera, _ = start()
     camera.frame(robot=False)
     camera.joints.publish(camera.stamped(JointState(name=["panda_joint1"], position=[0.0]), FR3.base))

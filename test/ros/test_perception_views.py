@@ -12,6 +12,7 @@ from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+import perception_node.node as module
 from perception_node.node import PerceptionNode
 from planweave.robots import load_robot
 from planweave_ros.qos import TRANSIENT_LOCAL
@@ -105,8 +106,6 @@ def test_markers_are_transient_local_complete_and_silent_while_nothing_changes(t
 
 
 def test_the_annotated_image_is_drawn_only_for_listeners(table, monkeypatch):
-    import perception_node.node as module
-
     drawn, annotate = [], module.annotate
     monkeypatch.setattr(module, "annotate", lambda *a: drawn.append(1) or annotate(*a))
     table.look(2)

@@ -2,12 +2,21 @@
 
 import numpy as np
 import pytest
+from doubles.true_camera import TrueCamera
+from planweave_interfaces.action import ExecuteAction, PlanTask, RunTask
+from planweave_interfaces.msg import PlanPreview, TaskStatus, WorldState
+from planweave_interfaces.srv import ApprovePlan, EditPlan, GetTask, PlanMotions
 from ros_fixtures import arm_goals, result_of, simulated, simulation, task_goal
+from sensor_msgs.msg import JointState
 
+from executor_node.node import ExecutorNode
+from feedback_node.node import FeedbackNode
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action, Literal
 from planweave.simulation.intervention import Intervention, InterventionMoment
 from planweave_ros import conversions as convert
+from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
+from simulation_node.node import SimulationNode
 
 pytestmark = pytest.mark.gl
 GRASP, PLACE = Action("grasp", ("red_cube",)), Action("place_in", ("red_cube", "tray"))
@@ -18,16 +27,6 @@ def system(make_node, spin_until):
     """system(**parameters of feedback_node and executor_node): simulation, a camera that knows the truth, the arm and
     feedback_node, and a client of all.
     """
-    from doubles.true_camera import TrueCamera
-    from planweave_interfaces.action import ExecuteAction, PlanTask, RunTask
-    from planweave_interfaces.msg import PlanPreview, TaskStatus, WorldState
-    from planweave_interfaces.srv import ApprovePlan, EditPlan, GetTask, PlanMotions
-    from sensor_msgs.msg import JointState
-
-    from executor_node.node import ExecutorNode
-    from feedback_node.node import FeedbackNode
-    from planweave_ros.qos import STATUSES, TRANSIENT_LOCAL
-    from simulation_node.node import SimulationNode
 
     class System:
         def __init__(self, approval=False, **more):

@@ -51,13 +51,7 @@ CASES = {
     ),
     "choose_action": (
         ("sort", BLOCKS, [GRASP], [HOME, None]),
-        {
-            "errors": ["grasp(red_cube): no"],
-            "samples": 5,
-            "temperature": 0.5,
-            "task_id": "t",
-            "method": "tree_planner",
-        },
+        {"errors": ["grasp(red_cube): no"], "samples": 5, "temperature": 0.5, "task_id": "t", "method": "tree_planner"},
         Choice(1, (2, 3), 1, USED),
     ),
     "select_action": (

@@ -5,11 +5,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from doubles import hand_actions, ros_messages
 from doubles.environment import python_path
+from doubles.true_camera import TrueCamera
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
 from ros_fixtures import result_of, simulated, simulation
+from trajectory_msgs.msg import JointTrajectory
 
+from executor_node import node as executor
+from planweave.bodies.arm.arms.moveit import MoveItFollower
+from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
+from planweave_ros import arm_ports
+from planweave_ros import conversions as convert
+from simulation_node.node import SimulationNode
 
 pytestmark = pytest.mark.gl
 
@@ -17,15 +28,7 @@ pytestmark = pytest.mark.gl
 @pytest.fixture
 def make_robot(make_node, spin_until, monkeypatch):
     """make_robot(**parameters of executor_node): simulation, camera and a client with do(text) -> result, recover()."""
-    from doubles import hand_actions, ros_messages
-    from doubles.true_camera import TrueCamera
-    from planweave_interfaces.action import ExecuteAction
     from std_srvs.srv import Trigger
-
-    from executor_node import node as executor
-    from planweave_ros import arm_ports
-    from planweave_ros import conversions as convert
-    from simulation_node.node import SimulationNode
 
     class Recovered:
         def __init__(self, node, controller, torques, forces):
@@ -82,8 +85,6 @@ def make_robot(make_node, spin_until, monkeypatch):
 
 
 def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
-    from planweave_interfaces.msg import WorldState
-
     robot = make_robot(arm="follow", gripper="franka", home_gripper=True)
     assert robot.recovery.wait_for_service(timeout_sec=60.0)
     result = robot.do("grasp(red_cube)")
@@ -112,10 +113,6 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
 
 
 def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
-    from executor_node import node as executor
-    from planweave.bodies.arm.arms.moveit import MoveItFollower
-    from planweave.bodies.arm.arms.moveit_process import MoveItProcess
-
     monkeypatch.setattr(MoveItFollower, "grace", 0.5)
     test = Path(__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", python_path(test, test.parent))
@@ -139,8 +136,6 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
 
 
 def test_a_trajectory_of_another_publisher_stops_the_motion_and_names_it(make_robot):
-    from trajectory_msgs.msg import JointTrajectory
-
     robot = make_robot(arm="follow", gripper="franka", home_gripper=False)
     publisher = robot.make("teleop").create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
     robot.until(lambda: publisher.get_subscription_count() >= 2, 20, "controller and body to listen")

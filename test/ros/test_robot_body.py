@@ -16,12 +16,15 @@ pytest.importorskip("planweave_interfaces")
 from codes import raises_code
 from doubles.environment import python_path
 from doubles.scripted import SymbolicBody
+from planweave_interfaces.msg import TaskStatus
 
 import planweave as pw
 from planweave.core.base.failure import Code
 from planweave.core.workflow.ports import Outcome
 from planweave_ros import robot
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.robot import Robot
+from planweave_ros.serve_body import serve_body
 
 WORLD = pw.Domain.load("tabletop").world("cup: item; tray: container", facts=["on(cup, table)"])
 
@@ -48,8 +51,6 @@ class Stoppable(SymbolicBody):
 @pytest.fixture
 def serve(make_node):
     """serve(body): a node that serves it."""
-    from planweave_ros.guarded import GuardedNode
-    from planweave_ros.serve_body import serve_body
 
     def start(body):
         serve_body(make_node(GuardedNode, "a_body"), body)
@@ -148,8 +149,6 @@ def test_without_a_body_it_says_what_to_start():
 
 
 def test_a_robot_that_a_task_of_feedback_node_uses_is_refused(serve, tasks_going_on):
-    from planweave_interfaces.msg import TaskStatus
-
     serve(SymbolicBody(WORLD))
     tasks_going_on.append(TaskStatus(task_id="task-7", state=TaskStatus.RUNNING, sentence="stack the cubes"))
     with raises_code("no_system", "task-7", '"stack the cubes"'):

@@ -9,16 +9,34 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from action_msgs.srv import CancelGoal
 from codes import raises_code
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from doubles.environment import python_path
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import DetectedObjects, WorldState
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
 from ros_fixtures import simulated
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
+from executor_node import node as executor
+from executor_node.node import ExecutorNode
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.action_end import End
 from planweave.launcher import parameter_files
 from planweave.robots import load_robot
+from planweave_ros import conversions as convert
+from planweave_ros.action_port import ActionPort
+from planweave_ros.arm_ports import ArmPorts, ControllerNames, HeardCommanders
+from planweave_ros.deferred import DeferredActionServer
+from planweave_ros.graph import missing, permissions_of, read_policies
+from planweave_ros.stop_watch import StopWatch, enclave_of
 
 FR3 = load_robot()
 
@@ -69,11 +87,7 @@ def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
 
 def test_a_real_controller_is_not_moved_with_the_speeds_of_the_simulation(make_node, spin_until):
     """robot: simulation, where ros2_control's controller is in the same ROS domain."""
-    from control_msgs.action import FollowJointTrajectory
-    from rclpy.action import ActionServer
     from std_srvs.srv import Trigger
-
-    from planweave_ros.arm_ports import ArmPorts, ControllerNames
 
     ports = ArmPorts(
         make_node("a_body"), ControllerNames("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"), FR3
@@ -100,13 +114,6 @@ def test_a_real_controller_is_not_moved_with_the_speeds_of_the_simulation(make_n
 
 def test_a_stop_follows_a_remapped_controller(ros, spin_until):
     """The rule names the action only, as people write it; both goal and cancel go to the other name."""
-    from planweave_interfaces.action import ExecuteAction
-    from rclpy.action import ActionServer, CancelResponse
-    from rclpy.callback_groups import ReentrantCallbackGroup
-    from rclpy.executors import MultiThreadedExecutor
-
-    from planweave_ros.action_port import ActionPort
-
     context = ros.Context()
     ros.init(args=["--ros-args", "-r", "/arm_controller/follow:=/my_controller/follow"], context=context)
     node = ros.create_node("remapped", context=context)
@@ -156,10 +163,6 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
 
     The second is in a namespace, and rules send each service of its action elsewhere.
     """
-    from planweave_interfaces.action import ExecuteAction
-    from rclpy.action import ActionServer, CancelResponse
-    from rclpy.callback_groups import ReentrantCallbackGroup
-
     canceled, node = [], make_node("controllers")
 
     def serve(action):
@@ -218,8 +221,6 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
 @pytest.mark.parametrize(("signs", "asked"), [(b".m", True), (b"m.", False)])
 def test_the_watch_stops_only_what_executor_node_moved_when_it_died(make_node, spin_until, signs, asked):
     """Else the death of an idle executor_node would stop the arm under whoever moves it."""
-    from action_msgs.srv import CancelGoal
-
     controller, requests = make_node("controller"), []
     controller.create_service(
         CancelGoal, "/one/follow/_action/cancel_goal", lambda request, answer: requests.append(request) or answer
@@ -237,8 +238,6 @@ def test_the_watch_stops_only_what_executor_node_moved_when_it_died(make_node, s
 
 
 def test_a_watch_that_hangs_is_a_problem_and_holds_nobody_up(spin_until):
-    from planweave_ros.stop_watch import StopWatch
-
     watch = StopWatch(["/one/follow/_action/cancel_goal"])
     try:
         assert watch.problem == ""
@@ -257,14 +256,6 @@ def test_a_watch_that_hangs_is_a_problem_and_holds_nobody_up(spin_until):
 
 def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
     """Another publisher on the controller's topic, another client of its action, and not this node's own."""
-    from planweave_interfaces.action import ExecuteAction
-    from rclpy.action import ActionServer, CancelResponse
-    from rclpy.callback_groups import ReentrantCallbackGroup
-    from trajectory_msgs.msg import JointTrajectory
-
-    from planweave_ros.action_port import ActionPort
-    from planweave_ros.arm_ports import HeardCommanders
-
     controller, running, ended = make_node("controller"), [], threading.Event()
 
     def work(handle):
@@ -310,10 +301,6 @@ def test_who_else_commands_the_arm_is_named_and_heard(make_node, spin_until):
 
 def test_the_policies_of_executor_node_allow_what_its_watch_uses(make_node, spin_until):
     """The watch runs in executor_node's enclave. Its only client is that of a service of an action."""
-    from planweave.core.base.paths import config_dir
-    from planweave_ros.graph import missing, permissions_of, read_policies
-    from planweave_ros.stop_watch import StopWatch
-
     observer = make_node("observer")
     watch = StopWatch([f"/{FR3.ros.arm_controller}/follow_joint_trajectory/_action/cancel_goal"])
     name = f"stop_watch_{watch._process.pid}"
@@ -337,10 +324,6 @@ def test_the_policies_of_executor_node_allow_what_its_watch_uses(make_node, spin
 
 def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_other(make_node, monkeypatch):
     """Its watch would take it for dead and cancel what the other one's controller works on."""
-    from planweave_interfaces.msg import WorldState
-
-    from executor_node import node as executor
-
     started = []
     monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", others=lambda *_: None))
     monkeypatch.setattr(executor, "make_gripper", lambda *_: None)
@@ -364,15 +347,7 @@ def ended(pid):
 
 def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node, spin_until):
     """A scripted arm on real topics: its states leave where the body's trajectory has not told it to go, then end."""
-    from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import DetectedObjects
-    from sensor_msgs.msg import JointState
     from std_srvs.srv import Trigger
-
-    from executor_node.node import ExecutorNode
-    from planweave_ros import conversions as convert
-    from planweave_ros.deferred import DeferredActionServer
 
     make_node(ExecutorNode, simulated("executor_node"))
     client = make_node("an_arm")
@@ -393,11 +368,7 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
         if not going.is_set():
             return
         stamp[0] += 0.02
-        state = JointState(
-            name=[*FR3.joint_names, *FR3.gripper.joints],
-            position=[*at, 0.04, 0.04],
-            velocity=[0.0] * 9,
-        )
+        state = JointState(name=[*FR3.joint_names, *FR3.gripper.joints], position=[*at, 0.04, 0.04], velocity=[0.0] * 9)
         state.header.stamp = convert.time_to_msg(stamp[0])
         joints.publish(state)
         seen = DetectedObjects()
@@ -444,23 +415,15 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
     ],
 )
 def test_the_process_that_stops_the_arm_has_the_nodes_enclave(arguments, enclave):
-    from planweave_ros.stop_watch import enclave_of
-
     assert enclave_of(arguments).get("ROS_SECURITY_ENCLAVE_OVERRIDE") == enclave
 
 
 def test_an_action_that_is_not_there_cannot_be_refused(ros):
-    from executor_node.node import ExecutorNode
-
     with raises_code("configuration", "actions_off", "'handover'", "'hand_over'"):
         ExecutorNode(simulated("executor_node", actions_off=["handover"]))
 
 
 def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkeypatch):
-    from rclpy.node import Node
-
-    from executor_node.node import ExecutorNode
-
     begin = Node.__init__
     monkeypatch.setattr(Node, "__init__", lambda self, name, **more: begin(self, name, namespace="/left", **more))
     node = ExecutorNode(simulated("executor_node", actions_off=["hand_over"]))
@@ -477,8 +440,6 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
 
 
 def test_waiting_for_controllers_that_are_not_there_ends_with_the_action(ros, monkeypatch):
-    from executor_node import node as executor
-
     monkeypatch.setattr(executor, "LATE", 600.0)
     node = executor.ExecutorNode(simulated("executor_node"))
     try:

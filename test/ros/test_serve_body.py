@@ -10,13 +10,21 @@ pytest.importorskip("planweave_interfaces")
 
 from codes import raises_code
 from doubles.scripted import SymbolicBody, tabletop
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import Look
+from rclpy.parameter import Parameter
 
+from body_node.node import BodyNode
 from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Action
 from planweave.core.workflow.ports import Outcome
 from planweave_ros import conversions as convert
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.liveliness import COMMANDER, TASKS, show_own_presence
 from planweave_ros.qos import TRANSIENT_LOCAL
+from planweave_ros.serve_body import serve_body
 
 WORLD = tabletop("a b: item; tray: container", "on(a, table); on(b, table)")
 
@@ -41,12 +49,6 @@ class Stoppable(SymbolicBody):
 @pytest.fixture
 def serve(make_node):
     """serve(body, **options): a node that serves the body, and a client with what the tests call."""
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import WorldState
-    from planweave_interfaces.srv import Look
-
-    from planweave_ros.guarded import GuardedNode
-    from planweave_ros.serve_body import serve_body
 
     class Served:
         def __init__(self, body, **options):
@@ -82,8 +84,6 @@ def test_actions_the_world_after_each_and_looks(serve, spin_until):
     assert "holding(a)" in {str(f) for f in convert.world_from_msg(served.worlds[-1]).facts}
     refused = served.do("grasp(b)")
     assert Code(refused.code) is Code.PRECONDITION_UNMET and refused.unmet
-    from planweave_interfaces.srv import Look
-
     look = result_of(served.looking.call_async(Look.Request(timeout=1.0)))
     assert look.fresh and convert.time_from_msg(look.world.header.stamp) > 0
     assert served.served.report().message == "ready"
@@ -220,8 +220,6 @@ def test_an_action_that_begins_while_its_node_is_deactivated_is_stopped(serve):
 
 
 def test_an_action_whose_sender_goes_while_it_waits_does_not_begin(serve, announce, spin_until):
-    from planweave_ros.liveliness import COMMANDER
-
     body, waits, goes = SymbolicBody(WORLD), threading.Event(), threading.Event()
     served = serve(body, before_action=lambda given_up: waits.set() or goes.wait(60.0))
     presence = served.served._commander
@@ -238,19 +236,12 @@ def test_an_action_whose_sender_goes_while_it_waits_does_not_begin(serve, announ
 
 
 def test_a_second_body_is_refused(serve, make_node):
-    from planweave_ros.serve_body import serve_body
-
     serve(SymbolicBody(WORLD))
     with raises_code("configuration", "a_body", "/world_state"):
         serve_body(make_node("another_body"), SymbolicBody(WORLD), since=time.monotonic())
 
 
 def test_body_node_serves_an_installed_body_by_its_name(make_node, spin_until):
-    from planweave_interfaces.msg import WorldState
-    from rclpy.parameter import Parameter
-
-    from body_node.node import BodyNode
-
     with raises_code("unknown_name", "'hoem'", "'home'"):
         make_node(BodyNode, [Parameter("body", value="hoem")])
     make_node(BodyNode, [Parameter("body", value="home")])
@@ -278,12 +269,9 @@ def test_an_action_against_a_rule_is_refused_whoever_sends_it(serve, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "data"),
-    [("tabletop: [nothing above 30 cm]", ()), ("tabletop: [be nice]", '"be nice"')],
+    ("text", "data"), [("tabletop: [nothing above 30 cm]", ()), ("tabletop: [be nice]", '"be nice"')]
 )
 def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_path, text, data):
-    from planweave_ros.serve_body import serve_body
-
     rules = tmp_path / "rules.yaml"
     rules.write_text(text)
     with raises_code("configuration", data):
@@ -293,8 +281,6 @@ def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_p
 @pytest.fixture
 def announce(ros):
     """announce(name, part) -> key of a feedback_node in a participant, as in a process, of its own, and its end."""
-    from planweave_ros.liveliness import TASKS, show_own_presence
-
     ends = []
 
     def make(name, part=TASKS):

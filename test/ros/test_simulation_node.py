@@ -7,8 +7,23 @@ import math
 
 import numpy as np
 import pytest
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from control_msgs.msg import SpeedScalingFactor
+from geometry_msgs.msg import Point, PoseArray
+from planweave_interfaces.msg import TaskStatus
+from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
+from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.robots import load_robot
+from planweave.simulation.scene import load_scene
+from planweave_ros.rclpy_compat import ThreadSafeActionClient
+from planweave_ros.tabletop_runs import Truth
+from simulation_node.node import SimulationNode
 
 FR3 = load_robot()
 SUCCEEDED, CANCELED, ABORTED = 4, 5, 6  # of action_msgs/GoalStatus
@@ -21,16 +36,7 @@ class Client:
     """What other nodes see of the simulation."""
 
     def __init__(self, node, spin_until, images):
-        from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-        from control_msgs.msg import SpeedScalingFactor
-        from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
-        from rclpy.qos import QoSProfile
-        from rosgraph_msgs.msg import Clock
-        from sensor_msgs.msg import CameraInfo, Image, JointState
         from std_srvs.srv import Trigger
-        from trajectory_msgs.msg import JointTrajectory
-
-        from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
         self.node, self.spin_until = node, spin_until
         self.joints, self.clocks, self.colours, self.depths, self.infos = [], [], [], [], []
@@ -73,8 +79,6 @@ class Client:
         return future.result()
 
     def trajectory(self, target, seconds, joints=FR3.joint_names):
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
         point = JointTrajectoryPoint(positions=[float(p) for p in target], velocities=[0.0] * len(target))
         point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), round(seconds % 1 * 1e9)
         return JointTrajectory(joint_names=list(joints), points=[point])
@@ -86,14 +90,10 @@ class Client:
         return sent.result() if sent.result().accepted else None
 
     def follow(self, target, seconds, joints=FR3.joint_names):
-        from control_msgs.action import FollowJointTrajectory
-
         goal = FollowJointTrajectory.Goal(trajectory=self.trajectory(target, seconds, joints))
         return self.accepted(self.arm, goal)
 
     def grip(self, position, force=20.0, name=FR3.gripper.joints[0]):
-        from control_msgs.action import ParallelGripperCommand
-
         goal = ParallelGripperCommand.Goal()
         goal.command.name, goal.command.position, goal.command.effort = [name], [position], [force]
         return self.accepted(self.gripper, goal)
@@ -119,10 +119,6 @@ def stamp(message):
 
 
 def make_client(make_node, spin_until, images=True, **parameters):
-    from rclpy.parameter import Parameter
-
-    from simulation_node.node import SimulationNode
-
     overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
     make_node(SimulationNode, overrides)
     return Client(make_node("client"), spin_until, images).ready()
@@ -175,8 +171,6 @@ def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
 
 
 def test_images_are_asked_for_in_the_order_of_their_states(make_node):
-    from simulation_node.node import SimulationNode
-
     node, asked = make_node(SimulationNode), []
     node._watched, node._images.request = lambda: True, lambda _, state: asked.append(state.time)
     call = node._runner.call
@@ -256,8 +250,6 @@ def test_a_newer_goal_and_the_topic_take_over_and_a_reset_ends_what_goes_on(make
 
 
 def test_the_speed_scaling_slows_the_motion(blind_client):
-    from control_msgs.msg import SpeedScalingFactor
-
     def seconds():
         begun = stamp(blind_client.joints[-1])
         goal = np.array(blind_client.joints[-1].position[:7]) + [0.2, 0, 0, 0, 0, 0, 0]
@@ -314,8 +306,6 @@ def test_reset_and_scenes_good_and_bad(client, tmp_path):
 
 
 def test_a_person_moves_things_and_covers_the_camera(client, spin_until):
-    from geometry_msgs.msg import Point, PoseArray
-
     truth = []
     client.node.create_subscription(PoseArray, "/simulation/object_poses", truth.append, 10)
     off = Point(x=math.nan)
@@ -335,17 +325,12 @@ def test_a_person_moves_things_and_covers_the_camera(client, spin_until):
 
 
 def test_true_poses_are_told_to_whom_listens(blind_client):
-    from planweave.simulation.scene import load_scene
-    from planweave_ros.tabletop_runs import Truth
-
     bodies = {b.name: b for b in Truth(blind_client.node).bodies(load_scene("blocks"), seconds=20.0)}
     assert bodies["red_cube"].position == pytest.approx((0.47, 0.02, 0.025), abs=2e-3)
     assert bodies["red_cube"].yaw == pytest.approx(0.3, abs=0.01) and "left_tray" in bodies
 
 
 def test_a_message_that_dds_refuses_ends_neither_physics_nor_camera(make_node, spin_until, monkeypatch):
-    from rclpy.publisher import Publisher
-
     client = make_client(make_node, spin_until)
     publish, refused = Publisher.publish, []
 
@@ -392,8 +377,6 @@ def test_the_process_ends_on_sigint_and_says_what_is_wrong_with_a_parameter(star
 
 
 def test_the_scene_is_not_swapped_under_a_task(tasks_going_on, blind_client):
-    from planweave_interfaces.msg import TaskStatus
-
     blind_client.spin_until(lambda: blind_client.node.count_services("/list_tasks"), WAIT, "the list of tasks")
     tasks_going_on += [
         TaskStatus(task_id="task-1", state=TaskStatus.SUCCEEDED),
@@ -408,8 +391,6 @@ def test_the_scene_is_not_swapped_under_a_task(tasks_going_on, blind_client):
 
 
 def test_of_a_scene_at_rest_is_said_that_the_last_image_still_shows_it(client):
-    from sensor_msgs.msg import TimeReference
-
     said = []
     client.node.create_subscription(TimeReference, "/camera/still", said.append, 5)
 

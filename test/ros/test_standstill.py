@@ -25,13 +25,7 @@ sys.exit(spin.run_node(make, stop=stopped))
 
 
 @pytest.mark.parametrize(
-    ("passed", "used", "said"),
-    [
-        (60.0, 0.01, True),
-        (60.0, 30.0, False),
-        (0.6, 0.0, False),
-        (9.0, 0.0, False),
-    ],
+    ("passed", "used", "said"), [(60.0, 0.01, True), (60.0, 30.0, False), (0.6, 0.0, False), (9.0, 0.0, False)]
 )
 def test_only_a_process_that_did_not_run_stood_still(passed, used, said):
     assert stood_still(passed, used) is said

@@ -12,10 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from doubles.environment import python_path
+from doubles.true_camera import TrueCamera
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import Look
+from rclpy.impl.implementation_singleton import rclpy_implementation as bindings
+from rclpy.task import Future
 from ros_fixtures import SIMULATION, simulation
+from sensor_msgs.msg import JointState
 
+from planweave.core.symbolic.world import Action
 from planweave.launcher.one_system import own_domain
 from planweave.launcher.systems import load_system
+from planweave_ros import conversions as convert
+from planweave_ros.liveliness import BODY, Presence
+from planweave_ros.qos import TRANSIENT_LOCAL
+from planweave_ros.spin import spun
+from simulation_node.node import SimulationNode
 
 HERE = os.environ["ROS_DOMAIN_ID"]  # as ros_fixtures has it
 GRASP = "grasp(red_cube)"
@@ -25,16 +38,6 @@ STOPPED = 0.5  # rad that the joint that moved most may go on after a signal; a 
 @pytest.fixture
 def table(make_node, start_node, spin_until):
     """The simulation in real time and a camera that knows the truth, here; the executor as a process."""
-    from doubles.true_camera import TrueCamera
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import WorldState
-    from planweave_interfaces.srv import Look
-    from sensor_msgs.msg import JointState
-
-    from planweave_ros import conversions as convert
-    from planweave_ros.liveliness import BODY, Presence
-    from planweave_ros.qos import TRANSIENT_LOCAL
-    from simulation_node.node import SimulationNode
 
     class Table:
         def __init__(self):
@@ -69,8 +72,6 @@ def table(make_node, start_node, spin_until):
 
         def begin(self, text=GRASP):
             """Send an action and wait until the arm moves; the future of its result."""
-            from planweave.core.symbolic.world import Action
-
             goal, said = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0), []
             for _ in range(5):  # an executor that has just started may not have seen the table yet
                 sent = self.action.send_goal_async(goal)
@@ -96,8 +97,6 @@ def table(make_node, start_node, spin_until):
 @pytest.mark.gl
 def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_knows_afterwards(table, spin_until):
     """One system through all of it: SIGINT, SIGTERM, SIGKILL of the executor, SIGKILL of who commands it."""
-    from planweave_interfaces.srv import Look
-
     for number in (signal.SIGINT, signal.SIGTERM):
         result = table.begin()
         assert table.goes_on(lambda number=number: os.kill(table.executor.pid, number)) < STOPPED
@@ -173,11 +172,6 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
     ],
 )
 def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor(kind, text):
-    from rclpy.impl.implementation_singleton import rclpy_implementation as bindings
-    from rclpy.task import Future
-
-    from planweave_ros.spin import spun
-
     class Executor:
         """Meets what another thread has destroyed, then spins to the end."""
 

@@ -7,26 +7,28 @@ import threading
 import pytest
 from codes import raises_code
 from doubles.fake_unity import FakeUnity
+from doubles.nodes import PlannerNodeDouble
 from doubles.scripted import ScriptedPlanner, plan
+from planweave_interfaces.action import ExecuteAction, RunTask
+from planweave_interfaces.msg import TaskStatus, WorldState
+from planweave_interfaces.srv import LoadScene, Look
+from rclpy.parameter import Parameter
 from ros_fixtures import result_of, simulated, task_goal
+from sensor_msgs.msg import CompressedImage
 
+from feedback_node.node import FeedbackNode
 from planweave.core.base.failure import Code
 from planweave.core.base.paths import config_dir
 from planweave.core.symbolic.world import Action, Known
 from planweave_ros import conversions as convert
 from planweave_ros.qos import TRANSIENT_LOCAL
+from virtualhome_node.node import VirtualHomeNode
 
 
 @pytest.fixture
 def home(make_node):
     """home(parameter=value, …): the node, and a client with what the tests call."""
-    from planweave_interfaces.action import ExecuteAction
-    from planweave_interfaces.msg import WorldState
-    from planweave_interfaces.srv import LoadScene
-    from rclpy.parameter import Parameter
     from std_srvs.srv import Trigger
-
-    from virtualhome_node.node import VirtualHomeNode
 
     class Home:
         def __init__(self, **parameters):
@@ -89,8 +91,6 @@ def test_what_is_no_action(home, text, code, words):
 
 
 def test_an_action_without_a_name_or_with_an_odd_deadline(home):
-    from planweave_interfaces.action import ExecuteAction
-
     home = home()
     handle = result_of(home.execute.send_goal_async(ExecuteAction.Goal()))
     assert result_of(handle.get_result_async()).result.code == Code.INVALID_ACTION
@@ -157,7 +157,6 @@ def test_broken_scene_files_are_told_and_the_old_home_stays(home, tmp_path):
 
 def test_a_picture_for_who_looks(home, make_node, spin_until):
     from PIL import Image
-    from sensor_msgs.msg import CompressedImage
 
     home = home(picture_period=0.05)
     pictures = []
@@ -207,11 +206,6 @@ def test_the_same_contract_with_unity(home):
 
 def test_a_task_through_feedback_node(home, make_node):
     """Sampled plans of which one forgets to open the fridge: the goal holds in the end, as observed."""
-    from doubles.nodes import PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
-
-    from feedback_node.node import FeedbackNode
-
     home = home()
     steps = "walk(salmon_49); grab(salmon_49); walk(fridge_10); "
     sampled = [
@@ -234,8 +228,6 @@ def test_a_task_through_feedback_node(home, make_node):
 
 
 def test_a_look_around_is_always_fresh(home):
-    from planweave_interfaces.srv import Look
-
     home = home()
     looking = home.client.create_client(Look, "/look")
     assert looking.wait_for_service(60.0)
@@ -251,8 +243,6 @@ def test_a_look_around_is_always_fresh(home):
 
 
 def test_the_home_is_not_swapped_under_a_task(tasks_going_on, home, spin_until):
-    from planweave_interfaces.msg import TaskStatus
-
     house = home()
     spin_until(lambda: house.node.count_services("/list_tasks"), 20, "the list of tasks")
     tasks_going_on.append(TaskStatus(task_id="task-2", state=TaskStatus.RUNNING))
@@ -264,8 +254,6 @@ def test_the_home_is_not_swapped_under_a_task(tasks_going_on, home, spin_until):
 
 
 def test_a_second_body_beside_the_home_is_refused(home, make_node):
-    from virtualhome_node.node import VirtualHomeNode
-
     home()
     with raises_code("configuration", "virtualhome_node", "/world_state"):
         VirtualHomeNode()

@@ -249,11 +249,7 @@ def test_actions_near_people_are_asked_for_by_themselves_at_their_turn(watch):
     watcher = watch(planner, SymbolicBody(world), approved_alone=["hand_over"])
     task = watcher.manager.submit("hand me a and put b in the tray", "tree_planner")
     for number, (shown, done) in enumerate(
-        [
-            (["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"], []),
-            (["hand_over(a)"], ["grasp(a)"]),
-        ],
-        1,
+        [(["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"], []), (["hand_over(a)"], ["grasp(a)"])], 1
     ):
         waiting = watcher.asked(number)
         assert [str(a) for a in waiting.plan] == shown and watcher.body.done == done

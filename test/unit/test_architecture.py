@@ -15,46 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 NODES = sorted(path.parent.name for path in ROOT.glob("*_node/node.py"))
 ROOMS = ["planweave", "planweave_ros", *NODES, "benchmarks", "training"]
 ROS = {
-    "rclpy",
-    "launch",
-    "launch_ros",
-    "ament_index_python",
-    "builtin_interfaces",
-    "planweave_interfaces",
-    "tf2_ros",
-    "action_msgs",
-    "geometry_msgs",
-    "rcl_interfaces",
-    "rosgraph_msgs",
-    "sensor_msgs",
-    "std_msgs",
-    "std_srvs",
-    "trajectory_msgs",
-    "control_msgs",
-    "moveit",
-    "rosidl_runtime_py",
-    "unique_identifier_msgs",
-    "visualization_msgs",
-    "tf2_msgs",
-    "diagnostic_msgs",
-    "lifecycle_msgs",
+    *("rclpy", "launch", "launch_ros", "ament_index_python", "builtin_interfaces", "planweave_interfaces"),
+    *("tf2_ros", "action_msgs", "geometry_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs"),
+    *("std_srvs", "trajectory_msgs", "control_msgs", "moveit", "rosidl_runtime_py", "unique_identifier_msgs"),
+    *("visualization_msgs", "tf2_msgs", "diagnostic_msgs", "lifecycle_msgs"),
 }
 #: What each part may import beside itself. planweave.cli is the application: it alone sees planweave_ros from below it.
 LIBRARY = (
-    "core",
-    "geometry",
-    "robots",
-    "goals",
-    "llm",
-    "methods",
-    "tasks",
-    "simulation",
-    "perception",
-    "bodies",
-    "bench",
-    "libero",
-    "launcher",
-    "page",
+    *("core", "geometry", "robots", "goals", "llm", "methods", "tasks", "simulation", "perception", "bodies"),
+    *("bench", "libero", "launcher", "page"),
 )
 LAYERS = {
     "core": set(),
@@ -85,23 +54,8 @@ LIBERO_SEES = {"depth_views", "geometry", "named_scene", "robot_filter", "vision
 #: What of bodies.arm: an arm, what moves it, and a world that looks. What is seen becomes things, furniture, relations
 #: and facts in bodies.arm alone, whoever saw it.
 LIBERO_MOVES = {
-    "approach_planning",
-    "arms",
-    "articulation",
-    "body",
-    "held",
-    "kinematics",
-    "motion",
-    "planning_scene",
-    "poses",
-    "retries",
-    "safety",
-    "scene_object",
-    "settings",
-    "skills",
-    "timing",
-    "workspace",
-    "world_model",
+    *("approach_planning", "arms", "articulation", "body", "held", "kinematics", "motion", "planning_scene"),
+    *("poses", "retries", "safety", "scene_object", "settings", "skills", "timing", "workspace", "world_model"),
 }
 #: Where LIBERO's own truth becomes things and joints: of a simulator's geometry, not of what is seen.
 OF_TRUTH = {"geometry.py", "things.py"}
@@ -319,19 +273,10 @@ def test_imports_keep_the_rules():
         *(
             ("planweave/libero/views.py", f"from planweave.{name} import x", f"libero imports planweave.{name}.x")
             for name in (
-                "perception.tracking",
-                "perception.known_things",
-                "perception.segmentation",
-                "perception.pipeline",
-                "perception.fixtures",
-                "perception.seen_things",
-                "bodies.arm.relations",
-                "bodies.arm.furniture",
-                "bodies.arm.contents",
-                "bodies.arm.shape_places",
-                "bodies.arm.thing_builder",
-                "bodies.arm.world_builder",
-                "bodies.arm.solids",
+                *("perception.tracking", "perception.known_things", "perception.segmentation"),
+                *("perception.pipeline", "perception.fixtures", "perception.seen_things", "bodies.arm.relations"),
+                *("bodies.arm.furniture", "bodies.arm.contents", "bodies.arm.shape_places"),
+                *("bodies.arm.thing_builder", "bodies.arm.world_builder", "bodies.arm.solids"),
             )
         ),
         ("planweave/libero/things.py", "from planweave.bodies.arm.solids import solid_of_geoms", None),
@@ -418,15 +363,9 @@ def test_a_circle_is_found():
 
 #: What names one robot: its description, what its driver alone has, and the systems called after it.
 OF_ONE_ROBOT = {
-    "planweave/bodies/arm/arms/choose.py",
-    "planweave/bodies/arm/arms/grippers.py",
-    "planweave/bodies/arm/robots.py",
-    "planweave/cli/doctor.py",
-    "planweave/cli/up.py",
-    "planweave/libero/arm.py",
-    "planweave_ros/arm_ports.py",
-    "planweave_ros/controllers.py",
-    "planweave_ros/recovery.py",
+    *("planweave/bodies/arm/arms/choose.py", "planweave/bodies/arm/arms/grippers.py"),
+    *("planweave/bodies/arm/robots.py", "planweave/cli/doctor.py", "planweave/cli/up.py", "planweave/libero/arm.py"),
+    *("planweave_ros/arm_ports.py", "planweave_ros/controllers.py", "planweave_ros/recovery.py"),
 }
 
 

@@ -162,10 +162,7 @@ def test_no_knob_is_turned_where_nobody_sees_what_it_does(monkeypatch):
 @pytest.mark.parametrize(
     ("openness", "words"),
     [
-        (
-            (1.0, 0.999, 0.998),
-            "it did not move at all: it is locked or something holds it (stiff)",
-        ),
+        ((1.0, 0.999, 0.998), "it did not move at all: it is locked or something holds it (stiff)"),
         ((0.9, 0.8, 0.7), "it moved 0.300 of 1.000 m: stiff"),
     ],
 )

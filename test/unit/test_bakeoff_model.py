@@ -259,11 +259,7 @@ def test_a_method_that_is_none_is_named(text, code, data):
         ("simulated:often", "configuration", "rate"),
         ("simulated:0.1,correlation=1.5", "configuration", "correlation '1.5'"),
         ("simulated:0.1,correlation", "configuration", "correlation ''"),
-        (
-            "simulated:0.1,corelation=1",
-            "configuration",
-            ("'corelation'", "simulated:0.2,correlation"),
-        ),
+        ("simulated:0.1,corelation=1", "configuration", ("'corelation'", "simulated:0.2,correlation")),
         ("cassette", "configuration", "cassette:PATH"),
     ],
 )

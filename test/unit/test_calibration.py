@@ -134,10 +134,7 @@ def test_the_frames_that_can_carry_a_camera_hang_together():
 
 @pytest.mark.parametrize(
     ("changes", "data"),
-    [
-        ({"tracking_base_frame": None}, "frame_id"),
-        ({"robot_base_frame": "panda_link0"}, "'panda_link0'"),
-    ],
+    [({"tracking_base_frame": None}, "frame_id"), ({"robot_base_frame": "panda_link0"}, "'panda_link0'")],
 )
 def test_a_calibration_of_another_robot_is_refused(tmp_path, changes, data):
     with raises_code("configuration", data):

@@ -19,12 +19,7 @@ from planweave.perception.pipeline import Pipeline
 from planweave.perception.segmentation import find_segments
 from planweave.simulation.scene import parse_scene
 
-EMPTY = {
-    "even rows": np.s_[::2],
-    "odd rows": np.s_[1::2],
-    "even columns": np.s_[:, ::2],
-    "odd columns": np.s_[:, 1::2],
-}
+EMPTY = {"even rows": np.s_[::2], "odd rows": np.s_[1::2], "even columns": np.s_[:, ::2], "odd columns": np.s_[:, 1::2]}
 BOXES = [((-0.10, -0.15, 0.0), (0.0, -0.05, 0.08), (200, 30, 30)), ((0.0, 0.1, 0.0), (0.08, 0.18, 0.06), (30, 30, 200))]
 TWO = """
 objects:

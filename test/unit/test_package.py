@@ -31,15 +31,8 @@ def test_package_xml_is_one_that_ros_reads(folder):
 
 # Keys that rosdep installs with apt on Ubuntu 24.04 (ros/rosdistro, rosdep/python.yaml)
 APT = {
-    "python3-hypothesis",
-    "python3-numpy",
-    "python3-opencv",
-    "python3-opengl",
-    "python3-pil",
-    "python3-pytest",
-    "python3-pytest-timeout",
-    "python3-rich",
-    "python3-yaml",
+    *("python3-hypothesis", "python3-numpy", "python3-opencv", "python3-opengl", "python3-pil", "python3-pytest"),
+    *("python3-pytest-timeout", "python3-rich", "python3-yaml"),
 }
 
 

@@ -45,19 +45,8 @@ def test_entries_are_found_nested_and_merged_in_order(tmp_path):
 
 def test_files_among_the_arguments():
     said = [
-        "node",
-        "--params-file",
-        "no.yaml",
-        "--ros-args",
-        "--params-file",
-        "a.yaml",
-        "-p",
-        "x:=1",
-        "--params-file",
-        "b.yaml",
-        "--",
-        "--params-file",
-        "c.yaml",
+        *("node", "--params-file", "no.yaml", "--ros-args", "--params-file", "a.yaml", "-p", "x:=1"),
+        *("--params-file", "b.yaml", "--", "--params-file", "c.yaml"),
     ]
     assert parameter_files.given(said) == [Path("a.yaml"), Path("b.yaml")]
 

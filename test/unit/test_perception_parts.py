@@ -24,14 +24,7 @@ from planweave.perception.decoding import (
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.detectors.attributes import detect
-from planweave.perception.geometry import (
-    Intrinsics,
-    Pose,
-    fit_sphere,
-    outline,
-    share_inside,
-    wrap_yaw,
-)
+from planweave.perception.geometry import Intrinsics, Pose, fit_sphere, outline, share_inside, wrap_yaw
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.naming import Nameless, name_all
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
@@ -472,11 +465,7 @@ def test_sizes_that_differ_are_named():
 
 @pytest.mark.parametrize(
     ("heard", "words"),
-    [
-        ((), "no images for 1 s on /c"),
-        ((COLOUR, INFO), r"no depth on /d \(never\)"),
-        ((DEPTH,), "no colour on /c"),
-    ],
+    [((), "no images for 1 s on /c"), ((COLOUR, INFO), r"no depth on /d \(never\)"), ((DEPTH,), "no colour on /c")],
 )
 def test_what_is_silent_is_named(heard, words):
     camera = RosTopicsCamera(TOPICS, 1.0, 0.0)

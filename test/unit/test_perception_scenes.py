@@ -46,11 +46,7 @@ def solve_arm(position, start=FR3.home):
         if np.abs(e).max() < 1e-5:
             break
         jacobian = np.stack([(error(q + 1e-6 * np.eye(7)[k]) - e) / 1e-6 for k in range(7)], axis=1)
-        q = np.clip(
-            q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e),
-            FR3.lower,
-            FR3.upper,
-        )
+        q = np.clip(q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), FR3.lower, FR3.upper)
     assert np.abs(error(q)).max() < 1e-3, f"no arm pose for {position}"
     return q
 
@@ -138,14 +134,8 @@ def test_names_and_sizes_of_the_blocks_scene():
     assert stage.look() == {}, "one frame is not enough to be sure"
     seen = stage.look()
     assert sorted(seen) == [
-        "blue_cube",
-        "green_cube",
-        "left_tray",
-        "orange_cylinder",
-        "purple_cylinder",
-        "red_cube",
-        "right_tray",
-        "yellow_cube",
+        *("blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube"),
+        *("right_tray", "yellow_cube"),
     ]
     cube, tray = seen["red_cube"].thing, seen["left_tray"].thing
     assert cube.size == pytest.approx((0.05, 0.05, 0.05), abs=0.004)

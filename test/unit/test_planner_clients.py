@@ -10,11 +10,7 @@ from codes import raises_code
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 
-from planweave.core.base.errors import (
-    CanceledError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-)
+from planweave.core.base.errors import CanceledError, ModelTimeoutError, ModelUnavailableError
 from planweave.core.base.usage import Usage
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest

@@ -10,11 +10,7 @@ from doubles.method_runs import HOME, HomeBody
 from doubles.planner_worlds import BLOCKS, FRUIT
 
 import planweave as pw
-from planweave.core.base.errors import (
-    CanceledError,
-    ModelError,
-    ModelUnavailableError,
-)
+from planweave.core.base.errors import CanceledError, ModelError, ModelUnavailableError
 from planweave.core.base.usage import Usage
 from planweave.core.checks.validation import Validator
 from planweave.core.symbolic.domain import Domain

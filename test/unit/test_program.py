@@ -2,8 +2,6 @@
 
 import pytest
 from codes import raises_code
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from planweave.core.base.errors import ParseError
 from planweave.core.trees.program import Assertion, Branch, Call, Comment, ProgramCondition, read_program
@@ -132,42 +130,3 @@ def test_what_is_refused(body, data):
 def test_replies_that_are_no_program(text):
     with pytest.raises(ParseError):
         read_program(text, ACTIONS)
-
-
-FRAGMENTS = st.lists(
-    st.sampled_from(
-        [
-            "def f():",
-            "    find('a')",
-            "assert('a' to 'b')",
-            "    else: grab('a')",
-            "else:",
-            "for i in range(9):",
-            "\t",
-            "#c",
-            "'''",
-            "((((",
-            "    " * 3,
-            "import os",
-            "return",
-            "lambda x: x",
-            "0x",
-            "\\",
-            "if a:",
-            "    assert('x' in",
-            "async def g():",
-            "@",
-        ]
-    ),
-    max_size=25,
-)
-
-
-@settings(max_examples=150)
-@given(FRAGMENTS.map("\n".join) | st.text(max_size=300))
-def test_nothing_but_parse_errors(text):
-    try:
-        program = read_program(text, ACTIONS)
-    except ParseError:
-        return
-    assert all(isinstance(s, (Call, Assertion, Branch, Comment)) for s in program.body)

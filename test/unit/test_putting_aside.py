@@ -10,14 +10,8 @@ OBJECTS = (
     "counter: location; left_side: location"
 )
 FACTS = (
-    "closed(cupboard)",
-    "can_open(cupboard)",
-    "bears_things(stove)",
-    "bears_things(shelf)",
-    "bears_things(plate)",
-    "can_turn(stove)",
-    "turned_on(stove)",
-    "blocks(can, cupboard)",
+    *("closed(cupboard)", "can_open(cupboard)", "bears_things(stove)", "bears_things(shelf)", "bears_things(plate)"),
+    *("can_turn(stove)", "turned_on(stove)", "blocks(can, cupboard)"),
 )
 
 

@@ -681,8 +681,7 @@ def question_of(there, sentence):
 
 
 @pytest.mark.parametrize(
-    "sentence",
-    ["that is a banana", "the banana is a green coaster", "the red cube is called heinz"],
+    "sentence", ["that is a banana", "the banana is a green coaster", "the red cube is called heinz"]
 )
 def test_a_name_that_means_something_or_cannot_tell_things_apart_is_refused(watch, sentence):
     there = watch()

@@ -194,11 +194,7 @@ def test_readings_with_states_in_order_are_choices_as_well():
             {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK, "red cube = blue_cube"]},
             ("'red cube'", "blue_cube", "'red'"),
         ),
-        (
-            "chuck the red cube in the left tray",
-            {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK]},
-            "'red'",
-        ),
+        ("chuck the red cube in the left tray", {"goal": ["in(blue_cube, left_tray)"], "words": [CHUCK]}, "'red'"),
         (
             "chuck that cube in the left tray",
             {"goal": ["in(red_cube, left_tray)", "in(blue_cube, left_tray)"], "words": [CHUCK]},
@@ -209,11 +205,7 @@ def test_readings_with_states_in_order_are_choices_as_well():
             {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
             ("cube", "red_cube"),
         ),
-        (
-            "don't chuck the red cube in the left tray",
-            {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]},
-            "'not'",
-        ),
+        ("don't chuck the red cube in the left tray", {"goal": ["in(red_cube, left_tray)"], "words": [CHUCK]}, "'not'"),
         (
             "don't chuck the red cube in the left tray",
             {"goal": ["in(red_cube, left_tray)"], "words": ["do not chuck = in"]},

@@ -77,11 +77,7 @@ def world(*things, held="", at_base=False, handed_over=()):
         ([cube("a", 0.4, 0.2, 0.0553), BOWL], [], ["in(a, bowl)"]),
         ([cube("a", 0.52, -0.28, 0.012), PLATE], ["on(a, plate)", "clear(plate)"], ["at(a, table)"]),
         ([cube("a", 0.52, -0.28, 0.004), PLATE], ["on(a, plate)"], []),
-        (
-            [cube("a", 0.6, 0.3, 0.006), cube("b", 0.6, 0.3, 0.056), TRAY],
-            ["in(a, tray)", "on(b, a)"],
-            ["in(b, tray)"],
-        ),
+        ([cube("a", 0.6, 0.3, 0.006), cube("b", 0.6, 0.3, 0.056), TRAY], ["in(a, tray)", "on(b, a)"], ["in(b, tray)"]),
         (
             [cube("a", 0.5, 0.2), cube("b", 0.5, 0.0)],
             ["left_of(a, b)", "right_of(b, a)"],
@@ -158,10 +154,7 @@ def test_places():
         ("a: {centre: [0, 0], size: [1, 1], colour: red}", ("'colour'", "centre, narrow, size")),
         ("a: {centre: [0, 0], size: [1, -1]}", ("places.yaml:1: ", "-1")),
         ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", ("narrow", "perhaps")),
-        (
-            "a: {centre: [0, 0], size: [1, 1]}\na: {centre: [0, 0], size: [1, 1]}",
-            ("places.yaml:2: ", "'a'"),
-        ),
+        ("a: {centre: [0, 0], size: [1, 1]}\na: {centre: [0, 0], size: [1, 1]}", ("places.yaml:2: ", "'a'")),
         ("a: 5", "places.yaml:1: a "),
         ("[1, 2]", "places.yaml"),
         ("a: {centre: [0, 0", ("places.yaml:1: ", "YAML")),

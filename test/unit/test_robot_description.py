@@ -68,10 +68,7 @@ def test_frames_of_the_urdf_are_those_of_the_description(links, seed):
 
 
 def test_transforms_and_urdf_are_one(links):
-    values = {
-        **dict(zip(FR3.joint_names, FR3.home)),
-        **dict.fromkeys(FR3.gripper.joints, 0.03),
-    }
+    values = {**dict(zip(FR3.joint_names, FR3.home)), **dict.fromkeys(FR3.gripper.joints, 0.03)}
     found = poses(urdf(links), values)
     for link in links[1:]:
         (x, y, z), (qx, qy, qz, qw) = link.transform(values.get(link.joint, 0.0))
@@ -101,10 +98,7 @@ def test_names_and_the_sides_of_the_fingers_are_those_of_franka_description(link
         "fr3_rightfinger": ("fr3_hand", FR3.gripper.joints[1]),
     }
     assert {link.name: (link.parent, link.joint) for link in links[1:]} == {**chain, **hand}
-    found = poses(
-        urdf(links),
-        {**dict(zip(FR3.joint_names, FR3.home)), **dict.fromkeys(FR3.gripper.joints, 0.03)},
-    )
+    found = poses(urdf(links), {**dict(zip(FR3.joint_names, FR3.home)), **dict.fromkeys(FR3.gripper.joints, 0.03)})
     in_hand = {side: np.linalg.inv(found["fr3_hand"]) @ found[f"fr3_{side}finger"] for side in ("left", "right")}
     assert in_hand["left"][:3, 3] == pytest.approx([0, 0.03, 0.0584], abs=1e-6)
     assert in_hand["right"][:3, 3] == pytest.approx([0, -0.03, 0.0584], abs=1e-6)

@@ -77,11 +77,7 @@ def test_the_chain_made_of_the_description_is_that_of_the_meshes():
         ("open: 0.04 ", "open: 0.0 ", ("open", "closed", "fr3_finger_joint1")),
         ("force: 70.0 ", "force: 170.0 ", ("gripper: force", "peak_force")),
         ("collision_torques: [35.0, ", "collision_torques: [", ("ros.collision_torques", "6", "7")),
-        (
-            "joints: [fr3_finger_joint1, fr3_finger_joint2]",
-            "joints: 3",
-            ("gripper.joints", "1 to 2"),
-        ),
+        ("joints: [fr3_finger_joint1, fr3_finger_joint2]", "joints: 3", ("gripper.joints", "1 to 2")),
         ("base: fr3_link0 ", "base: [fr3_link0 ", ("fr3.yaml:5", "YAML")),
         ("base: fr3_link0 ", "title: again ", ("fr3.yaml:4", "title")),
     ],

@@ -75,10 +75,7 @@ def test_defaults_and_all_fields():
         ("objects: []\n", "kitchen.yaml:1: objects"),
         ("objects:\n", ("kitchen.yaml:1", "objects")),
         ("objects:\n  - {kind: cube\n", ("kitchen.yaml:2", "YAML")),
-        (
-            "objects:\n  - {kind: cubee, position: [0.5, 0]}\n",
-            ("kitchen.yaml:2: objects[0].kind", "'cubee'", "'cube'"),
-        ),
+        ("objects:\n  - {kind: cubee, position: [0.5, 0]}\n", ("kitchen.yaml:2: objects[0].kind", "'cubee'", "'cube'")),
         (
             "objects:\n  - {kind: cube, colour: mauve, position: [0.5, 0]}\n",
             ("objects[0].colour", "'mauve'", "aqua, black"),
@@ -94,19 +91,13 @@ def test_defaults_and_all_fields():
             "objects:\n\n  - {kind: cube, position: [0.94, 0]}\n",
             ("kitchen.yaml:3: objects[0].position", "-0.225 to 0.925"),
         ),
-        (
-            "objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n",
-            ("objects[0]", "size", "tray"),
-        ),
+        ("objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n", ("objects[0]", "size", "tray")),
         ("objects:\n  - {kind: cube, position: [0.5, 0], size: 2}\n", ("objects[0].size", "2")),
         (
             "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: slip, object: 3}]\n",
             ("faults[0].object", "0 to 0"),
         ),
-        (
-            "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: fire, object: 0}]\n",
-            "'fire'",
-        ),
+        ("objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: fire, object: 0}]\n", "'fire'"),
         ("objcts: []\n", ("objcts", "'objects'")),
         ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: nobdy\n", ("'nobdy'", "'nobody'")),
         ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {at: [1, 0]}\n", ("person.at", "[1, 0]")),

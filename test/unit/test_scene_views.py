@@ -15,10 +15,7 @@ from planweave.perception.geometry import Intrinsics, Projector
 from planweave.perception.markers import as_objects, shapes
 from planweave.perception.perceiver import NamedObject
 
-PROJECTOR = Projector(
-    Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480),
-    load_extrinsics().camera_to_base(),
-)
+PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), load_extrinsics().camera_to_base())
 
 
 def seen(name, x=0.5, y=0.0, visible=True, number=1, **changes):
@@ -171,8 +168,7 @@ def test_what_is_out_of_the_picture_is_left_out(x):
 
 def test_what_is_behind_a_camera_on_its_side_is_left_out():
     sideways = replace(
-        load_extrinsics().camera_to_parent,
-        rotation=np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+        load_extrinsics().camera_to_parent, rotation=np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
     )
     projector = Projector(PROJECTOR.intrinsics, sideways)
     assert (annotate(canvas(), [seen("a", 0.3)], projector) == canvas()).all()

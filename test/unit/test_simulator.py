@@ -184,16 +184,8 @@ def test_interpolation_passes_its_points_and_is_smooth():
         (FR3.joint_names, [Point(1, FR3.home), Point(1, FR3.home)], "time_from_start"),
         (FR3.joint_names, [Point(-1, FR3.home)], "time_from_start"),
         (FR3.joint_names, [Point(1, [float("nan")] * 7)], ()),
-        (
-            FR3.joint_names,
-            [Point(0, np.array(FR3.home) + 0.3), Point(1, FR3.home)],
-            ("fr3_joint6", "0.30 rad"),
-        ),
-        (
-            FR3.joint_names,
-            [Point(5, np.array(FR3.home) + [0, 0, 0, 3.0, 0, 0, 0])],
-            ("fr3_joint4", "-3.0421"),
-        ),
+        (FR3.joint_names, [Point(0, np.array(FR3.home) + 0.3), Point(1, FR3.home)], ("fr3_joint6", "0.30 rad")),
+        (FR3.joint_names, [Point(5, np.array(FR3.home) + [0, 0, 0, 3.0, 0, 0, 0])], ("fr3_joint4", "-3.0421")),
         (FR3.joint_names, [Point(0.1, np.array(FR3.home) + 0.5)], "rad/s"),
         (FR3.joint_names, [Point(9999, FR3.home)], "600 s"),
     ],
@@ -208,13 +200,7 @@ def test_wrong_trajectories_are_refused_and_a_running_one_goes_on(simulator, joi
 
 @pytest.mark.parametrize(
     ("width", "force", "data"),
-    [
-        (0.2, 0, "0.200 m"),
-        (-0.1, 0, "-0.100 m"),
-        (float("nan"), 0, "nan"),
-        (0.02, 1e4, "10000 N"),
-        (0.02, -1, "-1"),
-    ],
+    [(0.2, 0, "0.200 m"), (-0.1, 0, "-0.100 m"), (float("nan"), 0, "nan"), (0.02, 1e4, "10000 N"), (0.02, -1, "-1")],
 )
 def test_wrong_gripper_commands_are_refused(simulator, width, force, data):
     with raises_code("trajectory", data):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from planweave.bodies.arm.solids import Part, Solid, convex_outline, solid_of_geoms, support_height
+from planweave.bodies.arm.solids import Part, Solid, convex_outline, hidden, solid_of_geoms, support_height
 from planweave.geometry.columns import columns, no_strays
 
 
@@ -58,7 +58,7 @@ def test_a_vertical_line_enters_and_leaves_a_part(part: Part) -> None:
 @pytest.mark.parametrize("part", [Part.box(np.eye(4), (0.1, 0.1, 0.3)), Part.cylinder(np.eye(4), 0.1, 0.3)])
 def test_what_is_behind_a_part_is_hidden_by_it(part: Part) -> None:
     points = np.array([(0.3, 0.0, 0.0), (0.3, 0.0, 0.5), (0.3, 0.4, 0.0), (-0.2, 0.0, 0.0), (0.05, 0.0, 0.0)])
-    assert part.hides((-1.0, 0.0, 0.2), points).tolist() == [True, False, False, False, True]
+    assert hidden([part], (-1.0, 0.0, 0.2), points).tolist() == [True, False, False, False, True]
 
 
 def test_heights_of_a_turned_box_reach_to_its_corners() -> None:

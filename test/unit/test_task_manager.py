@@ -152,10 +152,7 @@ def test_what_a_person_says_reaches_the_method_and_the_record(start):
         manager.say("", "anybody?")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "data"),
-    [("", ()), ("   ", ()), ("x" * 10_000, "10000"), ("put\x00it", ())],
-)
+@pytest.mark.parametrize(("sentence", "data"), [("", ()), ("   ", ()), ("x" * 10_000, "10000"), ("put\x00it", ())])
 def test_sentences_that_are_not_accepted(start, sentence, data):
     manager, _, _ = start()
     with raises_code("goal", data):
@@ -454,8 +451,7 @@ class BrokenBody(SymbolicBody):
 
 
 @pytest.mark.parametrize(
-    "error, code",
-    [(SystemDownError("no body reports the world"), "no_system"), (RuntimeError("boom"), "internal")],
+    "error, code", [(SystemDownError("no body reports the world"), "no_system"), (RuntimeError("boom"), "internal")]
 )
 def test_whatever_happens_the_task_ends_and_the_next_is_served(start, error, code):
     body = BrokenBody(WORLD)

@@ -1,6 +1,7 @@
 """Tasks of several states in order, and what is to be kept meanwhile."""
 
-from doubles.scripted import ScriptedPlanner, SymbolicBody, tabletop
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, tabletop
 
 from planweave.core.base.errors import GoalError
 from planweave.core.base.failure import Code
@@ -25,11 +26,12 @@ class Reader(ScriptedPlanner):
         return self.reading
 
 
-def done(reading, body, **options):
+def done(reading, body, **asked):
+    """A task to its end; asked: of its TaskGoal, in place of a sentence."""
     reader = Reader(reading) if isinstance(reading, Reading) else reading
-    manager = TaskManager(reader, body, lambda name: METHODS[name](plan_timeout=60.0), fallback="", **options)
+    manager = TaskManager(reader, body, lambda name: METHODS[name](plan_timeout=60.0), fallback="")
     try:
-        task = manager.submit("a task", "classical")
+        task = manager.submit("" if "goal" in asked else "a task", "classical", **asked)
         assert task.ended.wait(60.0)
     finally:
         manager.close()
@@ -68,14 +70,7 @@ def test_what_comes_later_is_not_begun_where_a_state_was_not_reached():
 
 def test_a_dry_run_plans_all_states():
     body = SymbolicBody(WORLD)
-    manager = TaskManager(
-        Reader(Reading(IN_BOWL, "grammar", before=(IN_TRAY,))), body, lambda name: METHODS[name](), fallback=""
-    )
-    try:
-        task = manager.submit("a task", "classical", dry_run=True)
-        assert task.ended.wait(60.0)
-    finally:
-        manager.close()
+    task = done(Reading(IN_BOWL, "grammar", before=(IN_TRAY,)), body, dry_run=True)
     assert task.status.state is TaskState.PLANNED and body.done == []
     steps = ["grab_and_putin(a, tray)", "grab_and_putin(a, bowl)"]
     assert [str(action) for action in task.status.plan] == steps
@@ -91,8 +86,25 @@ def test_no_action_ends_what_is_to_be_kept():
     assert (task.status.state, task.status.code) == (TaskState.FAILED, "goal")
 
 
-def test_what_does_not_hold_cannot_be_kept():
+@pytest.mark.parametrize(
+    ("before", "keep", "code"),
+    [
+        (["in(c, tray)"], "", "unknown_name"),
+        (["inside(a, tray)"], "", "unknown_name"),
+        (["in(a, b)"], "", "invalid_action"),
+        (["in(a)"], "", "invalid_action"),
+        (["in(a, tray); in(a, bowl)"], "", "goal"),
+        (["in(a, tray); not in(a, tray)"], "", "goal"),
+        ([""], "", "goal"),
+        ([], "at(c, table)", "unknown_name"),
+        ([], "at(b, tray)", "invalid_action"),
+        ([], "in(a, tray)", "goal"),  # excludes the goal
+        ([], "in(b, tray)", "goal"),  # does not hold now
+        (["in(b, bowl)"], "at(b, table)", "goal"),  # would end it
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_code_before_anything_moves(before, keep, code):
     body = SymbolicBody(WORLD)
-    task = done(Reading(IN_TRAY, "model", keep=(Literal.parse("in(b, bowl)"),)), body)
-    assert (task.status.state, task.status.code, body.done) == (TaskState.FAILED, "goal", [])
-    assert " b " in task.status.message and " bowl" in task.status.message
+    given = {"goal": IN_BOWL, "before": tuple(map(literals, before)), "keep": literals(keep)}
+    task = done(ScriptedPlanner(), body, **given)
+    assert (task.status.state, task.status.code, body.done) == (TaskState.FAILED, code, []), task.status.message

@@ -29,12 +29,10 @@ pytestmark = [
 ]
 
 #: Gold plans that cannot be executed, with the reason.
-NOT_EXECUTABLE = {
-    "688_1": '<water_glass> (1000) already grabbed when executing "[GRAB] <water_glass> (1000) [17]"',
-}
+NOT_EXECUTABLE = {"688_1": '<water_glass> (1000) already grabbed when executing "[GRAB] <water_glass> (1000) [17]"'}
 #: Gold plans after which a goal does not hold, with the reason.
 GOAL_NOT_REACHED = {
-    "430_2": "the goal has the person ON the toilet after [STANDUP]; there the edge survives it, here it does not",
+    "430_2": "the goal has the person ON the toilet after [STANDUP]; there the edge survives it, here it does not"
 }
 #: Tasks without action goals whose state and edge goals hold before anything is done.
 TRUE_AT_THE_START = {"339_1", "627_1", "84_1", "93_1"}

@@ -71,15 +71,9 @@ def with_edge(edge):
         (with_node(id=7, class_name="a>b"), "'a>b'"),
         (with_node(id=7, class_name="table", states="CLEAN"), ("states", "'CLEAN'")),
         (with_node(id=7, class_name="table", properties=[3]), ("properties", "[3]")),
-        (
-            with_node(id=7, class_name="table", bounding_box={"center": [1, 2]}),
-            "bounding_box.center",
-        ),
+        (with_node(id=7, class_name="table", bounding_box={"center": [1, 2]}), "bounding_box.center"),
         (small(nodes=["fridge"]), "class_name"),
-        (
-            with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
-            ("edges[3]", "'UNDER'", "BETWEEN"),
-        ),
+        (with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}), ("edges[3]", "'UNDER'", "BETWEEN")),
         (with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), "edges[3]: from_id 9"),
         (with_edge({"from_id": 4, "relation_type": "ON", "to_id": [3]}), "to_id [3]"),
         (with_edge({"from_id": 4, "to_id": 3}), ("from_id, relation_type", "to_id")),
@@ -95,11 +89,7 @@ def test_bad_graphs(graph, data):
 
 @pytest.mark.parametrize(
     ("text", "data"),
-    [
-        ('{"nodes": [],\n "edges": ]}', ("home:2:11", "JSON")),
-        ("", ("home:1:1", "JSON")),
-        ("[" * 100_000, "home"),
-    ],
+    [('{"nodes": [],\n "edges": ]}', ("home:2:11", "JSON")), ("", ("home:1:1", "JSON")), ("[" * 100_000, "home")],
 )
 def test_bad_json(text, data):
     with raises_code("scene", data):

@@ -72,14 +72,8 @@ def test_a_failure_without_any_reason_says_so(unity, home):
 
 def test_states_that_unity_does_not_know_last_over_its_fresh_graphs(unity, home):
     for text in (
-        "walk(salmon)",
-        "grab(salmon)",
-        "walk(microwave)",
-        "open(microwave)",
-        "putin(salmon, microwave)",
-        "close(microwave)",
-        "switchon(microwave)",
-        "walk(sofa)",
+        *("walk(salmon)", "grab(salmon)", "walk(microwave)", "open(microwave)", "putin(salmon, microwave)"),
+        *("close(microwave)", "switchon(microwave)", "walk(sofa)"),
     ):
         assert do(home, text).ok, text
     assert ("heated", "salmon_49") in home.simulator.state

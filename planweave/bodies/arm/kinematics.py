@@ -98,14 +98,19 @@ class Kinematics:
         values = np.array(list(last)) if last is not None and self._redundant else self._sweep
         target = np.array(pose, dtype=float)
         rotations = target[:3, :3] @ turn(self._last_axis, -values[:, None, None]) @ self._back
-        found = []
+        found, poor, counts = [np.empty((0, self.robot.count))], [np.empty(0, bool)], list[int]()
         for rotation in rotations:
             target[:3, :3] = rotation
             result = self._chain.IK(target)
-            found.append(result.Q[np.logical_not(result.is_LS)] if len(result.Q) else np.empty((0, self.robot.count)))
-        rows = np.vstack(found)
+            flags = result.is_LS  # solutions by least squares, which miss the pose
+            counts.append(len(flags))
+            if counts[-1]:
+                found.append(result.Q)
+                poor.append(flags)
+        rows = np.concatenate(found)
         if self._redundant:
-            rows[:, -1] = np.repeat(values, [len(q) for q in found])
+            rows[:, -1] = np.repeat(values, counts)
+        rows = rows[np.logical_not(np.concatenate(poor))]
         return _into(rows, self._low, self._high, near)
 
     def reaches(self, pose: Array) -> bool:

@@ -16,6 +16,7 @@ from typing import ParamSpec
 
 import numpy as np
 
+from planweave.bodies.arm import solids
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import laid, other_middle, upright
 from planweave.bodies.arm.scene_object import Region, Thing
@@ -105,9 +106,7 @@ def in_sight(
         return found
     own = [(item.radius * x, item.radius * y, item.size[2] * z) for (x, y), z in product(_CIRCLE, (0.5, 1.0))]
     points = np.array([(found[k].x, found[k].y, found[k].z) for k in low])[:, None] + np.array(own)
-    shade = np.zeros(points.shape[:2], bool)
-    for part in parts:
-        shade |= part.hides(eye, points.reshape(-1, 3)).reshape(shade.shape)
+    shade = solids.hidden(parts, eye, points.reshape(-1, 3)).reshape(points.shape[:2])
     shaded = {k for k, row in zip(low, shade) if row.mean() > hidden}
     return [spot for k, spot in enumerate(found) if k not in shaded]
 

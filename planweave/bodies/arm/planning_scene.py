@@ -270,22 +270,25 @@ class PlanningScene:
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> Contact | None:
         """The deepest forbidden contact, None where there is none; arguments as in `contacts`."""
-        return min(self.contacts(q, margin, touching, depth), key=lambda c: c.distance, default=None)
+        return min(self.contacts(q, margin, touching, depth, 1), key=lambda c: c.distance, default=None)
 
     def contacts(
-        self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
+        self,
+        q: Sequence[float] | Array,
+        margin: float = MARGIN,
+        touching: Collection[str] = (),
+        depth: float = 0.0,
+        most: int | None = None,
     ) -> list[Contact]:
-        """All forbidden contacts.
+        """All forbidden contacts, or so many, the deepest first, and what a rule on heights forbids.
 
         touching: objects that the fingers, and the held object, may touch. depth: tolerated penetration between the
         held object and its surroundings, m (its outline is known only as precisely as the camera measured it).
         """
-        data, found = self._collide(q), []
-        for index in range(data.ncon):
-            distance = float(data.contact.dist[index])
-            if distance >= margin:
-                continue
-            first, second = (int(g) for g in data.contact.geom[index])
+        near, found = self._collide(q).contact, list[Contact]()
+        distances = near.dist
+        deepest = distances.argsort(kind="stable")[: (distances < margin).sum()]
+        for distance, (first, second) in zip(distances[deepest].tolist(), near.geom[deepest].tolist()):
             names = self._geom_name[first], self._geom_name[second]
             held = bool(self._held_name) and self._held_name in names
             if held:
@@ -297,6 +300,8 @@ class PlanningScene:
             if held and depth and distance >= -depth:
                 continue
             found.append(Contact(*names, distance))
+            if len(found) == most:
+                break
         if (room := self._room_above()) < 0.0:
             found.append(Contact(self._held_name, f"the height of {self.ceiling:g} m that a rule allows", room))
         return found

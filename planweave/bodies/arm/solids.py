@@ -27,6 +27,7 @@ _SIDES = 16  # of the prism that stands for a cylinder
 _LEVEL = 0.004  # steps in which a rim is looked for from the top down, m
 _DEEP = 0.008  # less deep is no hollow, m
 _RIM = 0.94  # share of a rim that must be seen
+_AT_ONCE = 1_000_000  # planes times points: 8 MB each array of them
 _PARALLEL = 1e-9  # m along a plane's normal below which a line runs along it
 _WIDE = 0.02  # nothing fits into what is less wide, m
 _WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
@@ -95,17 +96,6 @@ class Part:
         normals = own @ self.pose[:3, :3].T
         return normals, (self.corners @ normals.T).max(axis=0)
 
-    def hides(self, eye: Sequence[float] | Array, points: Array) -> Mask:
-        """Which points (n, 3) it hides from an eye (3,)."""
-        normals, offsets = self.planes
-        room, way = offsets - normals @ np.asarray(eye), (points - eye) @ normals.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = room / way
-        first = np.where(way < -_PARALLEL, share, 0.0).max(axis=1)
-        last = np.where(way > _PARALLEL, share, 1.0).min(axis=1)
-        beside = ((np.abs(way) <= _PARALLEL) & (room < 0.0)).any(axis=1)
-        return np.asarray((np.maximum(first, 0.0) < np.minimum(last, 1.0)) & ~beside)
-
     def crossing(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Where vertical lines through points enter and leave it: lowest and highest z; inf, -inf where they miss."""
         normals, offsets = self.planes
@@ -121,6 +111,26 @@ class Part:
                 low = np.maximum(low, rest / nz)
         hit &= low <= high
         return np.where(hit, low, math.inf), np.where(hit, high, NOTHING)
+
+
+def hidden(parts: Iterable[Part], eye: Sequence[float] | Array, points: Array) -> Mask:
+    """Which points (n, 3) any of the parts hides from an eye (3,)."""
+    planes = [part.planes for part in parts]
+    if not planes or not len(points):
+        return np.zeros(len(points), bool)
+    normals, offsets = (np.concatenate(each) for each in zip(*planes))
+    starts = np.cumsum([0, *(len(each) for _, each in planes[:-1])])
+    room, each = offsets - normals @ np.asarray(eye), max(1, _AT_ONCE // len(offsets))
+    shade = []
+    for some in (points[k : k + each] for k in range(0, len(points), each)):
+        way = (some - eye) @ normals.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = room / way
+        first = np.maximum.reduceat(np.where(way < -_PARALLEL, share, 0.0), starts, axis=1)
+        last = np.minimum.reduceat(np.where(way > _PARALLEL, share, 1.0), starts, axis=1)
+        beside = np.logical_or.reduceat((np.abs(way) <= _PARALLEL) & (room < 0.0), starts, axis=1)
+        shade.append(((np.maximum(first, 0.0) < np.minimum(last, 1.0)) & ~beside).any(axis=1))
+    return np.concatenate(shade)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from planweave.core.pddl.formula import Atom, Effect, Formula, TypedVariable, unified
@@ -82,9 +83,15 @@ class ActionSchema:
             if (bound := unified(atom.terms, fact[1:], given)) is not None:
                 yield effect, bound
 
-    def changing(self, predicate: str, positive: bool) -> Iterator[tuple[Effect, Atom]]:
+    def changing(self, predicate: str, positive: bool) -> Sequence[tuple[Effect, Atom]]:
         """The atoms of a predicate that certain effects add (delete where not positive), each with its effect."""
+        return self._changes.get((predicate, positive), ())
+
+    @cached_property
+    def _changes(self) -> Mapping[tuple[str, bool], Sequence[tuple[Effect, Atom]]]:
+        found: dict[tuple[str, bool], list[tuple[Effect, Atom]]] = {}
         for effect in self.effects:
-            for atom in effect.add if positive else effect.delete:
-                if atom.predicate == predicate:
-                    yield effect, atom
+            for positive, atoms in ((True, effect.add), (False, effect.delete)):
+                for atom in atoms:
+                    found.setdefault((atom.predicate, positive), []).append((effect, atom))
+        return found

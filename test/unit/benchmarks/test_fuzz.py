@@ -15,6 +15,7 @@ from benchmarks.fuzz import (
     sentence_reader,
     slopes,
 )
+from planweave.core.base.errors import ParseError
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ READERS = reply_readers()
 
 
 def test_fuzzed_replies_neither_crash_nor_hang_nor_are_made_up():
-    found = put(fuzzed_replies(1, 600), READERS, as_asked)
+    found = put(fuzzed_replies(1, 600), READERS, as_asked, (ParseError,))
     assert not found.faults and found.seconds <= LONGEST, (found.faults[:5], found.slowest)
     assert found.accepted > 600
 
@@ -37,13 +38,18 @@ def test_fuzzed_sentences_neither_crash_nor_hang_nor_are_made_up():
 @given(st.text(max_size=300))
 @example("<think>" * 8000)
 @example("\ud800")
+@example("def t(:\n")
+@example("    " * 100 + "grasp('a')")
+@example("assert(" * 500)
+@example('{"plan": [' * 200)
+@example("9" * 5000)
 @example("$$" + " " * 50_000 + "x")
 @example("assert" + " " * 50_000 + "x")
 @example("plan" + " " * 90_000 + "x")
 @example("option" + " " * 90_000 + "1")
 @example("\n" * 90_000 + ".")
 def test_any_text_is_read_or_refused(text):
-    found = put(iter([text]), READERS, as_asked)
+    found = put(iter([text]), READERS, as_asked, (ParseError,))
     assert not found.faults and found.seconds <= LONGEST, (found.faults, found.slowest)
 
 

@@ -26,19 +26,8 @@ SILENT = (
     | {
         w
         for key in (
-            "nothing_said",
-            "at_ends",
-            "at_first",
-            "the",
-            "all",
-            "both",
-            "things",
-            "one",
-            "particles",
-            "that",
-            "mass",
-            "then",
-            "wish",
+            *("nothing_said", "at_ends", "at_first", "the", "all", "both", "things", "one", "particles", "that"),
+            *("mass", "then", "wish"),
         )
         for p in english()[key]
         for w in p.split()
@@ -48,20 +37,8 @@ SILENT = (
     | {",", ".", "a", "an", "and", "single", "any", "of", "is", "are", "put", "every", "back"}
 )
 UNKNOWN = [
-    "frobnicate",
-    "heavy",
-    "quickly",
-    "slowly",
-    "twice",
-    "tomorrow",
-    "or",
-    "if",
-    "when",
-    "without",
-    "zzz",
-    "shiny",
-    "%",
-    "17th",
+    *("frobnicate", "heavy", "quickly", "slowly", "twice", "tomorrow", "or", "if", "when", "without", "zzz"),
+    *("shiny", "%", "17th"),
 ]
 
 

@@ -12,7 +12,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.scene_object import Region
 from planweave.bodies.arm.skills.context import SkillContext
-from planweave.bodies.arm.solids import Part
+from planweave.bodies.arm.solids import Part, hidden
 from planweave.core.base.failure import Code
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame, turn
@@ -80,9 +80,4 @@ def _views(context: SkillContext, name: str, points: Array) -> Iterator[Array]:
 
 def _hidden(parts: Iterable[Part], eye: Array, points: Array) -> float:
     """The share of points (n, 3) that parts hide from an eye (3,)."""
-    shade = np.zeros(len(points), bool)
-    for part in parts:
-        shade[~shade] = part.hides(eye, points[~shade])
-        if shade.all():
-            break
-    return float(shade.mean()) if len(points) else 1.0
+    return float(hidden(parts, eye, points).mean()) if len(points) else 1.0
