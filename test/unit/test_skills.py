@@ -222,6 +222,28 @@ def test_another_grasp_is_tried_where_fingers_close_on_nothing_or_too_early(plan
     assert np.abs(closed[0] - closed[-1]).max() > 0.05
 
 
+def test_grasps_that_failed_are_left_out_when_the_same_action_is_tried_again(planning_scene):
+    """Until none is left: then all are tried anew."""
+    bench = Bench(planning_scene)
+    bench.world.show(cube("red_cube", 0.45, 0.0))
+    bench.arm.stops_at, closed, grip = 0.0, [], bench.arm.grip
+
+    def noted(width, force, wait=True):
+        closed.extend([bench.arm.q] if width == 0.0 else [])
+        return grip(width, force, wait)
+
+    bench.arm.grip = noted
+    counts = [0]
+    while len(counts) < 3 or counts[-1] > counts[-2]:
+        fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+        counts.append(len(closed))
+    poses = [bench.skills.reaching.kinematics.forward(q) for q in closed]
+    assert len(poses) > 2
+    assert all(np.abs(a - b).max() > 0.01 for k, a in enumerate(poses) for b in poses[:k])
+    fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+    assert np.allclose(bench.skills.reaching.kinematics.forward(closed[-1]), poses[0], atol=0.01)
+
+
 @pytest.mark.parametrize(("motions", "action"), [(2, "grasp(red_cube)")])
 def test_slipping_while_lifting(bench, motions, action):
     bench.arm.slips_in = motions
