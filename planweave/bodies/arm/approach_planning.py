@@ -278,12 +278,12 @@ class ApproachPlanner:
         return (line, fallen, opening), True, ""
 
     def _hung(self, held: Held, start: Array) -> Array | None:
-        """Rotation (3, 3) of a flat thing that hangs aslant between the fingers, which falls flat where it is let go:
-        turned level first, it would go on turning between them. None for others.
+        """Rotation (3, 3) of a thing that hangs aslant from its edge, which falls flat where it is let go: turned level
+        first, it would go on turning between the fingers. None for others.
         """
         turned: Array = (self.kinematics.forward(start) @ held.thing_to_tcp)[:3, :3]
-        flat = held.thing.size[2] < grasp_sampling.FLAT
-        return turned if flat and _STANDS < turned[2, 2] < _DOWN else None
+        hangs = _STANDS < turned[2, 2] < _DOWN and grasp_sampling.held_by_edge(held.thing, self.gripper)
+        return turned if hangs else None
 
     def way_to(
         self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...] = (), depth: float = 0.0

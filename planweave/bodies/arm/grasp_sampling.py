@@ -44,8 +44,7 @@ _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12
 _TILTS = tuple(math.radians(tilt) for tilt in (30.0, 60.0, 85.0))
-FLAT = 0.03
-"""Height of a thing, m, below which it is flat: held at its edge it turns between the fingers."""
+_FLAT = 0.03  # m of height below which a thing is flat, as a plate
 _STEEP = math.radians(15.0)  # tilt at which a palm clears the ground
 _AZIMUTHS = tuple(math.radians(turn) for turn in (0.0, 40.0, -40.0, 80.0, -80.0))
 
@@ -63,7 +62,7 @@ def tiers(thing: Thing, others: Iterable[Thing], gripper: GripperDescription) ->
     yaws = [yaw + math.pi * k / _YAWS for k in range(_YAWS)]  # along its sides, among others
     yield _spread(_candidates(parts, near, _towards(0.0, 0.0), yaws, middle, full, gripper))
     away = math.atan2(thing.position[1], thing.position[0])
-    for tilt in (_STEEP, *_TILTS) if _is_flat(thing) else _TILTS:
+    for tilt in (_STEEP, *_TILTS) if held_by_edge(thing, gripper) else _TILTS:
         closings = (0.0, math.pi / 2) if tilt > 1.0 else (0.0, math.pi / 4, math.pi / 2, 3 * math.pi / 4)
         found: list[Grasp] = []
         for azimuth in _AZIMUTHS:
@@ -76,12 +75,7 @@ def held_by_edge(thing: Thing, gripper: GripperDescription) -> bool:
     """Whether a thing is so flat and wide that only its edge can be held, by a tilted hand, between whose fingers it
     turns.
     """
-    return _is_flat(thing) and not next(tiers(thing, (), gripper))
-
-
-def _is_flat(thing: Thing) -> bool:
-    low, high = _bounds(parts_of(thing))
-    return float(high[2] - low[2]) < FLAT
+    return thing.size[2] < _FLAT and min(thing.size[:2]) > gripper.opening
 
 
 def _is_full(thing: Thing) -> bool:
