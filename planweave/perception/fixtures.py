@@ -6,6 +6,7 @@ what has a door a cupboard, what has a knob a stove, what has boards a shelf; an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,7 @@ _NEAR = 0.10  # m that furniture has moved at most, to be the same
 _CONFIRM = 2  # looks in a row that make furniture, or a joint of it, real
 _GONE = 4  # looks through its place after which furniture is gone, or at another place after which it was moved
 _LEVELS = {2: ("top", "bottom"), 3: ("top", "middle", "bottom")}  # of drawers, from the top down
+_BESIDE = 0.1  # share of what is as high as furniture that may be beside it, as a thing's own side
 _EMPTY = 0.5  # share of a footprint in which the table is seen
 
 
@@ -153,7 +155,8 @@ class FixtureMemory:
         for record in list(self._records):
             same = min(left, key=lambda found: _distance(record.body, found[0]), default=None)
             if same is None or _distance(record.body, same[0]) > _NEAR:
-                self._missed(record, points)
+                below = next((g for g in _groups(points) if _is_covered(record.body, g)), None)
+                self._missed(record, points) if below is None else self._seen(record, record.body, below)
                 continue
             left = [found for found in left if found is not same]
             self._seen(record, *same)
@@ -242,6 +245,18 @@ def _corners(body: Carcass) -> np.ndarray:
     """Of its footprint, (4, 2)."""
     signs = np.array(((1, 1), (1, -1), (-1, -1), (-1, 1)))
     return np.asarray(body.middle + signs[:, :1] * body.depth * body.front + signs[:, 1:] * body.width * body.side)
+
+
+def _is_covered(body: Carcass, points: np.ndarray) -> bool:
+    """Whether points that stand together show enough of a body's top, and nothing as high beside it: the rest of its
+    top is hidden by what stands there.
+    """
+    level = points[np.abs(points[:, 2] - body.top) < _ABOVE]
+    beyond = body.around.beyond(level)[:, :2].max(axis=1, initial=-math.inf)
+    if not len(level) or (beyond > _STEADY).mean() > _BESIDE:
+        return False
+    covered = cells_covered(np.zeros(len(level), int), level[:, :2], _CELL)[0]
+    return bool(covered * _CELL**2 > _COVERED * 4 * body.depth * body.width)
 
 
 def _is_empty(body: Carcass, points: np.ndarray) -> bool:

@@ -111,12 +111,19 @@ class KnownThings:
         self._tracker.update(found, SeenScene(tuple(found), views[0], 0, None, sides=tuple(views[1:])))
 
     def carry(
-        self, name: str, motion: Pose, views: Sequence[DepthView], stamp: float, new: bool, swings: Sequence[Pose] = ()
+        self,
+        name: str,
+        motion: Pose,
+        views: Sequence[DepthView],
+        stamp: float,
+        new: bool,
+        swings: Sequence[Pose] = (),
+        grip: np.ndarray | None = None,
     ) -> Pose | None:
         """Follow a thing in the hand; how it has moved in it, None where it is not in it.
 
         motion: of the hand since it took the thing; new: just now, so that it must not be seen where it was; swings:
-        how it may have turned between the fingers.
+        how it may have turned between the fingers; grip: where these are, (3,) m.
         """
         self._views, track = views, self._tracks[name]
         if new:
@@ -131,12 +138,35 @@ class KnownThings:
         if new and now.evidence(views, vacated).is_there:
             return None
         found = self._fit(now, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE), swings)
+        if found is None and grip is not None:
+            found = self._swung(now, grip)
         if found is None and now.evidence(views).is_gone:
             return None
         slipped = found or Pose(np.eye(3), np.zeros(3))
         self.put(replace(now.moved(slipped), stamp=stamp))
         track.held = track.carried = track.matched = True
         return slipped
+
+    def _swung(self, thing: SeenThing, grip: np.ndarray) -> Pose | None:
+        """The motion that lays the length of a thing, or the normal of a flat one, along that of what is seen between
+        the fingers in some of its colours, about as large; None where it would not have turned about these.
+        """
+        points, colours = self._unexplained(thing)
+        near = np.linalg.norm(points[:, :2] - thing.middle[:2], axis=1) < _ROLLED
+        near &= _histogram(thing.colours)[_bins(colours)] > _COMMON
+        groups = (group for group, _ in _groups(points[near], colours[near]) if _as_large(group, thing.points))
+        seen = next((g for g in groups if np.linalg.norm(g - grip, axis=1).min() < _COARSE + _SUNK), None)
+        if seen is None:
+            return None
+        (own, lengths), (there, _) = _axes(thing.points), _axes(seen)
+        k = 0 if lengths[0] * lengths[2] > lengths[1] ** 2 else 2
+        across, along = np.cross(own[k], there[k]), own[k] @ there[k]
+        sine, middle = float(np.linalg.norm(across)), thing.points.mean(axis=0)
+        angle = math.copysign(math.atan2(sine, abs(along)), along)
+        turned = Pose.about(middle, across / max(sine, 1e-9), angle)
+        pose = turned.shifted(seen.mean(axis=0) - middle)
+        is_held = np.linalg.norm(pose.apply(grip) - grip) < _SLIP
+        return pose if is_held and thing.moved(pose).evidence(self._views).is_there else None  # light changes colours
 
     # ---- where pictures show a thing ---------------------------------------------------------------------------------
 
@@ -349,6 +379,11 @@ def _as_large(points: np.ndarray, others: np.ndarray) -> bool:
 
 def _extents(points: np.ndarray) -> np.ndarray:
     """Length, width and height of a cloud along its own axes, longest first, m."""
+    return np.sort(np.ptp((points - points.mean(axis=0)) @ _axes(points)[0].T, axis=0))[::-1]
+
+
+def _axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A cloud's own axes, one a row, and how far it spreads along them, most first."""
     centred = points - points.mean(axis=0)
-    axes = np.linalg.svd(centred[:: max(1, len(centred) // _SAMPLE)], full_matrices=False)[2]
-    return np.sort(np.ptp(centred @ axes.T, axis=0))[::-1]
+    _, spread, axes = np.linalg.svd(centred[:: max(1, len(centred) // _SAMPLE)], full_matrices=False)
+    return axes, spread

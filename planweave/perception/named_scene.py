@@ -192,7 +192,8 @@ class NamedScene:
         """The pose of what is held in the tool's frame; None where the hand does not hold it."""
         new = held.name != self.in_hand or self._hand is None or not np.array_equal(held.taken, self._hand.taken)
         swings = [Pose.about(tool[:3, 3], axis, angle) for axis in tool[:3, :2].T for angle in _SWINGS]
-        slipped = self._known.carry(held.name, held.motion(tool @ held.in_tool), views, stamp, new, swings)
+        motion = held.motion(tool @ held.in_tool)
+        slipped = self._known.carry(held.name, motion, views, stamp, new, swings, tool[:3, 3])
         in_base = tool if slipped is None else frame(slipped.rotation, slipped.translation) @ tool
         found = np.linalg.inv(tool) @ (held.taken if slipped is None and new else in_base @ held.in_tool)
         self._hand = replace(held, in_tool=found)

@@ -9,7 +9,7 @@ from doubles.kitchen_views import LEFT, RIGHT, find_joints, fixture_points
 
 from planweave.core.base.paths import find_config
 from planweave.perception import articulation, carcass
-from planweave.perception.fixtures import find_bodies, fixture_of
+from planweave.perception.fixtures import FixtureMemory, find_bodies, fixture_of
 from planweave.robots.camera_file import load_camera
 from planweave.simulation.mujoco_model import build_model, fixture_body
 from planweave.simulation.scene import parse_scene
@@ -199,6 +199,24 @@ def test_furniture_whose_top_is_half_seen_is_furniture_where_it_shows_a_drawer(d
     seen = points[(points[:, 2] < body.top - 0.01) | (body.of(points)[:, 0] > -0.12)]  # the rear of its top is hidden
     assert 0.055 < carcass.find_body(seen, 0.0).depth < 0.07
     assert [fixture_of(*found).class_name for found in find_bodies(seen)] == kinds
+
+
+@pytest.mark.parametrize(("moved", "visible"), [(0.0, True), (0.11, False)])
+def test_drawers_are_seen_though_a_thing_covers_the_middle_of_the_top(moved, visible):
+    """Too little of which shows then to tell furniture by; but not where it is no more."""
+    draw = np.random.default_rng(0)
+    level = draw.uniform((-0.1, -0.12, 0.2), (0.1, 0.12, 0.2), (40_000, 3))
+    posts = [draw.uniform((0.1, -0.01, z), (0.15, 0.01, z + 0.012), (300, 3)) for z in (0.05, 0.15)]
+    front = np.concatenate((face(0.0, (-0.12, 0.12), (0.013, 0.2)), BARS["high"], BARS["low"], *posts))
+    cabinet = np.concatenate((level, front))
+    memory = FixtureMemory()
+    *_, (seen,) = (memory.update(cabinet) for _ in range(3))
+    assert [joint.visible for joint in seen.joints] == [True, True]
+    covered = np.abs(level[:, 1]) < 0.035
+    bowl = level[covered] + (0.0, 0.0, 0.05)
+    now = np.concatenate((level[~covered], bowl, front)) + (moved, 0.0, 0.0)
+    (seen,) = memory.update(now)
+    assert [joint.visible for joint in seen.joints] == [visible, visible]
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1.5])

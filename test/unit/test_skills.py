@@ -161,7 +161,7 @@ def test_fingers_much_wider_than_the_thing_hold_it_not(bench, wider, held):
     if held:
         assert "holding(red_cube)" in run(bench, "grasp(red_cube)")
         return
-    fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
+    fails(bench, "grasp(red_cube)", Code.NO_GRASP)
     assert "hand_empty()" in {str(f) for f in bench.world.world().facts} and bench.arm.grips[-1] == 0.08
 
 
@@ -203,22 +203,45 @@ def test_fingers_that_touch_the_ground_a_little_early_close_there(bench, above, 
         fails(bench, "grasp(red_cube)", Code.CONTROL_FAILED)
 
 
-def test_another_grasp_is_tried_where_retries_are_set(planning_scene):
+@pytest.mark.parametrize("stops_at", [0.0, 0.068])
+def test_another_grasp_is_tried_where_fingers_close_on_nothing_or_too_early(planning_scene, stops_at):
     bench = Bench(planning_scene, retries=read_retries(["NO_GRASP 1 other_grasp"]))
     bench.world.show(cube("red_cube", 0.45, 0.0))
-    bench.arm.stops_at = 0.0
+    bench.arm.stops_at = stops_at
     closed = []
     grip = bench.arm.grip
 
-    def second_time_lucky(width, force, wait=True):
+    def elsewhere_lucky(width, force, wait=True):
         if width == 0.0:
             closed.append(bench.arm.q)
-            bench.arm.stops_at = 0.05 if len(closed) == 2 else 0.0
+            bench.arm.stops_at = 0.05 if np.abs(closed[0] - bench.arm.q).max() > 0.05 else stops_at
         return grip(width, force, wait)
 
-    bench.arm.grip = second_time_lucky
+    bench.arm.grip = elsewhere_lucky
     run(bench, "grasp(red_cube)")
-    assert len(closed) == 2 and np.abs(closed[0] - closed[1]).max() > 0.05
+    assert np.abs(closed[0] - closed[-1]).max() > 0.05
+
+
+def test_grasps_that_failed_are_left_out_when_the_same_action_is_tried_again(planning_scene):
+    """Until none is left: then all are tried anew."""
+    bench = Bench(planning_scene)
+    bench.world.show(cube("red_cube", 0.45, 0.0))
+    bench.arm.stops_at, closed, grip = 0.0, [], bench.arm.grip
+
+    def noted(width, force, wait=True):
+        closed.extend([bench.arm.q] if width == 0.0 else [])
+        return grip(width, force, wait)
+
+    bench.arm.grip = noted
+    counts = [0]
+    while len(counts) < 3 or counts[-1] > counts[-2]:
+        fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+        counts.append(len(closed))
+    poses = [bench.skills.reaching.kinematics.forward(q) for q in closed]
+    assert len(poses) > 2
+    assert all(np.abs(a - b).max() > 0.01 for k, a in enumerate(poses) for b in poses[:k])
+    fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+    assert np.allclose(bench.skills.reaching.kinematics.forward(closed[-1]), poses[0], atol=0.01)
 
 
 @pytest.mark.parametrize(("motions", "action"), [(2, "grasp(red_cube)")])

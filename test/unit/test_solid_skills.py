@@ -12,8 +12,9 @@ from codes import raises_code
 
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm import relations
+from planweave.bodies.arm.approach_planning import hung_at
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.grasp_sampling import tiers
+from planweave.bodies.arm.grasp_sampling import held_by_edge, tiers
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import laid, upright
@@ -59,6 +60,16 @@ def pan(name: str, x: float, y: float) -> Thing:
     disc = Part.cylinder(upright(x, y, GROUND + 0.004, 0), 0.09, 0.004)
     handle = Part.box(upright(x - 0.15, y, GROUND + 0.03, 0), [0.06, 0.009, 0.009])
     return thing_of_solid(name, "item", "pan", Solid((disc, handle)))
+
+
+def plate(x: float, y: float) -> Thing:
+    """A flat plate whose rim slopes up over 33 mm to 2 cm."""
+    cells = [(i * 0.006, j * 0.006) for i in range(-11, 12) for j in range(-11, 12) if math.hypot(i, j) < 11.5]
+    high = [0.006 + max(0.0, math.hypot(*cell) - 0.033) * 0.42 for cell in cells]
+    columns = (
+        Part.box(upright(x + a, y + b, GROUND + h / 2, 0), [0.003, 0.003, h / 2]) for (a, b), h in zip(cells, high)
+    )
+    return thing_of_solid("plate", "item", "plate", Solid(tuple(columns)))
 
 
 def shelf(height: float, x: float = 0.55, y: float = 0.25) -> Thing:
@@ -113,6 +124,28 @@ def test_a_vessel_wider_than_the_hand_is_grasped_at_its_rim() -> None:
         assert np.linalg.norm(radial) == pytest.approx(0.057, abs=0.012)
         assert abs(radial @ grasp.pose[:2, 1]) / np.linalg.norm(radial) > 0.85  # closing across the wall
         assert grasp.width < 0.03 and grasp.least < 0.006
+
+
+def test_a_flat_plate_is_grasped_at_its_edge_by_a_hand_tilted_a_little() -> None:
+    flat, box = plate(0.5, 0.1), block("box", 0.5, 0.1, (0.15, 0.04, 0.02))
+    assert held_by_edge(flat, GRIPPER) and not held_by_edge(box, GRIPPER)
+    from_above, tilted, *_ = tiers(flat, (), GRIPPER)
+    assert not from_above and tilted
+    for grasp in tilted:
+        assert 0.94 < -grasp.pose[2, 2] < 0.98 and grasp.width < 0.045
+        assert np.linalg.norm(np.subtract(grasp.point[:2], (0.5, 0.1))) > 0.03
+        lower_tip = grasp.point[2] - GRIPPER.tip - grasp.opening / 2 * abs(grasp.pose[2, 1])
+        assert lower_tip > GROUND
+
+
+def test_a_flat_thing_that_hangs_aslant_is_put_down_as_it_hangs() -> None:
+    """With its lowest point where it shall stand."""
+    flat, lies = plate(0.5, 0.1), upright(0.4, -0.2, GROUND + 0.011, 0.5)
+    hung = (upright(0.0, 0.0, 0.0, 1.0) @ laid((0.5, 0.0, math.sqrt(0.75))))[:3, :3]
+    there = hung_at(flat, lies, hung)
+    low = flat.solid.moved(there).bounds[0][2]
+    assert low == pytest.approx(lies[2, 3] - flat.size[2] / 2, abs=1e-6)
+    assert np.allclose(there[:2, 3], lies[:2, 3]) and there[2, 2] == pytest.approx(hung[2, 2])
 
 
 @pytest.mark.parametrize(("thick", "least"), [(0.024, 0.002), (0.05, 0.012)])

@@ -21,6 +21,7 @@ from planweave.bodies.arm.poses import laid, placed, pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
 from planweave.geometry.arrays import Array
+from planweave.geometry.joints import frame
 
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
@@ -33,6 +34,7 @@ _PLANS = 2  # failed plans before an approach is given up
 _LITTLE = 0.02  # by which the fingers open beside other things, m
 _UNSURE = 0.004  # by which the fingers may open further than they are told, m
 _DOWN = 0.985  # cosine up to which a hand is said to point down
+_STANDS = 0.5  # cosine up to which what hangs so steeply would not fall flat
 _HIGHER_SPOTS = 10  # spots tried at each further height over a container
 
 
@@ -109,7 +111,7 @@ class ApproachPlanner:
         self, thing: Thing, options: Iterable[Grasp], start: Array, tried: Collection[Grasp] = ()
     ) -> Approach:
         """The best of these grasps that is reachable and free; raises as `to_grasp`."""
-        reached = False
+        options, reached = list(options), False
         blocked: list[tuple[Contact, ...]] = []
         failure: SkillFailureError | None = None
         ways: list[tuple[float, Grasp, Array]] = []
@@ -132,6 +134,8 @@ class ApproachPlanner:
                 failure = error
         if failure is not None:
             raise failure
+        if not reached and tried and self.reachable_grasps(options, start):
+            raise SkillFailureError(Code.NO_GRASP, f"no grasp of {thing.name} is left that was not tried")
         if not reached:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
         raise SkillFailureError(
@@ -235,23 +239,24 @@ class ApproachPlanner:
         self, held: Held, spot: Spot, start: Array, height: float
     ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
         """The line down to a spot, whether any pose was reachable, and the blocking contact."""
-        thing = held.thing
+        thing, hung = held.thing, self._hung(held, start) if spot.lying == UP else None
         options: list[tuple[float, Array, Array]] = []
         tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
         roofed = spot.ways != (UP,)
         few = _UNDER_ROOF if roofed else _LOWERED
         for yaw in _turns(thing, spot):
-            there = _pose_at(thing, spot, yaw)
-            there[2, 3] += height + _DROP
+            lies = _pose_at(thing, spot, yaw)
+            lies[2, 3] += height + _DROP
+            there = lies if hung is None else hung_at(thing, lies, hung)
             pose = there @ tcp_to_thing
             found = self.kinematics.ranked(pose, start)
             found = found[:: math.ceil(len(found) / few) or 1] if roofed else found[:few]
             costs = self.kinematics.cost(found, start) + self._turn_cost(pose, start)
-            options.extend((float(c), there, q) for c, q in zip(costs, found))
+            options.extend((float(c), lies, q) for c, q in zip(costs, found))
         options.sort(key=lambda option: option[0])
         obstacle = ""
         ways: list[tuple[float, Array, Thing, float]] = []
-        for _, there, q in options[: 4 * few]:
+        for _, lies, q in options[: 4 * few]:
             self.scene.set_opening(held.width)
             line = self.way_to(q, spot.ways, (), _BLUR)
             if not isinstance(line, np.ndarray):
@@ -261,7 +266,7 @@ class ApproachPlanner:
                 self.scene.set_opening(opening + _UNSURE)
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
-                    fallen = placed(thing, upright(0.0, 0.0, -_DROP, 0.0) @ there)
+                    fallen = placed(thing, upright(0.0, 0.0, -_DROP, 0.0) @ lies)
                     ways.append((self._effort(line, start), line, fallen, opening))
                     break
                 obstacle = str(blocked)
@@ -271,6 +276,14 @@ class ApproachPlanner:
             return None, bool(options), obstacle
         _, line, fallen, opening = min(ways, key=lambda way: way[0])
         return (line, fallen, opening), True, ""
+
+    def _hung(self, held: Held, start: Array) -> Array | None:
+        """Rotation (3, 3) of a thing that hangs aslant from its edge, which falls flat where it is let go: turned level
+        first, it would go on turning between the fingers. None for others.
+        """
+        turned: Array = (self.kinematics.forward(start) @ held.thing_to_tcp)[:3, :3]
+        hangs = _STANDS < turned[2, 2] < _DOWN and grasp_sampling.held_by_edge(held.thing, self.gripper)
+        return turned if hangs else None
 
     def way_to(
         self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...] = (), depth: float = 0.0
@@ -351,6 +364,15 @@ def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
     low = -thing.size[2] / 2 if spot.lying == UP else float(thing.solid.moved(turned).bounds[0][2])
     turned[:3, 3] = (spot.x, spot.y, spot.z - low)
     return turned
+
+
+def hung_at(thing: Thing, lies: Array, hung: Array) -> Array:
+    """Pose of an object with this rotation, turned about the vertical as where it will lie, and as low."""
+    yaw = math.atan2(lies[1, 0], lies[0, 0]) - math.atan2(hung[1, 0], hung[0, 0])
+    pose: Array = upright(0.0, 0.0, 0.0, yaw) @ frame(hung, np.zeros(3))
+    low = float(thing.solid.moved(pose).bounds[0][2]) + thing.size[2] / 2
+    pose[:3, 3] = lies[:3, 3] - (0.0, 0.0, low)
+    return pose
 
 
 def _turns(thing: Thing, spot: Spot) -> Sequence[float]:

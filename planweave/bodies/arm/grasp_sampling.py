@@ -26,7 +26,7 @@ from planweave.robots.description import GripperDescription
 
 _NEAR = 0.06  # neighbours matter up to this distance
 _ABOVE = 0.004  # of the finger tips above what the thing stands on
-_LEVELS = 0.008  # between the heights of the finger tips that are tried
+_LEVELS, _FINE = 0.008, 0.003  # between the heights of the finger tips that are tried; of a flat thing's
 _HELD, _HELD_TILTED = 0.006, 0.015  # what the pads hold is at least this high above the tips,
 _ENOUGH = 0.043  # and better so high: what slopes is held the better the deeper it is between them
 _THIN = 0.03  # walls are thinner, sloping ones as they are seen from above; how thin between the pads is not known
@@ -44,6 +44,8 @@ _FEW = 32  # candidates of one direction of approach
 _APART = 0.012  # of candidates with the same closing direction
 _YAWS = 12
 _TILTS = tuple(math.radians(tilt) for tilt in (30.0, 60.0, 85.0))
+_FLAT = 0.03  # m of height below which a thing is flat, as a plate
+_STEEP = math.radians(15.0)  # tilt at which a palm clears the ground
 _AZIMUTHS = tuple(math.radians(turn) for turn in (0.0, 40.0, -40.0, 80.0, -80.0))
 
 
@@ -60,13 +62,20 @@ def tiers(thing: Thing, others: Iterable[Thing], gripper: GripperDescription) ->
     yaws = [yaw + math.pi * k / _YAWS for k in range(_YAWS)]  # along its sides, among others
     yield _spread(_candidates(parts, near, _towards(0.0, 0.0), yaws, middle, full, gripper))
     away = math.atan2(thing.position[1], thing.position[0])
-    for tilt in _TILTS:
+    for tilt in (_STEEP, *_TILTS) if held_by_edge(thing, gripper) else _TILTS:
         closings = (0.0, math.pi / 2) if tilt > 1.0 else (0.0, math.pi / 4, math.pi / 2, 3 * math.pi / 4)
         found: list[Grasp] = []
         for azimuth in _AZIMUTHS:
             grasps = _candidates(parts, near, _towards(tilt, away + azimuth), closings, middle, full, gripper)
             found += [replace(g, cost=g.cost + 0.2 * abs(azimuth)) for g in grasps]
         yield _spread(found)
+
+
+def held_by_edge(thing: Thing, gripper: GripperDescription) -> bool:
+    """Whether a thing is so flat and wide that only its edge can be held, by a tilted hand, between whose fingers it
+    turns.
+    """
+    return thing.size[2] < _FLAT and min(thing.size[:2]) > gripper.opening
 
 
 def _is_full(thing: Thing) -> bool:
@@ -103,11 +112,19 @@ def _candidates(
         least = _HELD if down else _HELD_TILTED
         top = float(own.top.max())
         deepest = top - gripper.tip - gripper.reach_down
-        lowest = float(_bounds(parts)[0][2]) + _ABOVE if down else deepest
-        levels = {*np.arange(top - least, lowest - _LEVELS, -_LEVELS).tolist(), deepest}
+        low = float(_bounds(parts)[0][2])
+        straight = approach[2, 2] > 0.999
+        lowest, step = (low + _ABOVE if straight else deepest), (_FINE if down and not straight else _LEVELS)
+        levels = {*np.arange(top - least, lowest - step, -step).tolist(), deepest}
         for level in sorted({max(level, lowest) for level in levels}, reverse=True):
             found += _at_level(own, around, level, least, turned, middle, full, gripper)
-    return found
+    return [grasp for grasp in found if _lowest_tip(grasp, gripper) > low + _ABOVE / 2] if down else found
+
+
+def _lowest_tip(grasp: Grasp, gripper: GripperDescription) -> float:
+    """Height of the lower finger's tip, open, at its outer side."""
+    tip = grasp.pose[2, 3] + gripper.tip * grasp.pose[2, 2]
+    return float(tip - (grasp.opening / 2 + gripper.finger_size[0]) * abs(grasp.pose[2, 1]))
 
 
 def _at_level(

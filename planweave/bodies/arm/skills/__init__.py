@@ -63,7 +63,6 @@ class Skills:
     def begin(self, on_phase: OnPhase | None) -> None:
         """Begin an action: reset its accounts; on_phase: called with phase and progress (0 to 1)."""
         self.mover.begin(on_phase)
-        self.context.tried.clear()
         self.context.pushed.clear()
 
     @contextmanager

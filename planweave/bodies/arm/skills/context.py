@@ -38,8 +38,9 @@ _THERE = 0.01  # the arm is where it shall be when no joint is further away than
 class SkillContext:
     """The context of a skill.
 
-    tried: grasps that failed in the current action; pushed: objects it pushed aside without being named in the action;
-    ways_on: whether knobs turn on counterclockwise, 1, or clockwise, -1, as it was seen.
+    tried: grasps that failed in the current action, and in the one before where that was the same, `failed`; pushed:
+    objects it pushed aside without being named in the action; ways_on: whether knobs turn on counterclockwise, 1, or
+    clockwise, -1, as it was seen.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class SkillContext:
         self.sight = VisualCheck(self.arm, world, settings)
         self._force = HandForce(scene)
         self.tried: list[Grasp] = []
+        self.failed: Action | None = None
         self.pushed: list[str] = []
         self.ways_on: dict[str, float] = {}
 

@@ -122,9 +122,9 @@ def _close(context: SkillContext, thing: Thing, approach: Approach) -> None:
         # An open hand would go on as if it carried something, and only the camera would tell.
         _let_go(context, approach, thing)
         raise SkillFailureError(
-            Code.CONTROL_FAILED,
-            f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
-            f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
+            Code.NO_GRASP,
+            f"the fingers did not close on {thing.name}: they stopped {width * 1000:.0f} mm apart, {thing.name} is "
+            f"{grasp.width * 1000:.0f} mm wide there",
         )
     if width < grasp.least:
         _let_go(context, approach, thing)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasp_sampling import held_by_edge
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import parts_of
@@ -33,13 +34,16 @@ _SOLUTIONS = 6  # joint solutions looked at for one pose
 
 
 def push_to_front_of(context: SkillContext, name: str, target: str) -> None:
-    """Put an item before another thing, towards who gives the orders: lifted, or, where no grasp is free, pushed."""
-    try:
-        put_to_front_of(context, name, target)
-        return
-    except SkillFailureError as error:
-        if error.action_code is not Code.NO_GRASP:
-            raise
+    """Put an item before another thing, towards who gives the orders: lifted, or, where no grasp is free or only its
+    edge can be held, pushed.
+    """
+    if context.world.held is not None or not held_by_edge(context.thing(name), context.gripper):
+        try:
+            put_to_front_of(context, name, target)
+            return
+        except SkillFailureError as error:
+            if error.action_code is not Code.NO_GRASP:
+                raise
     other, item = context.thing(target), context.thing(name)
     ahead = -context.settings.left  # of x, towards who gives the orders
     low, high = Solid(tuple(parts_of(other))).bounds
