@@ -85,11 +85,11 @@ class LastLooks:
 
     def _places(self, check: GoalCheck) -> Iterator[str]:
         """Where to look for what is not confirmed: at where it shall be, if nobody knows where it is, else at itself;
-        nowhere, if the goal is seen not to hold.
+        nowhere, if the goal is seen not to hold: by what is remembered, too, it may hold all the same.
         """
-        known = check.look.world.by_name
-        lost = {name for name in check.unobserved if name not in known or known[name].position is None}
-        if not check.look.fresh or any(lost.isdisjoint(g.args) for g in {*check.unmet} - {*check.unseen}):
+        known, hidden = check.look.world.by_name, {*check.unobserved}
+        lost = {name for name in hidden if name not in known or known[name].position is None}
+        if not check.look.fresh or any(hidden.isdisjoint(g.args) for g in {*check.unmet} - {*check.unseen}):
             return
         for literal in self.goal:
             if not lost.isdisjoint(literal.args):
