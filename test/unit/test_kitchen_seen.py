@@ -60,6 +60,12 @@ def test_furniture_is_named_by_its_parts_and_no_piece_of_it_is_a_thing(kitchen):
     assert not result.problems
 
 
+@pytest.mark.parametrize("out", [0.15, 0.17])
+def test_the_front_below_a_drawer_that_was_never_seen_shut_is_no_thing(unseen_kitchen, out):
+    unseen_kitchen.move(0, "top_drawer", out)
+    assert {o.name for _ in range(5) for o in unseen_kitchen.look().objects} == {"mug", "bowl", "can", "plate"}
+
+
 def test_an_unknown_thing_that_furniture_is_seen_to_be_is_none(unseen_kitchen):
     """As while the robot moves from the start on."""
     perceiver = unseen_kitchen.perceiver
