@@ -31,7 +31,7 @@ from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.robots import check_robot, is_real, kind_of
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
-from planweave.bodies.arm.settings import NEEDS_EYE, SkillSettings, actions_off, numbers, settings_from
+from planweave.bodies.arm.settings import SkillSettings, actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
@@ -142,8 +142,7 @@ class ExecutorNode(ManagedNode):
             values["silence_timeout"],
             values["joint_state_timeout"],
             self._base_frame,
-            actions_off(values, self._domain.actions)
-            | (set() if values["hand_camera"] else self._domain.actions.keys() & NEEDS_EYE),
+            actions_off(values, self._domain.actions),
         )
 
     def _make_moveit(self) -> MoveItProcess:

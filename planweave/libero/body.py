@@ -12,7 +12,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import NEEDS_EYE, PutRules, SkillSettings
+from planweave.bodies.arm.settings import PutRules, SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import JointLimits
 from planweave.bodies.arm.world_model import WorldModel
@@ -21,11 +21,11 @@ from planweave.core.base.errors import UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import PERSON, Action
-from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.core.workflow.ports import Look
 from planweave.libero.arm import LiberoArm
 from planweave.libero.bodies import CAMERA, TRUTH, VIEWS
 from planweave.libero.client import LiberoSimulator, LiberoTask
+from planweave.libero.truth import refused
 from planweave.libero.views import SeenView, TruthView
 from planweave.perception.named_scene import Namer
 from planweave.perception.vision_names import VisionNamer, class_names, vision_client, vision_timeout
@@ -80,7 +80,7 @@ class LiberoBody(ArmBody):
             self._kinematics,
             safety,
             frame=PERSON,
-            actions_off=frozenset({*NEAR_PEOPLE, *NEEDS_EYE} & domain.actions.keys()),  # nobody is there
+            actions_off=refused(domain),
             ground=ground,
             base_to_frame=self._view.base_to_frame,
             rules=RULES,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from planweave.bodies.arm.settings import NEEDS_EYE
+from planweave.bodies.arm.settings import actions_off
 from planweave.core.base.errors import SceneError
 from planweave.core.base.yaml_files import read_yaml
 from planweave.core.symbolic.domain import Domain
@@ -120,8 +120,14 @@ def completed(
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
     derived = spatial.derived(spatial.RELATIONS.keys() - {"apart"})
-    off = frozenset({*NEAR_PEOPLE, *NEEDS_EYE} & domain.actions.keys())  # nobody is there
-    return World(domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived, actions_off=off)
+    return World(
+        domain.name, tuple(objects), frozenset(facts), stamp, PERSON, derived=derived, actions_off=refused(domain)
+    )
+
+
+def refused(domain: Domain) -> frozenset[str]:
+    """Actions that LIBERO's arm does not carry out: nobody is there, and its hand brings no camera anywhere."""
+    return actions_off({"actions_off": NEAR_PEOPLE, "hand_camera": ""}, domain.actions)
 
 
 def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Literal, ...]:

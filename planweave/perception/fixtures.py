@@ -301,7 +301,7 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
             over[over] = (box.beyond(near[over])[:, :2] < 0.0).all(axis=1)
             ground[over] = box.centre[2] + box.half[2]
         for joint in fixture.joints:
-            for part in (joint.panel, *joint.box[1:]):
+            for part in (joint.panel, _shut_front(fixture.bodies[0], joint), *joint.box[1:]):
                 mine |= _within(part, near, _MARGIN)
             if joint.handle is not None:
                 mine |= _within(joint.handle, near, _MARGIN, before=_POSTS)
@@ -310,6 +310,18 @@ def cut_out(fixtures: Sequence[SeenFixture], points: np.ndarray) -> tuple[np.nda
             mine[free], ground[free] = False, room.centre[2] - room.half[2]
         of_any[at], heights[at] = mine, ground
     return of_any, heights
+
+
+def _shut_front(body: OrientedBox, joint: SeenJoint) -> OrientedBox:
+    """Where the fronts of a body's drawers are while shut: below an open one nobody may have seen any. Of a door, its
+    leaf.
+    """
+    panel = joint.panel
+    if joint.kind != "slide":
+        return panel
+    ahead, beside = panel.axes[:, 0], np.abs(panel.axes.T @ body.axes) @ body.half
+    out = float((panel.centre - joint.value * joint.axis - body.centre) @ ahead)
+    return OrientedBox(body.centre + out * ahead, panel.axes, np.array((panel.half[0], *beside[1:])))
 
 
 def _over(fixture: SeenFixture, points: np.ndarray) -> np.ndarray:

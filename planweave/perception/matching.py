@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planweave.geometry.joints import SeenFixture
+from planweave.geometry.joints import OrientedBox, SeenFixture
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection, footprint_points, outline_points
 from planweave.perception.evidence import evidence
@@ -23,6 +23,7 @@ _PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
 _PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _BOTH = 0.9  # of its width from a vessel another one cannot stand
 _INSIDE = (0.3, 0.3, 0.35)  # shares of its length, width and height around its middle that are surely inside a thing
+_MIDDLE = 0.5  # share of a body's extent around its middle
 _FILLED = 0.5  # share of the points inside a thing that are also inside another one
 _GRID = np.array(list(itertools.product(*[np.linspace(-1, 1, 9)] * 3)))  # over a box
 _RESIZED = 0.35  # largest difference, as a share, between two measured widths of one object
@@ -115,14 +116,22 @@ def may_have_come(before: Detection, now: Detection) -> bool:
     return math.dist(now.position, before.position) < _PUSHED
 
 
-def is_cut_through(thing: Detection, fixtures: Iterable[SeenFixture]) -> bool:
-    """Whether a part of furniture that is seen now goes through a thing's inside, so that it cannot be there."""
-    half, z = np.array(thing.size) * _INSIDE, thing.bottom + thing.size[2] / 2
-    for joint in (joint for fixture in fixtures for joint in fixture.joints if joint.visible):
-        for box in (joint.panel, *joint.box):
-            points = box.centre + _GRID * box.half @ box.axes.T
-            away = np.column_stack((rotate_into(points[:, :2], thing.position[:2], thing.yaw), points[:, 2] - z))
-            if (np.abs(away) < half).all(axis=1).sum() > 1:
+def is_furniture(thing: Detection, fixtures: Iterable[SeenFixture]) -> bool:
+    """Whether furniture that is seen now is where a thing is remembered, so that it was a part of that: the body is in
+    the thing, or a part goes through the inside of an unknown one.
+    """
+    half, z = np.array(thing.size) / 2, thing.bottom + thing.size[2] / 2
+
+    def away(box: OrientedBox, share: float = 1.0) -> np.ndarray:
+        points = box.centre + share * _GRID * box.half @ box.axes.T
+        return np.abs(np.column_stack((rotate_into(points[:, :2], thing.position[:2], thing.yaw), points[:, 2] - z)))
+
+    for fixture in fixtures:
+        if fixture.visible and (away(fixture.bodies[0], _MIDDLE) < half).all():
+            return True
+        for joint in fixture.joints if thing.class_name == UNKNOWN else ():
+            inside = half * 2 * _INSIDE
+            if joint.visible and any((away(b) < inside).all(axis=1).sum() > 1 for b in (joint.panel, *joint.box)):
                 return True
     return False
 

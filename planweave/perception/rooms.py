@@ -39,8 +39,8 @@ def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Det
     """What pictures that show nothing but a room (`seen_in`) show there. No shape is seen whole: all of it is `cut`.
 
     known: things seen before; what is shown at the place of one, about as large and of its colour, is that one, or the
-    nearest such, as it is known, and bits beside it are of it. What is nothing known is an unknown thing, `beyond` what
-    is seen.
+    nearest such, as it is known, and bits beside it, no higher than it is, are of it. What is nothing known is an
+    unknown thing, `beyond` what is seen.
     """
     inside = [view for view in views if view.valid.any()]
     if not inside:
@@ -52,7 +52,7 @@ def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Det
     nearest = [min((t for t in known if _shows(one, t)), key=partial(_apart, one), default=None) for one in shown]
     found = [replace(thing, cut=True) for thing in known if any(thing is one for one in nearest)]
     for one in sorted(shown, key=lambda one: -one.size[0] * one.size[1]):
-        bit = any(_is_at(one, thing) and _is_bit(one, thing) for thing in known)
+        bit = any(_is_at(one, thing) and _is_bit(one, thing) and one.top < thing.top + _BESIDE for thing in known)
         if not bit and not any(_is_at(one, thing) for thing in found):
             found.append(one)
     return found

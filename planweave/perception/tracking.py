@@ -32,7 +32,7 @@ from planweave.perception.matching import (
     apart,
     blend,
     collide,
-    is_cut_through,
+    is_furniture,
     is_piece_in_air,
     may_have_come,
     of_one_size,
@@ -414,8 +414,8 @@ class Tracker:
             track.missing = track.glimpsed = 0.0
         elif not track.held:
             track.missing += 1.0 if empty else self._is_taken(track, free, repeated)
-        if track.last.class_name == UNKNOWN and is_cut_through(track.last, scene.fixtures):
-            track.missing = self.rules.clear_views  # it was a part of furniture, before that was seen there
+        if is_furniture(track.last, scene.fixtures):  # before that was seen there
+            track.missing = self.rules.clear_views
 
     def _infer(self) -> None:
         """Infer the supports of an object observed at its height, unless their place was since seen empty or occupied,

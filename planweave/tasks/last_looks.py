@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from planweave.core.base.errors import CanceledError, NotStoppedError, PlanweaveError
 from planweave.core.symbolic.transition import Transition
@@ -64,34 +64,32 @@ class LastLooks:
         return self._goes((away,), _HIDDEN, _HIDES)
 
     def _from_near(self, check: GoalCheck) -> GoalCheck:
-        """The check anew once a camera that the robot carries was brought to what is not confirmed, or to where that
-        shall be, and away again; the same where it carries none. What is seen near by holds unless a look after the
-        motion back contradicts it.
+        """The check anew from where a camera that the robot carries sees what is not confirmed, or where that shall be;
+        the same where it carries none. Where all is seen so, it stays: what happened on its way back, nobody would see.
+        Else it goes away.
         """
         look, away = self._action("looks_at"), self._action("clears_view")
         if look is None or away is None or not self.near:
             return check
+        went = False
         for name in dict.fromkeys(self._places(check)):
-            if not self._goes((Action(look.name, (name,)), away), _NEAR, _NOT_NEAR):
-                continue
-            near = self.look()
+            if self._goes((Action(look.name, (name,)), away), _NEAR, _NOT_NEAR):
+                went, near = True, self.look()
+                if near.confirmed:
+                    return near
+        if went:
             self._goes((away,), _HIDDEN, _HIDES)
-            if near.confirmed or near.unmet:
-                after = self.look()
-                if after.unmet:
-                    return after
-                if near.confirmed and after.look.fresh:
-                    seen = f"{', '.join(check.unobserved)}: seen from near by, before the arm went back"
-                    return replace(near, inferred=(*near.inferred, seen))
+            after = self.look()
+            check = after if after.unmet else check
         return check
 
     def _places(self, check: GoalCheck) -> Iterator[str]:
         """Where to look for what is not confirmed: at where it shall be, if nobody knows where it is, else at itself;
-        nowhere, if the goal is seen not to hold.
+        nowhere, if the goal is seen not to hold: by what is remembered, too, it may hold all the same.
         """
-        known = check.look.world.by_name
-        lost = {name for name in check.unobserved if name not in known or known[name].position is None}
-        if not check.look.fresh or any(lost.isdisjoint(g.args) for g in {*check.unmet} - {*check.unseen}):
+        known, hidden = check.look.world.by_name, {*check.unobserved}
+        lost = {name for name in hidden if name not in known or known[name].position is None}
+        if not check.look.fresh or any(hidden.isdisjoint(g.args) for g in {*check.unmet} - {*check.unseen}):
             return
         for literal in self.goal:
             if not lost.isdisjoint(literal.args):

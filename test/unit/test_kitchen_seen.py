@@ -9,6 +9,7 @@ from doubles.kitchen_cameras import NAMES, SeenKitchen
 
 from planweave.bench.kitchen_tasks import kitchen_task
 from planweave.perception.matching import place_is_empty
+from planweave.perception.object_classes import UNKNOWN
 from planweave.perception.pipeline import PipelineLimits
 
 pytestmark = pytest.mark.gl
@@ -57,6 +58,22 @@ def test_furniture_is_named_by_its_parts_and_no_piece_of_it_is_a_thing(kitchen):
     }
     assert {o.name for o in result.objects if o.visible} == {"mug", "bowl", "can", "plate"}
     assert not result.problems
+
+
+@pytest.mark.parametrize("out", [0.15, 0.17])
+def test_the_front_below_a_drawer_that_was_never_seen_shut_is_no_thing(unseen_kitchen, out):
+    unseen_kitchen.move(0, "top_drawer", out)
+    assert {o.name for _ in range(5) for o in unseen_kitchen.look().objects} == {"mug", "bowl", "can", "plate"}
+
+
+def test_an_unknown_thing_that_furniture_is_seen_to_be_is_none(unseen_kitchen):
+    """As while the robot moves from the start on."""
+    perceiver = unseen_kitchen.perceiver
+    perceiver.process = lambda *of: type(perceiver).process(perceiver, *of[:-1], None)
+    unknown = [[o for o in unseen_kitchen.look(3).objects if o.thing.class_name == UNKNOWN]]
+    del perceiver.process
+    unknown += [[o for o in unseen_kitchen.look(8).objects if o.thing.class_name == UNKNOWN]]
+    assert list(map(bool, unknown)) == [True, False]
 
 
 def test_a_drawer_is_measured_and_what_lies_in_it_stands_on_its_floor(kitchen):

@@ -32,7 +32,8 @@ def shown(world, known):
 
 class HiddenMug(SymbolicBody):
     """What is put in the cupboard is hidden from fixed cameras. near: how a look shows it after each `look_at`, None
-    for not at all; known: how it is known else; after it was looked at from near by it is gone, or no look is fresh.
+    for not at all; known: how it is known else; gone: somebody took it, as is seen from near by; silent: no look from
+    there is fresh.
     """
 
     def __init__(self, near=None, known=Known.REMEMBERED, gone=False, silent=False, off=(), faults=None):
@@ -44,10 +45,10 @@ class HiddenMug(SymbolicBody):
         last, world = self.done[-1] if self.done else "", replace(self.world, stamp=self.world.stamp + 0.1)
         seen_near = self.near.keys() & {*self.done}
         known = self.near.get(last) or (Known.REMEMBERED if seen_near else self.known)
-        there = DONE[1] in self.done and known is not Known.UNKNOWN and not (seen_near and last == HOME and self.gone)
+        there = DONE[1] in self.done and known is not Known.UNKNOWN and not (seen_near and self.gone)
         facts = world.facts - set(literals("in(mug, cupboard)")) | set(literals("in(mug, cupboard)" if there else ""))
         self.world = shown(replace(world, facts=facts), known) if DONE[1] in self.done else world.all_seen()
-        return Look(self.world, not (self.silent and seen_near and last == HOME), "no image")
+        return Look(self.world, not (self.silent and last in self.near), "no image")
 
 
 @pytest.fixture
@@ -71,14 +72,14 @@ SEEN = {MUG: Known.SEEN}
 @pytest.mark.parametrize(
     ("body", "state", "moves"),
     [
-        (HiddenMug(SEEN), TaskState.SUCCEEDED, [HOME, MUG, HOME]),
+        (HiddenMug(SEEN), TaskState.SUCCEEDED, [HOME, MUG]),
         (HiddenMug(), TaskState.NOT_CONFIRMED, [HOME, MUG, HOME]),
         (HiddenMug(SEEN, off=["look_at"]), TaskState.NOT_CONFIRMED, [HOME]),
         (HiddenMug(SEEN, gone=True), TaskState.FAILED, [HOME, MUG, HOME]),
         (HiddenMug(SEEN, silent=True), TaskState.NOT_CONFIRMED, [HOME, MUG, HOME]),
         (HiddenMug(SEEN, faults={MUG: [(Code.UNREACHABLE, "too far")]}), TaskState.NOT_CONFIRMED, [HOME]),
     ],
-    ids=["seen", "not_seen_either", "no_such_camera", "gone_after_it", "silent_after_it", "out_of_reach"],
+    ids=["seen", "not_seen_either", "no_such_camera", "gone", "silent", "out_of_reach"],
 )
 def test_what_is_hidden_at_the_end_is_looked_at_from_near_by(start, body, state, moves):
     status = ended(start(body))
@@ -87,17 +88,17 @@ def test_what_is_hidden_at_the_end_is_looked_at_from_near_by(start, body, state,
 
 def test_of_what_nobody_knows_where_it_is_the_place_is_looked_at_where_it_shall_be(start):
     body = HiddenMug({CUPBOARD: Known.SEEN}, Known.UNKNOWN)
-    assert ended(start(body)).state is TaskState.SUCCEEDED and body.done[-2:] == [CUPBOARD, HOME]
+    assert ended(start(body)).state is TaskState.SUCCEEDED and body.done[-1] == CUPBOARD
 
 
 @pytest.mark.parametrize(("near", "state"), [({CUPBOARD: Known.SEEN}, "SUCCEEDED"), ({}, "FAILED")])
 def test_what_a_method_cannot_go_on_with_since_it_is_lost_is_looked_for_before_the_task_fails(start, near, state):
     body = HiddenMug(near, Known.UNKNOWN)
     assert ended(start(body, "classical", fallback="classical")).state is TaskState[state]
-    assert body.done == [*DONE, CUPBOARD, HOME]
+    assert body.done == [*DONE, CUPBOARD, *([] if near else [HOME])]
 
 
-@pytest.mark.parametrize(("word", "state", "last"), [(True, "SUCCEEDED", [MUG, HOME]), (False, "NOT_CONFIRMED", [])])
+@pytest.mark.parametrize(("word", "state", "last"), [(True, "SUCCEEDED", [MUG]), (False, "NOT_CONFIRMED", [])])
 def test_a_person_approves_the_look_and_the_way_back_at_once(start, word, state, last):
     body = HiddenMug(SEEN)
     task, shown_before = start(body, approval_timeout=60.0), ""

@@ -33,6 +33,10 @@ def cube(name, x, y, bottom=0.0, size=0.05, yaw=0.0):
     return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, yaw)
 
 
+def part(low, high):
+    return Part.box(upright(*np.add(low, high) / 2, 0.0), np.subtract(high, low) / 2)
+
+
 def facts(*things, held="", at_base=False):
     return listed(world(*things, held=held, at_base=at_base))
 
@@ -123,9 +127,6 @@ def test_what_is_held_is_nowhere_else():
 
 @pytest.mark.parametrize(("height", "inside"), [(0.05, True), (0.2, False)])
 def test_what_lies_on_another_thing_in_a_basket_is_in_it_too_below_its_rim(height, inside):
-    def part(low, high):
-        return Part.box(upright(*np.add(low, high) / 2, 0.0), np.subtract(high, low) / 2)
-
     sides = [((-0.1, y, 0.0), (0.1, y + 0.01, 0.15)) for y in (-0.1, 0.09)]
     sides += [((x, -0.1, 0.0), (x + 0.01, 0.1, 0.15)) for x in (-0.1, 0.09)]
     walls = [part(low, high) for low, high in sides]
@@ -134,6 +135,15 @@ def test_what_lies_on_another_thing_in_a_basket_is_in_it_too_below_its_rim(heigh
     top = thing_of_solid("top", "item", "box", Solid((part((-0.03, -0.03, height), (0.03, 0.03, height + 0.02)),)))
     things = [basket, replace(flat, below="basket"), replace(top, below="flat")]
     assert (relations.container_of(things[2], things[:2], 0.015) is basket) is inside
+
+
+def test_what_bears_a_vessel_is_not_in_it():
+    sides = [((-0.04, y, 0.012), (0.04, y + 0.005, 0.1)) for y in (-0.04, 0.035)]
+    sides += [((x, -0.04, 0.012), (x + 0.005, 0.04, 0.1)) for x in (-0.04, 0.035)]
+    walls = [part(low, high) for low, high in sides]
+    mug = thing_of_solid("mug", "item", "mug", Solid((*walls, part((-0.04, -0.04, 0.012), (0.04, 0.04, 0.017)))))
+    plate = replace(PLATE, type="item", position=(0.0, 0.0, 0.006))
+    assert relations.hollow_of(mug) and relations.container_of(plate, [mug]) is None
 
 
 def test_places():

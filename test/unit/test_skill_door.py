@@ -13,7 +13,7 @@ from planweave.bodies.arm.parameters import skill_lists
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_retries
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.settings import SkillSettings, actions_off
 from planweave.bodies.arm.skills.door import SKILLS, make_lists
 from planweave.bodies.arm.skills.planned import BUILT_IN, PlannedSkill
 from planweave.core.base.failure import Code
@@ -106,6 +106,19 @@ def test_a_person_is_not_asked_for_what_the_hand_must_do(bench):
     without.world.show(RED, BLUE)
     with raises_code("invalid_action", "skills.push_aside"):
         without.skills.able(PUSH)
+
+
+@pytest.mark.parametrize(
+    ("domain", "camera", "off"),
+    [
+        ("tabletop", "", {"hand_over", "push_aside"}),
+        ("kitchen", "", {"hand_over", "look_at"}),
+        ("kitchen", "wrist", {"hand_over"}),
+    ],
+)
+def test_an_arm_refuses_of_its_domain_what_is_near_people_and_what_its_hand_has_no_camera_for(domain, camera, off):
+    values = {"actions_off": ["hand_over", "push_aside"], "hand_camera": camera}
+    assert actions_off(values, Domain.load(domain).actions) == off
 
 
 def test_the_settings_list_nothing_by_default():

@@ -198,8 +198,8 @@ def _contains(other: Thing, item: Thing, margin: float, bearers: Collection[str]
         across = is_room(other) and item.bottom > other.position[2] and z > other.top
         return other.covers(x, y, -margin) and other.bottom - GAP <= item.bottom <= rim and not across
     hollow = hollow_of(other)
-    if hollow is None or (item.below is not None and other.name not in bearers):
-        return False
+    if hollow is None or z <= other.bottom or (item.below is not None and other.name not in bearers):
+        return False  # what its middle is below bears it, as a plate does
     rim = other.position[2] + hollow.rim
     if not other.bottom - GAP <= item.bottom <= rim - RIM or (item.bottom > other.position[2] and z > rim):
         return False

@@ -15,6 +15,7 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.core.base.errors import ConfigError, UnknownNameError
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.domain import Domain
+from planweave.core.workflow.approval import NEAR_PEOPLE
 from planweave.geometry.arrays import Array
 from planweave.robots import load_robot
 
@@ -122,12 +123,15 @@ def settings_from(
 
 
 def actions_off(values: Mapping[str, Any], known: Collection[str] = ()) -> frozenset[str]:
-    """Refused actions; raises ConfigError for an unknown one, where the known ones are given."""
+    """Refused actions. Where the known ones are given, these among them, and what the hand carries no camera for;
+    raises ConfigError for an unknown one that no default names.
+    """
     off = frozenset(values["actions_off"]) - {""}
-    wrong = min(off - set(known), default="") if known else ""
-    if wrong:
+    if not known:
+        return off
+    if wrong := min(off - {*known, *NEAR_PEOPLE}, default=""):
         raise ConfigError(f"executor_node: parameter actions_off: {UnknownNameError('action', wrong, known)}")
-    return off
+    return frozenset(known) & (off if values["hand_camera"] else off | NEEDS_EYE)
 
 
 def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:
