@@ -163,7 +163,8 @@ class Classical(PaperMode):
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
-            raise NoPlanError(f"{'; '.join(dict.fromkeys(because))}; without that, {error}", error.proved) from None
+            why = "; ".join(dict.fromkeys(because))  # what else is named follows from what is taken to be out of reach
+            raise NoPlanError(f"{why}; without that, {error.brief}", error.proved) from None
 
     def _follow(
         self,
