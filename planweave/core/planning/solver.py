@@ -31,15 +31,13 @@ _ELIMINATION = 2_000  # actions applied at most to find those that a plan does n
 
 
 class NoPlanError(GoalError):
-    """No plan reaches the goal. proved: the search was complete; else it ran out of time or memory; brief: the message
-    without what is in the way.
-    """
+    """No plan reaches the goal. proved: the search was complete; else it ran out of time or memory."""
 
     code = "no_plan"
 
     def __init__(self, message: str, proved: bool, brief: str = ""):
         super().__init__(message)
-        self.proved, self.brief = proved, brief or message
+        self.proved, self.brief = proved, brief or message  # brief: without what is in the way
 
 
 def solve(
