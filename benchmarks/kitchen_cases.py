@@ -28,6 +28,7 @@ Found = Callable[[Scene, str], Spot]
 """A place that is found in a scene for a thing of it."""
 _COUNTER: Spot = (0.38, -0.16, 0.0)  # what is put on the counter goes here, or as near as things leave room
 _ROOM = 0.08  # m around the middle of what is put there
+_WIDE = 1.35  # rad that a robot opens a door
 BEFORE_DOOR: Spot = (0.53, -0.30, 0.0)
 BENEATH_DRAWER: Spot = (0.545, 0.255, 0.0)
 """On the counter below the top drawer when that is out."""
@@ -63,11 +64,15 @@ class Act:
 
 
 def _counter(scene: Scene, name: str) -> Spot:
-    """The free place nearest to _COUNTER: what the scene's objects leave, but for the one that is put there."""
-    others = [o for o in scene.objects if o.kind != name]
+    """The free place nearest to _COUNTER: what the scene's objects, but for the one that is put there, and open doors
+    leave.
+    """
+    taken = [(*o.position[:2], max(*o.size, 0.085) / 2) for o in scene.objects if o.kind != name]
+    for each in (f for f in scene.fixtures if f.kind == "cupboard"):
+        taken += kitchen_tasks.leaf({"size": each.size, "position": each.position[:2], "yaw": each.yaw}, _WIDE)
 
     def room(spot: Spot) -> float:
-        return min(math.dist(spot[:2], o.position[:2]) - max(*o.size, 0.085) / 2 for o in others)
+        return min(math.dist(spot[:2], (x, y)) - radius for x, y, radius in taken)
 
     grid = [(0.30 + 0.02 * i, -0.24 + 0.02 * j, 0.0) for i in range(12) for j in range(25)]
     found = [spot for spot in grid if room(spot) > _ROOM]
