@@ -60,7 +60,7 @@ class KitchenTask:
         for part, value in self.open_at_first.items():
             index, name = part.split("/")
             fixtures[int(index)].setdefault("joints", {})[name] = value
-            leaves += _leaf(fixtures[int(index)], value) if name == "door" else []
+            leaves += leaf(fixtures[int(index)], value) if name == "door" else []
         for index, name in (part.split("/") for part in self.locked):
             fixtures[int(index)].setdefault("locked", []).append(name)
         if seed is not None:
@@ -134,8 +134,8 @@ def _rests_on(item: ObjectPose, other: ObjectPose) -> bool:
     return other.covers(*item.position[:2]) and abs(item.bottom - other.bottom) < other.top - other.bottom + 0.005
 
 
-def _leaf(fixture: Mapping[str, Any], value: float) -> list[tuple[float, float, float]]:
-    """What is kept free for the door of a scene's fixture that is so far open, rad, as _KEPT_FREE."""
+def leaf(fixture: Mapping[str, Any], value: float) -> list[tuple[float, float, float]]:
+    """Circles, x, y and radius, m, around the door of a scene's fixture that is so far open, rad."""
     depth, width, _ = fixture["size"]
     (x, y), yaw = fixture["position"], fixture["yaw"]
     hinge = complex(x, y) + cmath.rect(1.0, yaw) * complex(-depth / 2, width / 2)

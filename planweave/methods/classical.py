@@ -168,9 +168,8 @@ class Classical(PaperMode):
             because = [said[-1] for action, said in failures.items() if names & set(action.args)]
             if not because:
                 raise
-            said = "; ".join(dict.fromkeys(because))
-            rest = "; no other plan reaches the goal" if full else f"; without that, {error}"
-            raise NoPlanError(f"{said}{rest}", error.proved) from None
+            why = "; ".join(dict.fromkeys(because))  # what else is named follows from what is taken to be out of reach
+            raise NoPlanError(f"{why}; without that, {error.brief}", error.proved) from None
 
     def _searched(self, episode: Episode, world: World, goal: Goal) -> tuple[Action, ...]:
         """A plan that keeps the domain's rules; raises NoPlanError."""

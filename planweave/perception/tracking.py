@@ -464,11 +464,11 @@ class Tracker:
         """Whether another thing takes the name of one that ends, so that a lone red cube is not red_cube_2 for good:
         one that came since that was last seen, or its other half, where one thing was seen as two for a while.
         """
-        for other in self._tracks:
+        for other in self.tracks:
             numbered = other.name.startswith(gone.name + "_") and other.name.removeprefix(gone.name + "_").isdigit()
             came = other.id >= gone.shown and other.looks_like(gone.current) and of_one_size(gone.last, other.last)
-            half = gone.seen <= _BRIEF and not gone.carried and not other.carried
-            if numbered and (came or (half and apart(other.last, gone.last) < _DOUBLE)):
+            half = numbered and gone.seen <= _BRIEF and not gone.carried and not other.carried
+            if came or (half and apart(other.last, gone.last) < _DOUBLE):
                 other.name = gone.name
                 return True
         return False

@@ -371,6 +371,11 @@ class TaskRunner:
                 failed = f"{name} failed: {error}"
                 log.warning("%s: %s", task.status.task_id, failed)
         check = self._look_at(task, body, goal, began)
+        denied = check.unmet and not check.not_confirmed
+        if name == MODEL_FREE and denied and not (episode.message or episode.alone or episode.stopped):
+            # The method has seen the goal hold, as far as the newest image showed: now it does not.
+            run_method(self.make, name, episode)
+            check = self._look_at(task, body, goal, began)
         if self.fallback and name != self.fallback and check.unmet and not (episode.alone or episode.stopped):
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self.fallback} planner takes over: {reason}"

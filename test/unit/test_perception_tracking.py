@@ -102,15 +102,14 @@ def test_a_thing_keeps_its_name_while_it_is_asked_for_anew():
     assert list(table.see(replace(far, class_name="apple", unnamed=False), times=3)) == ["apple"]
 
 
-def test_what_came_elsewhere_while_its_place_was_hidden_has_its_name_once_that_is_seen_empty():
-    table, there = Table(), cube(0.5, 0.3)
-    assert list(table.see(cube(0.5, 0.0), times=3)) == ["red_cube"]
-    assert set(table.see(there, covered=(0.5, 0.0, 0.1), times=3)) == {"red_cube", "red_cube_2"}, (
-        "it may still be there"
-    )
+@pytest.mark.parametrize(("kind", "name", "second"), [("cube", "red_cube", "red_cube_2"), ("mug", "mug", "red_mug")])
+def test_what_came_elsewhere_while_its_place_was_hidden_has_its_name_once_that_is_seen_empty(kind, name, second):
+    table, here, there = Table(), cube(0.5, 0.0, class_name=kind), cube(0.5, 0.3, class_name=kind)
+    assert list(table.see(here, times=3)) == [name]
+    assert set(table.see(there, covered=(0.5, 0.0, 0.1), times=3)) == {name, second}, "it may still be there"
     found = table.see(there, times=6)
-    assert list(found) == ["red_cube"] and found["red_cube"].last.position[1] == 0.3
-    assert list(table.see(there, cube(0.6, -0.2), times=3)) == ["red_cube", "red_cube_2"]
+    assert list(found) == [name] and found[name].last.position[1] == 0.3
+    assert list(table.see(there, replace(here, position=(0.6, -0.2, 0.025)), times=3)) == [name, second]
 
 
 def test_two_cubes_keep_their_names_when_one_of_them_is_taken_away():

@@ -14,7 +14,7 @@ from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.poses import upright
 from planweave.bodies.arm.scene_object import Thing, thing_of_solid
-from planweave.bodies.arm.solids import Part, Solid
+from planweave.bodies.arm.solids import Part, Solid, block
 from planweave.bodies.arm.workspace import Location, load_workspace
 from planweave.core.symbolic.world import Literal, World, WorldObject
 from planweave.geometry import spatial
@@ -144,6 +144,17 @@ def test_what_bears_a_vessel_is_not_in_it():
     mug = thing_of_solid("mug", "item", "mug", Solid((*walls, part((-0.04, -0.04, 0.012), (0.04, 0.04, 0.017)))))
     plate = replace(PLATE, type="item", position=(0.0, 0.0, 0.006))
     assert relations.hollow_of(mug) and relations.container_of(plate, [mug]) is None
+
+
+def test_what_is_in_a_vessel_on_a_plate_is_not_on_the_plate_nor_the_plate_in_the_vessel():
+    plate = Thing("plate", "item", "plate", (0.34, -0.22, 0.0065), (0.194, 0.194, 0.013), shape="cylinder")
+    of_bowl = (0.132, 0.132, 0.062)  # as it is seen: down to the ground, as it hides what it stands on
+    bowl = Thing("bowl", "item", "bowl", (0.342, -0.222, 0.031), of_bowl, parts=block(of_bowl, True, True))
+    can = Thing("can", "item", "can", (0.343, -0.225, 0.063), (0.061, 0.061, 0.078), shape="cylinder")
+    found = facts(plate, bowl, can)
+    assert {"in(can, bowl)", "on(bowl, plate)"} <= found
+    assert not {"on(can, plate)", "in(plate, bowl)", "in(bowl, plate)"} & found
+    assert "on(can, plate)" in facts(plate, replace(can, position=(0.343, -0.225, 0.052)))
 
 
 def test_places():

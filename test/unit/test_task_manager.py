@@ -377,6 +377,15 @@ def test_what_is_taken_away_meanwhile_is_put_back_or_failed(start):
     assert (status.state, status.code, body.asked) == (TaskState.FAILED, "not_reached", 2)
 
 
+@pytest.mark.parametrize(("looks", "state"), [(2, TaskState.SUCCEEDED), (9, TaskState.FAILED)])
+def test_the_planner_without_a_model_plans_once_more_where_the_last_look_shows_that_the_goal_does_not_hold(
+    start, looks, state
+):
+    manager, _, body = start(body=Watched(WORLD, *[without("in(a, tray)")] * looks, seen), fallback="")
+    status = ended(manager.submit("put a in the tray", method="classical"))
+    assert (status.state, body.done) == (state, ["grab_and_putin(a, tray)"] * 2)
+
+
 def test_nothing_moves_in_a_silent_world(start):
     body = Watched(replace(WORLD, silent=True), None)
     manager, _, _ = start(body=body, observation_timeout=0.1)

@@ -73,6 +73,8 @@ def facts(
             sure = rules.unsure if item.name in put else 0.0
             inside = container_of(item, rooms, sure) or container_of(item, under, sure)
             box = inside.name if inside is not None else ""
+            if inside is not None and inside.type == "item" and support_of(inside, under) is below:
+                below = None  # it rests on the floor of that vessel, which may be thin
         if box:
             found.add(Literal("in", (item.name, box)))
         if below is not None and _is_on(item, below, box, item.name in put, rules):
@@ -198,8 +200,10 @@ def _contains(other: Thing, item: Thing, margin: float, bearers: Collection[str]
         across = is_room(other) and item.bottom > other.position[2] and z > other.top
         return other.covers(x, y, -margin) and other.bottom - GAP <= item.bottom <= rim and not across
     hollow = hollow_of(other)
-    if hollow is None or z <= other.bottom or (item.below is not None and other.name not in bearers):
-        return False  # what its middle is below bears it, as a plate does
+    if hollow is None or (item.below is not None and other.name not in bearers):
+        return False
+    if z <= other.bottom or min(item.size[:2]) > max(hollow.size):  # what bears it, as a plate does
+        return False
     rim = other.position[2] + hollow.rim
     if not other.bottom - GAP <= item.bottom <= rim - RIM or (item.bottom > other.position[2] and z > rim):
         return False

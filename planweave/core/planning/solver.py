@@ -35,9 +35,9 @@ class NoPlanError(GoalError):
 
     code = "no_plan"
 
-    def __init__(self, message: str, proved: bool):
+    def __init__(self, message: str, proved: bool, brief: str = ""):
         super().__init__(message)
-        self.proved = proved
+        self.proved, self.brief = proved, brief or message  # brief: without what is in the way
 
 
 def solve(
@@ -85,7 +85,8 @@ def solve(
     known = [g for g in unmet if g.predicate in domain.predicates]  # not "=", nor what can never hold
     wanted = f" that {domain.phrases(known)}" if known else ""
     said = "".join(f" ({note})" for note in notes)
-    raise NoPlanError(f"{lead}{wanted}{said}: {fault or _reason(found, timeout)}", found.unsolvable)
+    reason = fault or _reason(found, timeout)
+    raise NoPlanError(f"{lead}{wanted}{said}: {reason}", found.unsolvable, f"{lead}{wanted}")
 
 
 def _check_goal(domain: Domain, world: World, goal: Goal) -> None:

@@ -21,6 +21,7 @@ from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.workspace import Location
 from planweave.core.base.failure import Code
 from planweave.core.symbolic.world import Literal
+from planweave.geometry.arrays import Array
 from planweave.geometry.spatial import MOVED
 
 _SIDES = {
@@ -214,21 +215,36 @@ def _seen_from_elsewhere(context: SkillContext, name: str) -> bool:
 
 
 def _leave(context: SkillContext, approach: Approach) -> None:
-    """Move out of the camera's view; where no other way out is found, as of a cupboard, the way that the hand came."""
+    """Move out of the camera's view; where no other way out is found, as of a cupboard, as the hand came."""
     try:
         context.go_observe()
     except SkillFailureError as error:
-        start = context.arm.state().positions
-        nearest = int(np.linalg.norm(approach.line - start, axis=1).argmin())
-        way_back = np.vstack([start, approach.line[nearest::-1], approach.path[::-1]])
-        with context.mover.thinking("retreating", 0.78):
-            context.mover.update_scene()
-            context.leave_out_touched()  # what was let go may have come to rest a little elsewhere than was thought
-            blocked = context.scene.path_contact(way_back, 0.0)
-        if error.action_code is not Code.PLANNING_FAILED or blocked is not None:
+        way = _way_out(context, approach) if error.action_code is Code.PLANNING_FAILED else None
+        if way is None:
             raise
-        context.mover.move(way_back, "retreating", 0.8, slow=True)
+        context.mover.move(way, "retreating", 0.8, slow=True)
         context.go_observe()
+
+
+def _way_out(context: SkillContext, approach: Approach) -> Array | None:
+    """The first free way to where an approach began: that on which the hand came, or level from where it has drawn back
+    to, as what it let go may stand around a finger that goes back into it. None where both are blocked.
+    """
+    start, planner = context.arm.state().positions, context.reaching.planner
+    first, last = (context.reaching.kinematics.forward(q)[:3, 3] for q in (approach.line[0], approach.line[-1]))
+    nearest = int(np.linalg.norm(approach.line - start, axis=1).argmin())
+    out = (first - last) * (1.0, 1.0, 0.0)
+    away = math.hypot(*out)
+    with context.mover.thinking("retreating", 0.78):
+        context.mover.update_scene()
+        context.leave_out_touched()  # what was let go may have come to rest a little elsewhere than was thought
+        for line in (approach.line[nearest::-1], planner.line(start, out / away, away) if away else None):
+            if line is None:
+                continue
+            way = np.vstack([start, line, approach.path[::-1]])
+            if context.scene.path_contact(way, 0.0) is None:
+                return way
+    return None
 
 
 def regrasp(context: SkillContext, name: str, free_spots: FreeSpots) -> bool:
