@@ -312,3 +312,12 @@ def test_a_predicate_of_ones_own_is_observed(monkeypatch):
 
     assert "tall(bottle)" in found("") and "tall(cube)" not in found("")
     assert "tall(bottle)" not in found("bottle")  # what is held lies nowhere
+
+
+def test_what_stands_on_a_level_top_is_on_the_furniture_though_a_part_of_it_is_higher():
+    """A stove's knob, say."""
+    stove = Solid((part((-0.1, -0.1, 0.0), (0.1, 0.1, 0.042)), part((-0.08, 0.06, 0.042), (-0.05, 0.08, 0.07))))
+    stove = thing_of_solid("stove", "fixture", "stove", stove.moved(upright(0.6, 0.0, 0.0, 0.0)))
+    can = Thing("can", "item", "can", (0.6, 0.0, 0.085), (0.06, 0.06, 0.086), shape="cylinder")
+    beside, held = replace(can, position=(0.75, 0.0, 0.085)), replace(can, position=(0.6, 0.0, 0.2))
+    assert [relations.support_of(each, [stove]) is stove for each in (can, beside, held)] == [True, False, False]

@@ -12,8 +12,9 @@ from types import MappingProxyType
 import numpy as np
 
 from planweave.bodies.arm.poses import other_middle, pose_of
-from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.scene_object import Thing, room
 from planweave.bodies.arm.settings import AS_SEEN, PutRules
+from planweave.bodies.arm.shape_places import level_top
 from planweave.bodies.arm.solids import Opening
 from planweave.bodies.arm.workspace import Location
 from planweave.core.symbolic.world import Literal
@@ -155,7 +156,13 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
         if other.type == "surface":
             rests = other.bottom - GAP <= item.bottom <= other.top + GAP and item.top > other.top - SINK
         else:
-            rests = abs(item.bottom - other.top) <= GAP and item.position[2] > other.position[2]
+            level = other.top
+            if other.type == "fixture" and other.bottom < item.bottom < level - GAP:  # a knob is higher than the stove
+                top = level_top(other)
+                level = (
+                    top.centre[2] if top is not None and room("", "part", "", top).covers(*item.position[:2]) else level
+                )
+            rests = abs(item.bottom - level) <= GAP and item.position[2] > other.position[2]
         if rests:
             bearing.append(other)
             best = other if best is None or other.top > best.top else best
