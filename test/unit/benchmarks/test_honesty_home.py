@@ -12,6 +12,5 @@ FEW = ("home_undisturbed", "home_taken_out_and_shut_again", "home_light_switched
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.id in FEW], ids=lambda case: case.id)
 def test_success_is_reported_only_where_the_goal_holds(case):
-    status, true = play(case)
-    assert true is (not case.after), "somebody saw to that"
+    status, true = play(case)  # where somebody changed it, it is seen and done again, or told
     assert (status.state is TaskState.SUCCEEDED) is true, status.message
