@@ -111,7 +111,7 @@ def part_name(joint: str) -> str:
 
 
 def _inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
-    """Whether the middle of a thing's bottom is within a drawer that is so far out, m, or behind a door."""
+    """Whether the middle of a thing is within a drawer that is so far out, m, or behind a door: it may lie."""
     index, name = part.split("/")
     fixture = scene.fixtures[int(index)]
     depth, width, height = fixture.size
@@ -122,7 +122,7 @@ def _inside(scene: Scene, part: str, value: float, body: ObjectPose) -> bool:
     x, y = body.position[0] - fixture.position[0], body.position[1] - fixture.position[1]
     out = value if name.endswith("drawer") else 0.0
     along, across = c * x + s * y + out, c * y - s * x
-    return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.bottom < low + each
+    return abs(along) < depth / 2 and abs(across) < width / 2 and low <= body.position[2] < low + each
 
 
 def _pose(fixture: Fixture) -> ObjectPose:
