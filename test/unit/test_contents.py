@@ -102,16 +102,6 @@ def test_what_the_hand_shut_in_is_known_no_more_where_the_first_image_that_shows
     assert ("mug" in contents.update({}, cabinet(0.0))) == kept
 
 
-@pytest.mark.parametrize(("streams", "before", "kept"), [(True, 2.0, False), (True, 3.5, True), (False, 2.0, True)])
-def test_what_the_hand_shut_in_while_no_image_came_is_not_known_where_images_come(contents, streams, before, kept):
-    contents.glimpse({"mug": MUG}, cabinet(0.15), 1.0, moving=streams)
-    contents.glimpse({"mug": MUG}, cabinet(0.15), before)
-    contents.part_moves(DRAWER)
-    contents.part_shut(DRAWER, 4.0)
-    contents.glimpse({}, cabinet(0.0), 4.5)
-    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
-
-
 def test_what_the_hand_shut_in_stays_known_while_the_hand_opens_it_again(contents):
     contents.known = {"mug"}
     contents.part_shut(DRAWER, 2.0)
