@@ -26,7 +26,7 @@ CASES = {case.id: case for case in HONESTY}
 def test_success_is_reported_only_where_it_is_true():
     with running_kitchen(Console(quiet=True)) as stage:
         for _ in range(TIMES):
-            played = stage.play(CASES["drawer_shut_when_open"])
+            played = stage.play(CASES["plain"])
             said = f"{played.outcome.value}: {played.message}"
             assert played.outcome is not Judged.FALSE_SUCCESS, said
             late = played.outcome is Judged.FALSE_FAILURE and "not confirmed" in played.message
