@@ -71,9 +71,7 @@ class Classical(PaperMode):
         predicted = UnobservedEffects()
         failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
         tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
-        self._no_room: dict[
-            Action, frozenset[Literal]
-        ] = {}  # what is held does not go there, nor while nothing changes
+        self._no_room: dict[Action, frozenset[Literal]] = {}  # ways to put down what is held that failed, as disproved
         self._surprise = ""  # why the last plan was given up, in words
         looked = (
             0  # the attempt before which another look was taken: what one shows badly, as after an action, is no proof
@@ -136,10 +134,10 @@ class Classical(PaperMode):
         _check_there(episode, world)
         if self.limited:
             _check_seen(episode, world)
-        for fact in [fact for fact, then in disproved.items() if then != _circumstances(world)]:
+        now = _circumstances(world)
+        for fact in [fact for fact, then in disproved.items() if then != now]:
             del disproved[fact]
-        for action in [action for action, then in self._no_room.items() if then != _circumstances(world)]:
-            del self._no_room[action]
+        self._no_room = {action: then for action, then in self._no_room.items() if then == now}
         believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
         return self._solve(episode, believed, disproved, failures), believed
 
