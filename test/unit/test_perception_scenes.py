@@ -422,6 +422,17 @@ objects:
     assert 0.01 in bottoms and 0.05 in bottoms
 
 
+def test_a_round_thing_on_a_plate_is_a_thing_though_its_lower_side_is_not_seen():
+    text = """
+objects:
+  - {kind: plate, colour: white, position: [0.58, 0.35]}
+  - {kind: strawberry, position: [0.58, 0.368, 0.012], yaw: -2.135}
+"""
+    scene = parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml"))
+    found = [detect(table_view(scene, seed=k)).detections for k in range(8)]
+    assert [sorted(thing.class_name for thing in each) for each in found] == [["plate", "strawberry"]] * 8
+
+
 def test_fruit_that_lies_across_a_plates_rim_stays_whole_and_so_does_the_plate():
     stage = Stage(find_config("scenes", "fruit_and_bottles").read_text())
     stage.look(3)
