@@ -137,7 +137,7 @@ class Classical(PaperMode):
         now = _circumstances(world)
         for fact in [fact for fact, then in disproved.items() if then != now]:
             del disproved[fact]
-        self._no_room = {action: then for action, then in self._no_room.items() if then == now}
+        self._no_room = {a: then for a, then in self._no_room.items() if then == _circumstances(world, a.args[0])}
         believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
         return self._solve(episode, believed, disproved, failures), believed
 
@@ -195,10 +195,10 @@ class Classical(PaperMode):
                 if outcome.final:
                     return observed
                 if 0 < _OUT_OF_REACH.get(outcome.code, 0) <= len(failures[action]):
-                    now = _circumstances(observed)
                     held = observed.holds(Literal("holding", action.args[:1]))
+                    now, then = (_circumstances(w, action.args[0] if held else "") for w in (observed, world))
                     to = [observed.by_name.get(name) for name in action.args[held:]]
-                    if now != _circumstances(world):
+                    if now != then:
                         pass  # another try may find a way
                     elif held and any(thing is not None and thing.type != "location" for thing in to):
                         self._no_room[action] = now
@@ -238,6 +238,9 @@ class Classical(PaperMode):
         return phrases((g.negated() for g in unmet_goal(transition, state, episode.goal)), 3)
 
 
-def _circumstances(world: World) -> frozenset[Literal]:
-    """Facts of the things around the arm, which decide what it reaches: without those of what it holds and reaches."""
-    return frozenset(f for f in world.facts if f.args and f.predicate not in ("reachable", "holding", "clear"))
+def _circumstances(world: World, moved: str = "") -> frozenset[Literal]:
+    """Facts of the things around the arm, which decide what it reaches: without those of what it holds and reaches, and
+    of one that it has taken itself.
+    """
+    others = ("reachable", "holding", "clear")
+    return frozenset(f for f in world.facts if f.args and f.predicate not in others and f.args[0] != moved)

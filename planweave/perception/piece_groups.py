@@ -485,9 +485,9 @@ class PieceGroups:
         return False
 
     def _lies_in(self, rows: np.ndarray, around: np.ndarray) -> bool:
-        """Whether a thing of another colour lies within the outline of what it touches: hardly higher, as in a hollow, or
-        right on what is as low as a plate and no higher in its middle, where what is round seems to hover. A handle and
-        a lid's knob stand out, and slats look like the rest.
+        """Whether a thing of another colour lies within the outline of what it touches: hardly higher, as in a hollow,
+        or right on what is as low as a plate and no higher in its middle, where what is round seems to hover. A handle
+        and a lid's knob stand out, and slats look like the rest.
         """
         own, whole = self.points[rows], self.points[around]
         within = inward(own[:, :2], hull_of(whole)) > -_RIM

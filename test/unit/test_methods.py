@@ -307,6 +307,21 @@ def test_where_there_is_no_room_at_one_side_the_others_are_tried(free):
     assert len(failed) == len(set(failed)) >= 3, "none is tried twice while nothing changes"
 
 
+def test_what_does_not_fit_is_not_put_down_and_taken_again_to_be_tried_anew():
+    """That it is in the hand now, or on the table again, is no change around it."""
+    full = Code.PLANNING_FAILED, "there is no room"
+    taken = (
+        *full,
+        lambda world: replace(world, facts=world.facts - set(literals("at(a, table)")) | set(literals("holding(a)"))),
+    )
+    faults = {"grab_and_putin(a, left_tray)": [taken] * 9, "place_in(a, left_tray)": [(*full, lambda w: w)] * 9}
+    body = SymbolicBody(tabletop(OBJECTS, "at(a, table); at(b, table); within(middle, table)"), faults)
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with raises_code("no_plan", "there is no room"):
+        Classical().run(e)
+    assert len(e.journal.events("action")) == 2
+
+
 @pytest.mark.parametrize(("changed", "then"), [("at(b, middle)", "a"), ("holding(b)", "b"), ("", "b")])
 def test_what_was_out_of_reach_is_tried_again_once_something_has_changed(changed, then):
     """Either of two things may go; what the hand holds or reaches is no change around it."""
