@@ -141,7 +141,8 @@ class ClauseObjects:
             return f"{spoken(literal.args[0])} cannot be at itself"
         for parameter, name in zip(self._domain.predicates[literal.predicate].parameters, literal.args):
             if not self._fits(parameter.types, name):
-                return f"{spoken(name)} is {with_article(self._world.by_name[name].type)}"
+                wanted = " or ".join(map(with_article, sorted(parameter.types)))
+                return f"{spoken(name)} is {with_article(self._world.by_name[name].type)}; here it must be {wanted}"
         return misfit(self._domain, self._world, literal)
 
     def _holds_things(self, name: str, named: str) -> bool:
