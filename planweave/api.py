@@ -93,7 +93,7 @@ class Result:
 
     def __str__(self) -> str:
         lines = [f"{number}. {action}: {code.lower()}" for number, (action, code) in enumerate(self.steps, 1)]
-        return "\n".join([*lines, f"{self.state.name.lower()}: {self.message}"])
+        return "\n".join([*lines, f"{self.state.word}: {self.message}"])
 
 
 def plan(domain: Domain, world: World, goal: Written | Formula, *, timeout: float = 5.0) -> Plan:

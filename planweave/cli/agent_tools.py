@@ -294,7 +294,7 @@ class AgentTools:
         status, record = self._client.task(task_id)
         world = self._client.world(1.0)
         domain = Domain.load(world.domain) if world else None
-        lines = [f"{status.state.name.lower()}: {status.message}", *_reasons(record)]
+        lines = [f"{status.state.word}: {status.message}", *_reasons(record)]
         for unmet in status.unmet:
             words = f": {domain.phrase(unmet.negated())}" if domain and unmet.predicate in domain.predicates else ""
             lines.append(f"{unmet} does not hold, as last seen{words}")

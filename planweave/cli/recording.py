@@ -98,4 +98,4 @@ def _tasks(reader: Any, summary: Any) -> list[str]:
 
 
 def _state(number: int) -> str:
-    return TaskState(number).name.lower() if number in list(TaskState) else f"state {number}"
+    return TaskState(number).word if number in list(TaskState) else f"state {number}"

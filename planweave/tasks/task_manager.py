@@ -359,7 +359,7 @@ class TaskManager:
             if task is None:
                 raise UnknownNameError("task", task_id, self._tasks) if task_id else GoalError(none)
             if task.status.state.ended:
-                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
+                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.word})")
             return task
 
     def approve(
@@ -535,7 +535,7 @@ class TaskManager:
             task.ending = state  # a cancellation that is not seen below sees this
         if task.canceled.is_set and state not in (TaskState.CANCELED, TaskState.FAILED):
             message, code = f"{message}; the cancellation came too late", code or "canceled_late"
-        final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
+        final = replace(task.snapshot(), state=state, phase=state.word, message=message, action=None)
         final = replace(final, code=code or (CanceledError.code if state is TaskState.CANCELED else ""))
         task.status = final
         task.pause.end()
