@@ -237,20 +237,6 @@ def reply_readers() -> dict[str, Reader]:
     def condition(text: str) -> None:
         holds_by_rule(domain, world, parse_condition(text))
 
-    def answer(text: str) -> None:
-        logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
-        for body in (text, f'{{"choices": [{{"message": {{"content": "x"}}, "logprobs": {logprob}}}]}}'):
-            try:
-                value = json.loads(body)
-            except (ValueError, RecursionError):
-                value = body
-            try:
-                replies, _, _ = read_completion(value)
-            except EndpointFault:
-                continue
-            if any(r.logprob is not None and not math.isfinite(r.logprob) for r in replies):
-                raise NotThereError("a log-probability that is not finite")
-
     return {
         "plans": lambda t: mended(parse_plan(t)),
         "goals": goal,
@@ -263,8 +249,23 @@ def reply_readers() -> dict[str, Reader]:
         "selections": lambda t: _in_range(parse_selection(t, options, domain), len(options)),
         "true or false": lambda t: _none(parse_truth(t)),
         "conditions": condition,
-        "HTTP answers": answer,
+        "HTTP answers": _answer,
     }
+
+
+def _answer(text: str) -> None:
+    logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
+    for body in (text, f'{{"choices": [{{"message": {{"content": "x"}}, "logprobs": {logprob}}}]}}'):
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            value = body
+        try:
+            replies, _, _ = read_completion(value)
+        except EndpointFault:
+            continue
+        if any(r.logprob is not None and not math.isfinite(r.logprob) for r in replies):
+            raise NotThereError("a log-probability that is not finite")
 
 
 def sentence_reader() -> Reader:
