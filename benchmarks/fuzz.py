@@ -294,7 +294,7 @@ def _none(value: bool) -> None:
 
 @dataclass
 class Found:
-    """What came of some texts. seconds: of processor time, the longest of one text in one reader."""
+    """Outcome of some texts. seconds: of processor time, the longest of one text in one reader."""
 
     texts: int = 0
     accepted: int = 0
@@ -309,7 +309,7 @@ def put(
     prepare: Callable[[str], str] = lambda t: t,
     refusals: tuple[type[Exception], ...] = (PlanweaveError, ModelError),
 ) -> Found:
-    """What comes of texts; a refusal that is none of these, or as long as a reply, is a fault."""
+    """Outcome of texts; a refusal that is none of these, or as long as a reply, is a fault."""
     found = Found()
     for text in texts:
         found.texts += 1

@@ -43,7 +43,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class ReadVerdict:
-    """What became of a sentence: "right", "refused" (where it could have been read) or "wrong"; said: the reply."""
+    """Verdict on a sentence: "right", "refused" (where it could have been read) or "wrong"; said: the reply."""
 
     sentence: Sentence
     verdict: str

@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """How a task ended. success: the goal was observed to hold after all motion had ended.
+    """End of a task. success: the goal was observed to hold after all motion had ended.
 
     steps: the executed actions, each with the name of its outcome code. usage: of language models. record: every event,
     as in a task's journal. status: the last status published.

@@ -223,7 +223,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
 
 
 def _timed(run: Callable[[], None], canceled: Cancellation, timeout: float) -> tuple[PlanweaveError | None, float]:
-    """What ended a run, if anything, and how long it took, s. timeout: s after which it is cancelled."""
+    """Error that ended a run, if any, and its duration, s. timeout: s after which it is cancelled."""
     alarm = threading.Timer(timeout, canceled.cancel, [f"the episode took longer than {timeout:g} s"])
     alarm.daemon = True
     alarm.start()

@@ -1,4 +1,4 @@
-"""What an agent can do with a running system, as plain functions from texts to texts, whose docstrings and arguments
+"""Tools by which an agent uses a running system, as plain functions from texts to texts, whose docstrings and arguments
 are told to the agent as they stand here; the transport is elsewhere.
 
 It uses the console's client (planweave_ros/client.py) and nothing beside it, so that approval, budgets, the check of

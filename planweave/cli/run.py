@@ -164,7 +164,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _goals(options: argparse.Namespace, task: NamedTask | None) -> dict[str, Any]:
-    """What --goal, --before and --keep ask for, by name; fills in sentence and scene of a named task. Raises GoalError
+    """Goals by --goal, --before and --keep, by name; fills in sentence and scene of a named task. Raises GoalError
     where nothing is asked for.
     """
     from planweave.cli.results import read_goal

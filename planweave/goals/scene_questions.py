@@ -86,7 +86,7 @@ def answer(domain: Domain, world: World, words: Words, clarifications: Sequence[
 
 @dataclass(frozen=True)
 class _Condition:
-    """What is asked of things. holds: of one, None where it is not known; said: that it is so, or not, in words;
+    """Condition asked of things. holds: of one, None where it is not known; said: that it is so, or not, in words;
     places: objects that it names; state: predicate of a state.
     """
 

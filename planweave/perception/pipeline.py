@@ -185,7 +185,7 @@ class Pipeline:
         return pieces, ground
 
     def run_again(self, scene: SeenScene, remembered: Sequence[Detection]) -> SeenScene:
-        """What `run` makes of the picture of a scene once more, with other objects remembered; without furniture and
+        """Result of `run` for the picture of a scene once more, with other objects remembered; without furniture and
         further cameras.
         """
         found = rest_on_supports(scene.named, self.classes, remembered)

@@ -50,7 +50,7 @@ class Kept:
 
     @property
     def asked(self) -> TaskGoal:
-        """What its sender asked for, whatever became of it."""
+        """Goal that its sender asked for, whatever became of it."""
         first = json.loads(self.lines[0]) if self.lines else {}
         method = self.tree or first.get("method", self.status.method)
         wanted = {**from_texts(first), "goal": self.goal}

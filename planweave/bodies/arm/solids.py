@@ -97,7 +97,7 @@ class Part:
         return normals, (self.corners @ normals.T).max(axis=0)
 
     def crossing(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Where vertical lines through points enter and leave it: lowest and highest z; inf, -inf where they miss."""
+        """Lowest and highest z of it on vertical lines through points; inf, -inf where they miss it."""
         normals, offsets = self.planes
         low, high = np.full(x.shape, -math.inf), np.full(x.shape, math.inf)
         hit = np.ones(x.shape, bool)
@@ -135,7 +135,7 @@ def hidden(parts: Iterable[Part], eye: Sequence[float] | Array, points: Array) -
 
 @dataclass(frozen=True, eq=False)
 class HeightMap:
-    """What is seen along the z axis of a frame: the highest z in each cell, NOTHING where there is nothing.
+    """Surface seen along the z axis of a frame: the highest z in each cell, NOTHING where there is nothing.
 
     origin: (x, y) of the middle of cell (0, 0) in that frame; top: (along x, along y); step: edge of a cell.
     """
@@ -208,12 +208,12 @@ class Solid:
 
     @cached_property
     def openings(self) -> tuple[Opening, ...]:
-        """What it encloses, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
+        """Its openings, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
         return tuple(_openings(self.heights)) if len(self.parts) > 1 else ()
 
     @cached_property
     def centre(self) -> tuple[float, float]:
-        """Where people say its middle is, seen from above: that of a hollow thing's opening (a handle does not count),
+        """Its middle as people say, seen from above: that of a hollow thing's opening (a handle does not count),
         else that of its area.
         """
         low, high = self.bounds
