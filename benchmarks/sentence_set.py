@@ -50,8 +50,8 @@ class ReadVerdict:
     said: str
 
 
-def sentences(path: Path = SENTENCES) -> list[Sentence]:
-    content: dict[str, dict[str, str]] = read_yaml(path)
+def sentences() -> list[Sentence]:
+    content: dict[str, dict[str, str]] = read_yaml(SENTENCES)
     return [_sentence(world, text, expected) for world, of in content.items() for text, expected in of.items()]
 
 

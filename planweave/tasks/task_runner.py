@@ -19,6 +19,7 @@ from planweave.core.base.errors import (
     SystemDownError,
     UnknownNameError,
 )
+from planweave.core.base.names import log_line
 from planweave.core.base.usage import Usage
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError
@@ -38,7 +39,6 @@ from planweave.methods.running.recorded_body import RecordedBody
 from planweave.tasks.after_pause import Resumed
 from planweave.tasks.answers import ask
 from planweave.tasks.approving import ApprovedBody
-from planweave.tasks.corrections import log_line
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.last_looks import LastLooks
