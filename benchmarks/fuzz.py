@@ -237,20 +237,6 @@ def reply_readers() -> dict[str, Reader]:
     def condition(text: str) -> None:
         holds_by_rule(domain, world, parse_condition(text))
 
-    def answer(text: str) -> None:
-        logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
-        for body in (text, f'{{"choices": [{{"message": {{"content": "x"}}, "logprobs": {logprob}}}]}}'):
-            try:
-                value = json.loads(body)
-            except (ValueError, RecursionError):
-                value = body
-            try:
-                replies, _, _ = read_completion(value)
-            except EndpointFault:
-                continue
-            if any(r.logprob is not None and not math.isfinite(r.logprob) for r in replies):
-                raise NotThereError("a log-probability that is not finite")
-
     return {
         "plans": lambda t: mended(parse_plan(t)),
         "goals": goal,
@@ -263,8 +249,23 @@ def reply_readers() -> dict[str, Reader]:
         "selections": lambda t: _in_range(parse_selection(t, options, domain), len(options)),
         "true or false": lambda t: _none(parse_truth(t)),
         "conditions": condition,
-        "HTTP answers": answer,
+        "HTTP answers": _answer,
     }
+
+
+def _answer(text: str) -> None:
+    logprob = f'{{"content": [{{"token": "t", "logprob": {text[:20] or 0}}}]}}'
+    for body in (text, f'{{"choices": [{{"message": {{"content": "x"}}, "logprobs": {logprob}}}]}}'):
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            value = body
+        try:
+            replies, _, _ = read_completion(value)
+        except EndpointFault:
+            continue
+        if any(r.logprob is not None and not math.isfinite(r.logprob) for r in replies):
+            raise NotThereError("a log-probability that is not finite")
 
 
 def sentence_reader() -> Reader:
@@ -293,7 +294,7 @@ def _none(value: bool) -> None:
 
 @dataclass
 class Found:
-    """What came of some texts. seconds: of processor time, the longest of one text in one reader."""
+    """Outcome of some texts. seconds: of processor time, the longest of one text in one reader."""
 
     texts: int = 0
     accepted: int = 0
@@ -308,7 +309,7 @@ def put(
     prepare: Callable[[str], str] = lambda t: t,
     refusals: tuple[type[Exception], ...] = (PlanweaveError, ModelError),
 ) -> Found:
-    """What comes of texts; a refusal that is none of these, or as long as a reply, is a fault."""
+    """Outcome of texts; a refusal that is none of these, or as long as a reply, is a fault."""
     found = Found()
     for text in texts:
         found.texts += 1

@@ -53,7 +53,7 @@ PATIENCE = 90.0  # wall seconds for one task; for whatever else is waited for, a
 
 
 class Judged(str, Enum):
-    """What was reported, against the truth."""
+    """Report of a case against the truth."""
 
     RIGHT_SUCCESS = "right success"
     RIGHT_NO = "right no"
@@ -64,7 +64,7 @@ class Judged(str, Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """How a case went. reported: whether the task said success; true: whether its goal held in the simulator then."""
+    """End of a case. reported: whether the task said success; true: whether its goal held in the simulator then."""
 
     case: str
     outcome: Judged
@@ -297,7 +297,7 @@ def _holds(predicate: str, item: ObjectPose, other: ObjectPose) -> bool:
 
 
 def verdict(said: bool, true: bool, blind: bool) -> Judged:
-    """What to make of a report, said or not, and the truth; blind: nothing could show it."""
+    """Verdict on a report, said or not, against the truth; blind: nothing could show it."""
     if said:
         return Judged.RIGHT_SUCCESS if true else Judged.FALSE_SUCCESS
     return Judged.FALSE_FAILURE if true and not blind else Judged.RIGHT_NO
@@ -340,7 +340,7 @@ def _start(name: str, log: Path) -> NodeProcess:
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
-    """How many cases had each outcome, as rows of figure, value, goal and whether it is met."""
+    """Count the cases of each outcome, as rows of figure, value, goal and whether it is met."""
     ids = [case.id for case in CASES] + [home.id for home in honesty_home.CASES]
     for name in options.tasks:
         if name not in ids:
@@ -378,7 +378,7 @@ def play_home(case: honesty_home.HomeCase) -> Judgement:
 
 
 def outcome_row(name: str, played: Sequence[Judgement], outcome: Judged, never: bool = False) -> Row:
-    """How many cases had an outcome, and which. never: whether it is the goal that none has it."""
+    """Count of the cases that had an outcome, and which these are. never: whether it is the goal that none has it."""
     ids = [p.case for p in played if p.outcome is outcome]
     return figure(name, f"{len(ids)} of {len(played)}", "0" * never, not ids if never else None, cases=ids)
 

@@ -63,7 +63,7 @@ class SharedHome(HomeBody):
 
 
 def play(case: HomeCase) -> tuple[pw.Result, bool]:
-    """How the task ended, and whether its goal holds then. Raises PlanweaveError where the case cannot be played."""
+    """Play a case: its result, and whether its goal holds then. Raises PlanweaveError where it cannot be played."""
     home, goal = SharedHome(case), literals(case.goal)
     options = {"plan_timeout": PATIENCE / 2}
     result = pw.run(body=home, goal=goal, method="classical", model="none", timeout=PATIENCE, options=options)

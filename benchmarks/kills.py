@@ -1,4 +1,4 @@
-"""What becomes of task, arm and gripper when a node dies: every node, killed at six moments of a task.
+"""Fate of task, arm and gripper when a node dies: every node, killed at six moments of a task.
 
 The system runs as under `planweave up`: a node that dies is started again. The judge is the simulator's truth.
 """
@@ -171,7 +171,7 @@ class Watch:
         return next((name for name, i in _CUBES.items() if i < len(self.truth) and self.truth[i][2] > _UP), "")
 
     def said(self) -> str:
-        """What the body says of its hand."""
+        """The hand's state, as the body reports it."""
         return ", ".join(sorted(f for f in self.facts if f.startswith(("hand_empty", "holding")))) or "neither"
 
     def inside(self, cube: str, tray: str) -> bool:

@@ -157,7 +157,7 @@ def running_kitchen(console: Console) -> Iterator[KitchenStage]:
 
 
 def report(result: pw.Result | TaskResult, missing: Sequence[str], came: bool) -> Report:
-    """What a task said, what of its goal is not so, and whether the person's moment came."""
+    """Report of a task: what it said, what of its goal is not so, and whether the person's moment came."""
     return result.success, not missing, came, result.message + "".join(f"; truly not {m}" for m in missing)
 
 
@@ -166,7 +166,7 @@ Play = Callable[[KitchenCase, int | None], Judgement]
 
 @contextlib.contextmanager
 def playing(options: argparse.Namespace, console: Console) -> Iterator[Play]:
-    """How a case is played, at a seed of a random arrangement, None for that of the scene."""
+    """A case as it is played, at a seed of a random arrangement, None for that of the scene."""
     if not options.here:
         with running_kitchen(console) as stage:
             yield stage.play

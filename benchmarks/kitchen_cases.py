@@ -45,7 +45,7 @@ IN_DOORWAY: Spot = (0.644, -0.323, 0.013)
 
 @dataclass(frozen=True)
 class Act:
-    """What a person does: moves objects and parts of furniture, or covers the cameras. when: a moment of the robot's
+    """A person's act: moves objects and parts of furniture, or covers the cameras. when: a moment of the robot's
     handling of `watch` (see Intervene.srv); "" at once. once: not before this part is so far open, in the truth; after:
     nor so many seconds after the act before.
     """
@@ -100,7 +100,7 @@ class KitchenCase(KitchenTask):
     blind: bool = False
 
     def named(self, seed: int | None) -> str:
-        """What it is called where it is played; seed: of a random arrangement."""
+        """Its name where it is played; seed: of a random arrangement."""
         return self.id if seed is None else f"{self.id}/{seed}"
 
     @property

@@ -111,7 +111,7 @@ class _InThread:
 def play_here(
     case: KitchenCase, seed: int | None, make: Callable[[KitchenCase, int | None], PlayedKitchen] = PlayedKitchen
 ) -> tuple[pw.Result, list[str], bool]:
-    """What one case came to, what of its goal is not so then, and whether the moment of each act came."""
+    """Play a case here: its result, what of its goal is not so then, and whether the moment of each act came."""
     with ThreadPoolExecutor(1) as pool:
         kitchen = pool.submit(make, case, seed).result()
         try:

@@ -36,7 +36,7 @@ class Instruction:
     contradicted: bool = False
 
     def read_by(self, read: Callable[[Domain, World, str], Reading]) -> dict[str, Any]:
-        """What became of it, as plain JSON values: what was said, and the verdict; "asked" and "refused" as well, and
+        """Verdict as plain JSON values: what was said, and the verdict; "asked" and "refused" as well, and
         "contradicted" for what is not right of a sentence whose goal is not what it says.
         """
         row = self._row(read)

@@ -1,4 +1,4 @@
-"""How soon the arm stands after a pause, in the robot's own time, whether it holds what it carries, and goes on."""
+"""Time until the arm stands after a pause, in the robot's own time; whether it keeps its object, and goes on."""
 
 from __future__ import annotations
 

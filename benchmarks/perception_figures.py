@@ -1,4 +1,4 @@
-"""How well perception sees: random scenes of all kinds, rendered with sensor noise, against where things really are.
+"""Accuracy of perception: random scenes of all kinds, rendered with sensor noise, against where things really are.
 
 python -m benchmarks.perception_figures --scenes 50
 """

@@ -1,4 +1,4 @@
-"""How long motion planning takes among 6, 12 and 30 obstacles: random tables, random motions low over them."""
+"""Duration of motion planning among 6, 12 and 30 obstacles: random tables, random motions low over them."""
 
 from __future__ import annotations
 

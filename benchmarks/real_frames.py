@@ -180,7 +180,7 @@ def _f(precision: float, recall: float) -> float:
 
 
 def changed(one: np.ndarray, two: np.ndarray) -> tuple[int, int]:
-    """How many segments of one frame have no like in another frame of the same scene, and how many there are."""
+    """Number of segments of one frame without their like in another frame of the same scene, and of all segments."""
     ours, theirs = _masks(one), _masks(two)
     alike = [max(((a & b).sum() / (a | b).sum() for b in theirs), default=0.0) > _SAME for a in ours]
     return len(alike) - sum(alike), len(alike)
@@ -232,7 +232,7 @@ def boxed(folder: Path) -> Iterator[tuple[str, DepthView, np.ndarray]]:
 
 
 def boxes_found(labels: np.ndarray, boxes: np.ndarray) -> int:
-    """How many boxes have a segment whose own box is like them."""
+    """Number of boxes that have a segment whose own box is like them."""
     found = [cv2.boundingRect(mask.astype(np.uint8)) for mask in _masks(labels)]
     ours = np.array([(x, y, x + w, y + h) for x, y, w, h in found], float).reshape(-1, 1, 4)
     low, high = np.maximum(ours[..., :2], boxes[:, :2]), np.minimum(ours[..., 2:], boxes[:, 2:])

@@ -103,7 +103,7 @@ class ResultFile:
             raise ConfigError(f"{path} is no file of results: {error}") from error
 
     def write(self, path: Path) -> None:
-        """What says nothing is left out."""
+        """Write a file, without empty fields."""
         plain = {key: value for key, value in asdict(self).items() if value}
         plain["figures"] = [
             {k: v for k, v in figure.items() if k != "needs" or v} for figure in plain.get("figures", ())
@@ -117,7 +117,7 @@ class ResultFile:
 
     @property
     def source(self) -> str:
-        """How, when and where it was measured."""
+        """Command, date and machine of the measurement."""
         runs = max((len(figure.values) for figure in self.figures), default=1)
         parts = [f"`{self.command}`" if self.command else "", self.date, self.machine, self.commit]
         return "; ".join([*filter(None, parts), *([f"{runs} runs"] if runs > 1 else [])])

@@ -43,15 +43,15 @@ class Sentence:
 
 @dataclass(frozen=True)
 class ReadVerdict:
-    """What became of a sentence: "right", "refused" (where it could have been read) or "wrong"; said: the reply."""
+    """Verdict on a sentence: "right", "refused" (where it could have been read) or "wrong"; said: the reply."""
 
     sentence: Sentence
     verdict: str
     said: str
 
 
-def sentences(path: Path = SENTENCES) -> list[Sentence]:
-    content: dict[str, dict[str, str]] = read_yaml(path)
+def sentences() -> list[Sentence]:
+    content: dict[str, dict[str, str]] = read_yaml(SENTENCES)
     return [_sentence(world, text, expected) for world, of in content.items() for text, expected in of.items()]
 
 

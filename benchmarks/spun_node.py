@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 from rich.console import Console
 
+from planweave.bodies.arm import waiting
 from planweave.core.base.errors import SystemDownError
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import System
@@ -20,9 +19,9 @@ from planweave_ros.spin import executor_of, own_node, spun
 
 @contextlib.contextmanager
 def started_system(
-    system: System, console: Console, overrides: dict[str, dict[str, Any]] | None = None, logs: Path | None = None
+    system: System, console: Console, overrides: dict[str, dict[str, Any]] | None = None
 ) -> Iterator[tuple[Client, RunningSystem]]:
-    with Client() as client, RunningSystem(system, logs or log_folder("bench"), overrides) as running:
+    with Client() as client, RunningSystem(system, log_folder("bench"), overrides) as running:
         console.print(f"starting {system.name}; logs: {running.logs}", markup=False)
         running.wait_ready(client)
         yield client, running
@@ -37,13 +36,7 @@ def spun_node(name: str) -> Iterator[Node]:
 
 def until(condition: Callable[[], bool], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> bool:
     """Whether a condition comes to hold within some seconds of wall time; meanwhile() is called between two looks."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        meanwhile()
-        time.sleep(0.01)
-    return True
+    return waiting.until(condition, seconds, 0.01, meanwhile)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:

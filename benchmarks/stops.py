@@ -1,4 +1,4 @@
-"""How long, and how far, the arm moves on after it is told to stop, by every way to tell it; in real time."""
+"""Stopping time and distance of the arm, for every way to stop it; in real time."""
 
 from __future__ import annotations
 

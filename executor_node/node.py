@@ -439,24 +439,24 @@ class ExecutorNode(ManagedNode):
         """Clear the robot's error, when nothing runs."""
         assert self._recovery is not None
         with self._served.reserved("the recovery") if self._served is not None else contextlib.nullcontext("") as busy:
-            if busy:
-                response.message = f"the arm is busy with {busy}; cancel that first"
-            else:
-                response.success, response.message = self._recovery.run()
+            self._refuse_while(busy)
+            response.success, response.message = self._recovery.run()
         return response
 
     def _on_let_go(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Open the gripper, when nothing runs; what it holds falls."""
         with self._beside_actions() as busy:
             if self.why_idle:
-                response.message = f"nothing was moved: {self.why_idle}"
-                return response
-            if busy:
-                response.message = f"the arm is busy with {busy}; cancel that first"
-                return response
+                raise SkillFailureError(Code.NOT_STARTED, f"nothing was moved: {self.why_idle}")
+            self._refuse_while(busy)
             problem = self._unseen_grip.let_go()
         response.success, response.message = not problem, problem or "the gripper is open"
         return response
+
+    @staticmethod
+    def _refuse_while(busy: str) -> None:
+        if busy:
+            raise SkillFailureError(Code.NOT_STARTED, f"the arm is busy with {busy}; cancel that first")
 
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""

@@ -302,17 +302,15 @@ class FeedbackNode(ManagedNode):
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
         task = self.manager.get(request.task_id)
-        response.code = UnknownNameError.code if task is None else ""
-        if task is None and self.manager.dropped(request.task_id):
-            response.message = (
-                f"{request.task_id} has ended and is no longer kept: only the last {self._settings['kept_tasks']} are "
-                "(parameter kept_tasks); with journal_folder its record is in a file"
-            )
-            return response
         if task is None:
-            known = ", ".join(t.status.task_id for t in self.manager.tasks(10)) or "none"
-            response.message = f"no task {request.task_id[:100]!r} (known: {known})"
-            return response
+            dropped = (
+                f"it has ended and is no longer kept: only the last {self._settings['kept_tasks']} are (parameter "
+                "kept_tasks); with journal_folder its record is in a file"
+            )
+            known = (t.status.task_id for t in self.manager.tasks(10))
+            raise UnknownNameError(
+                "task", request.task_id, known, dropped if self.manager.dropped(request.task_id) else ""
+            )
         response.found = True
         response.status = self._status_msg(task)
         response.record = task.journal.to_json()

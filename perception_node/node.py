@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from perception_node.parameters import PARAMETERS
-from planweave.core.base.errors import ConfigError, PlanweaveError
+from planweave.core.base.errors import ActionFailureError, ConfigError, PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.base.health import Level, Report, heard
 from planweave.core.base.memory import keep_free_heap
@@ -248,15 +248,10 @@ class PerceptionNode(ManagedNode):
     def _look_for(self, request: LookFor.Request, response: LookFor.Response) -> LookFor.Response:
         """Names for open-vocabulary detectors, answered once images were seen with them; or what is wrong with them."""
         if self.why_idle:
-            response.message, response.code = self.why_idle, Code.NOT_STARTED.name.lower()
-            return response
+            raise ActionFailureError(self.why_idle, Code.NOT_STARTED)
         vocabulary = self._perceiver.vocabulary
         before = vocabulary.names
-        try:
-            response.success, response.message = True, vocabulary.look_for(list(request.names))
-        except PlanweaveError as error:
-            response.message, response.code = str(error), error.code
-            return response
+        response.success, response.message = True, vocabulary.look_for(list(request.names))
         if (vocabulary.names != before or self._perceiver.naming) and self._look_for_timeout:
             done = lambda: self._frames_told >= self._frames_to_tell or self._ended.is_set()  # noqa: E731
             with self._frames:

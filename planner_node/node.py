@@ -169,7 +169,7 @@ class PlannerNode(ManagedNode):
             if row.is_action and not isinstance(error, CanceledError):
                 self.get_logger().warning(reply.message)
         except Exception as error:
-            reply.message = f"a fault in planner_node: {error!r}; please report it"
+            reply.message, reply.code = f"a fault in planner_node: {error!r}; please report it", "internal"
             self.get_logger().error(reply.message)
         return None
 

@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """How a task ended. success: the goal was observed to hold after all motion had ended.
+    """End of a task. success: the goal was observed to hold after all motion had ended.
 
     steps: the executed actions, each with the name of its outcome code. usage: of language models. record: every event,
     as in a task's journal. status: the last status published.
@@ -93,7 +93,7 @@ class Result:
 
     def __str__(self) -> str:
         lines = [f"{number}. {action}: {code.lower()}" for number, (action, code) in enumerate(self.steps, 1)]
-        return "\n".join([*lines, f"{self.state.name.lower()}: {self.message}"])
+        return "\n".join([*lines, f"{self.state.word}: {self.message}"])
 
 
 def plan(domain: Domain, world: World, goal: Written | Formula, *, timeout: float = 5.0) -> Plan:

@@ -84,14 +84,13 @@ class GuardedNode(Node):
                 return callback(request, response)
             except Exception as error:
                 failed = type(response)()  # the other may be half filled
-                if isinstance(error, PlanweaveError) and hasattr(failed, "message"):
-                    failed.message = str(error)
-                    if hasattr(failed, "code"):
-                        failed.code = error.code
-                    return failed
-                log_fault(self, what, error)
-                if hasattr(failed, "message"):
-                    failed.message = f"{self.get_name()} could not answer ({_shown(error)}); see its log"
+                said, code = str(error), getattr(error, "code", "")
+                if not (isinstance(error, PlanweaveError) and hasattr(failed, "message")):
+                    log_fault(self, what, error)
+                    said, code = f"{self.get_name()} could not answer ({_shown(error)}); see its log", "internal"
+                for field, value in (("message", said), ("code", code)):
+                    if hasattr(failed, field):
+                        setattr(failed, field, value)
                 return failed
 
         service = super().create_service(srv_type, srv_name, answer, *args, **kwargs)

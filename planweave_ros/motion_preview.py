@@ -14,13 +14,10 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.base.errors import PlanweaveError
 from planweave.core.base.failure import Code
 from planweave.core.workflow.step_motion import MAX_STEPS, summary
 from planweave_ros import conversions as convert
 from planweave_ros.serve_body import BodyServer
-
-_NOT_STARTED = Code.NOT_STARTED.name.lower()
 
 
 class MotionPreviewServer:
@@ -40,30 +37,25 @@ class MotionPreviewServer:
         why_idle: Callable[[], str],
     ) -> None:
         self._preview, self._world, self._state, self._skills = preview, world, state, skills
-        self._served, self._why_idle, self._log = served, why_idle, node.get_logger()
+        self._served, self._why_idle = served, why_idle
         node.create_service(PlanMotions, "plan_motions", self._plan, callback_group=MutuallyExclusiveCallbackGroup())
 
     def _plan(self, request: PlanMotions.Request, response: PlanMotions.Response) -> PlanMotions.Response:
         begun = time.perf_counter()
         actions = [action for action in map(convert.action_from_msg, request.actions) if action is not None]
         if not 1 <= len(actions) <= MAX_STEPS or len(actions) != len(request.actions):
-            said = f"give 1 to {MAX_STEPS} actions, each with a name; there are {len(request.actions)}"
-            return _refused(response, said, Code.INVALID_ACTION.name.lower())
-        if why := self._why_idle():
-            return _refused(response, f"no motions are planned: {why}", _NOT_STARTED)
-        if busy := self._served.busy_with:
-            return _refused(response, f"the arm is busy with {busy}; ask again when that is done", _NOT_STARTED)
-        try:
-            context = self._skills().context
-            steps = self._preview.motions(
-                actions, self._world, self._state(), context.arm.safety, context.settings, self._check
+            raise SkillFailureError(
+                Code.INVALID_ACTION,
+                f"give 1 to {MAX_STEPS} actions, each with a name; there are {len(request.actions)}",
             )
-        except PlanweaveError as error:
-            return _refused(response, str(error), error.code)
-        except Exception as error:
-            self._log.error(f"preview of {', '.join(map(str, actions))}: {error!r}")
-            said = f"executor_node failed inside ({type(error).__name__}: {error}); nothing was moved"
-            return _refused(response, said, "internal")
+        if why := self._why_idle():
+            raise SkillFailureError(Code.NOT_STARTED, f"no motions are planned: {why}")
+        if busy := self._served.busy_with:
+            raise SkillFailureError(Code.NOT_STARTED, f"the arm is busy with {busy}; ask again when that is done")
+        context = self._skills().context
+        steps = self._preview.motions(
+            actions, self._world, self._state(), context.arm.safety, context.settings, self._check
+        )
         response.message, response.success = summary(steps), all(step.known for step in steps)
         response.steps = [convert.motion_to_msg(step) for step in steps]
         response.planning_seconds = time.perf_counter() - begun
@@ -74,8 +66,3 @@ class MotionPreviewServer:
             raise SkillFailureError(
                 Code.CANCELED, "an action began, which ended the planning of the motions; ask again"
             )
-
-
-def _refused(response: PlanMotions.Response, message: str, code: str) -> PlanMotions.Response:
-    response.message, response.code = message, code
-    return response

@@ -82,7 +82,7 @@ class Binding:
 
 
 class ApprovedSteps:
-    """What a person approved, as feedback_node alone publishes it on /approved_step.
+    """Steps that a person approved, as feedback_node alone publishes it on /approved_step.
 
     A client that sends an action itself has no token for it, and a token is valid once; this does not protect against a
     program that impersonates feedback_node in the same ROS domain.

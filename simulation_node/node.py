@@ -27,7 +27,7 @@ from planweave.simulation.intervention import InterventionMoment, read_intervent
 from planweave.simulation.mujoco_model import build_model, camera_name
 from planweave.simulation.offscreen import choose_gl
 from planweave.simulation.recorder import VideoRecorder
-from planweave.simulation.robot_description import links_of, urdf
+from planweave.simulation.robot_description import RobotLink, links_of, urdf
 from planweave.simulation.runner import Runner
 from planweave.simulation.scene import load_scene
 from planweave.simulation.simulator import Simulator
@@ -82,21 +82,7 @@ class SimulationNode(GuardedNode):
         simulator = self._make_simulator(values["scene"])
         links = links_of(simulator.model, robot)
         self._moving_links = [link for link in links if link.kind != "fixed"]
-        self._frames = FramePublisher(
-            self,
-            urdf(links, robot),
-            [
-                *(
-                    (self._prefix + link.parent, self._prefix + link.name, *link.transform())
-                    for link in links[1:]
-                    if link.kind == "fixed"
-                ),
-                *(
-                    (self._prefix + (c.parent or robot.base), c.frame_id, c.position, c.quaternion)
-                    for c in self._camera_configs
-                ),
-            ],
-        )
+        self._frames = FramePublisher(self, urdf(links, robot), self._fixed_frames(links))
         self._recorder = VideoRecorder(
             values["video.width"],
             values["video.height"],
@@ -132,6 +118,15 @@ class SimulationNode(GuardedNode):
         self.create_service(RecordVideo, "simulation/record", self._record, callback_group=video)
         self.create_timer(1.0 / values["image_rate"], self._tick)
         self.get_logger().info(f"scene {simulator.scene.name}: {simulator.scene.description}")
+
+    def _fixed_frames(self, links: Sequence[RobotLink]) -> list[Any]:
+        """Frames that never move, each with its parent, position (m) and quaternion (x, y, z, w)."""
+        fixed = [link for link in links[1:] if link.kind == "fixed"]
+        cameras = self._camera_configs
+        return [
+            *((self._prefix + link.parent, self._prefix + link.name, *link.transform()) for link in fixed),
+            *((self._prefix + (c.parent or self._robot.base), c.frame_id, c.position, c.quaternion) for c in cameras),
+        ]
 
     def destroy_node(self) -> None:
         """End the threads, then go."""

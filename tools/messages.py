@@ -29,21 +29,24 @@ FOLDERS = (
 )
 _HEAD = """# Messages
 
-Every message of an error, a failed action or the end of a task in one table, to be searched for what was said: `…`
-stands for what differs, and a message often quotes another. The code tells its kind ([codes.md](codes.md); in capitals:
-[failure codes](codes.md#table); `message` of a task that goes on or failed; `part`: why something is not
-so, within other messages), the last column the module and function that make it. `planweave/tasks` and
-`planweave/methods` run in feedback_node, `planweave/bodies/arm` in executor_node, `planweave/bodies/home` in
-virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left out: log lines, and texts of other
-functions that a message is made of. Made by `python tools/messages.py`; a test compares it, so that no text changes
-unseen. What to do on a Franka: [franka.md](franka.md#messages).
+Every message of an error, a failed action or the end of a task, and every question to a person, in one table, to be
+searched for what was said: `…` stands for what differs, and a message often quotes another. The code tells its kind
+([codes.md](codes.md); in capitals: [failure codes](codes.md#table); `message` of a task that goes on or failed; `part`:
+why something is not so, within other messages), the last column the module and function that make it.
+`planweave/tasks` and `planweave/methods` run in feedback_node, `planweave/bodies/arm` in executor_node,
+`planweave/bodies/home` in virtualhome_node, `planweave/goals` and `planweave/llm` in planner_node. Left out: log lines,
+and texts of other functions that a message is made of. Made by `python tools/messages.py`; a test compares it, so that
+no text changes unseen. What to do on a Franka: [franka.md](franka.md#messages).
 
 | message | code | made in |
 |---|---|---|
 """
 _LONGEST = 160
 _FEW = 3  # words that a part has at most that is left out
-_SAID = ("planweave/bodies/arm", "planweave/core/workflow", "planweave/tasks", "planweave_ros", "executor_node")
+_SAID = (
+    *("planweave/bodies/arm", "planweave/core/workflow", "planweave/launcher", "planweave/tasks", "planweave_ros"),
+    "executor_node",
+)
 """Where all that functions of texts say may be part of a message."""
 _WHY = ("problem", "fault", "why", "whereabouts", "conflict", "refus", "no_detections", "no_fresh_look")
 
@@ -78,9 +81,9 @@ def messages() -> list[Message]:
         found |= {
             Message(text, "part", f"`{place}` {function}") for function, text in _parts(tree, place.startswith(_SAID))
         }
-        for function, call in _calls(tree, ""):
-            if (made := _message(call, codes, named)) is not None:
-                found.add(Message(*made, f"`{place}` {function}".strip()))
+        for call, function, kind in _calls(tree, None, None):
+            for text, code in _made(call, function, kind, codes, named):
+                found.add(Message(_shortened(text), code, f"`{place}` {function.name if function else ''}".strip()))
     return sorted(found, key=lambda m: (m.text.lstrip("… ").lower(), m))
 
 
@@ -105,12 +108,25 @@ def _codes(classes: Iterator[ast.ClassDef]) -> dict[str, str]:
     return found
 
 
-def _calls(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
+def _calls(
+    node: ast.AST, function: ast.FunctionDef | None, kind: ast.ClassDef | None
+) -> Iterator[tuple[ast.Call, ast.FunctionDef | None, ast.ClassDef | None]]:
+    """Calls with the function and the class that they stand in."""
     for child in ast.iter_child_nodes(node):
-        inner = child.name if isinstance(child, ast.FunctionDef) else function
+        inner = child if isinstance(child, ast.FunctionDef) else function
         if isinstance(child, ast.Call):
-            yield inner, child
-        yield from _calls(child, inner)
+            yield child, inner, kind
+        yield from _calls(child, inner, child if isinstance(child, ast.ClassDef) else kind)
+
+
+def _values(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """What a function assigns to a variable."""
+    for line in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
+        for target in line.targets:
+            pairs = [(target, line.value)]
+            if isinstance(target, ast.Tuple) and isinstance(line.value, ast.Tuple):
+                pairs = list(zip(target.elts, line.value.elts))
+            yield from (value for each, value in pairs if isinstance(each, ast.Name) and each.id == name)
 
 
 def _parts(tree: ast.Module, said: bool) -> Iterator[tuple[str, str]]:
@@ -135,21 +151,40 @@ def _texts(node: ast.AST | None) -> Iterator[str]:
         yield from _texts(child)
 
 
-def _message(call: ast.Call, codes: dict[str, str], named: dict[str, str]) -> tuple[str, str] | None:
-    """Text and code of a call that makes an error or a failed outcome; None of any other. named: texts of constants."""
-    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+def _made(
+    call: ast.Call,
+    function: ast.FunctionDef | None,
+    kind: ast.ClassDef | None,
+    codes: dict[str, str],
+    named: dict[str, str],
+) -> Iterator[tuple[str, str]]:
+    """Texts and code of a call that makes an error, a failed outcome or a question. function, kind: where it stands;
+    named: texts of constants.
+    """
+    name = made = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    if kind is not None and ast.unparse(call.func) == "super().__init__":
+        name, made = kind.name, ast.unparse(kind.bases[0]) if kind.bases else ""
     if len(call.args) > 1 and (code := _failure(call.args[0])):
-        text = _text(call.args[1], named)
+        said = call.args[1]
     elif call.args and name in codes:
-        code, text = codes[name], _text(call.args[0], named)
-        text = f"unknown {text} '…'" if name == "UnknownNameError" else text
+        code, said = codes[name], call.args[0]
+    elif name == "refused" and len(call.args) > 2:
+        code, said = getattr(call.args[2], "value", "message"), call.args[1]
+    elif name == "UserQuestion" and call.args:
+        code, said = "ambiguous", call.args[0]
     elif name == "tell" and (told := [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "message")]):
-        code, text = "message", _text(told[0], named)
+        code, said = "message", told[0]
     elif name == "end" and len(call.args) > 2:
-        code, text = _end_code(call.args), _text(call.args[2], named)
+        code, said = _end_code(call.args), call.args[2]
     else:
-        return None
-    return (_shortened(text), code) if any(map(str.isalpha, text)) else None
+        return
+    text = f"unknown {_text(said, named)} '…'" if made == "UnknownNameError" else _text(said, named)
+    if any(map(str.isalpha, text)):
+        yield text, code
+    else:
+        values = list(_values(function, said.id)) if function and isinstance(said, ast.Name) else [said]
+        texts = (each for value in values for each in _texts(value))
+        yield from ((each, code) for each in texts if len(each.split()) > _FEW and any(map(str.isalpha, each)))
 
 
 def _shortened(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
@@ -145,11 +145,7 @@ def play(
 
 def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | None) -> Ended:
     case = stage.case
-    method, options, planning = parse_method(spec.method, spec.settings)
-    if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
-        planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
-    planning["seed"] = spec.endpoint_seed
-    planning["only_measured"] &= not spec.model.startswith("embedded")  # to measure it is what was asked for
+    method, options, planning = _settings(spec)
     world = stage.body.observe()
     recorder.add("episode", **_definition(spec, case, world, {PLANNER: planning, method: options}))
     before, body, at_start = stage.truth(), stage.body, stage.conditions(())
@@ -158,12 +154,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         recorder.add("truth", **world_as_dict(before), conditions=at_start)
         body = WorldTeller(body, recorder)
     carried_out: list[Action] = []
-    if client is None:
-        expert = Expert(case, stage, carried_out)
-        client = client_for(spec.model, expert, f"{spec.seed} {spec.repetition} {case.id}")
-        if planning["gold_plan"]:
-            client = GoldAmongPlans(client, case.gold)
-    paced = PacedClient(client, spec.per_minute)
+    paced = PacedClient(client or _client(spec, stage, carried_out, planning["gold_plan"]), spec.per_minute)
     journal = _Told(recorder, [str(f) for f in sorted(world.facts)], carried_out)
     asked = _Exchanges(recorder)
     planner = LanguagePlanner(
@@ -177,19 +168,13 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
     canceled = Cancellation()
     given = () if case.read else case.goal
     episode = Episode(_TASK, case.sentence, given, stage.domain, planner, body, journal, canceled)
-    alarm = threading.Timer(spec.timeout, canceled.cancel, [f"the episode took longer than {spec.timeout:g} s"])
-    alarm.daemon = True
-    alarm.start()
-    begun, error = time.perf_counter(), None
-    try:
+
+    def run() -> None:
         if case.read:
             episode.goal = _read_goal(planner, case.sentence, world, journal)
         run_method(lambda name: METHODS[name](**options), method, episode)
-    except PlanweaveError as found:
-        error = found
-    finally:
-        alarm.cancel()
-    seconds = time.perf_counter() - begun
+
+    error, seconds = _timed(run, canceled, spec.timeout)
     conditions, after, claims = at_start, before, {}
     try:
         if case.read:
@@ -235,6 +220,38 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
         **({"details": dict(details)} if details else {}),
     )
     return ended
+
+
+def _timed(run: Callable[[], None], canceled: Cancellation, timeout: float) -> tuple[PlanweaveError | None, float]:
+    """Error that ended a run, if any, and its duration, s. timeout: s after which it is cancelled."""
+    alarm = threading.Timer(timeout, canceled.cancel, [f"the episode took longer than {timeout:g} s"])
+    alarm.daemon = True
+    alarm.start()
+    begun, error = time.perf_counter(), None
+    try:
+        run()
+    except PlanweaveError as found:
+        error = found
+    finally:
+        alarm.cancel()
+    return error, time.perf_counter() - begun
+
+
+def _settings(spec: Spec) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The method of an episode, its options, and the settings of its planner."""
+    method, options, planning = parse_method(spec.method, spec.settings)
+    if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
+        planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
+    planning["seed"] = spec.endpoint_seed
+    planning["only_measured"] &= not spec.model.startswith("embedded")  # to measure it is what was asked for
+    return method, options, planning
+
+
+def _client(spec: Spec, stage: Stage, carried_out: list[Action], gold_plan: bool) -> ChatClient:
+    """The client of an episode's model. gold_plan: whether one of the plans that it samples is the right one."""
+    case = stage.case
+    client = client_for(spec.model, Expert(case, stage, carried_out), f"{spec.seed} {spec.repetition} {case.id}")
+    return GoldAmongPlans(client, case.gold) if gold_plan else client
 
 
 def _definition(spec: Spec, case: Case, world: World, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

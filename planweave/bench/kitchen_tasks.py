@@ -68,7 +68,7 @@ class KitchenTask:
         return yaml.safe_dump(scene)
 
     def missing(self, scene: Scene, parts: Mapping[str, float], bodies: Iterable[ObjectPose]) -> list[str]:
-        """What of the goal is not so. parts: how far each is open, m or rad; bodies: true poses of the things."""
+        """Unmet parts of the goal. parts: how far each is open, m or rad; bodies: true poses of the things."""
         by_kind = {f.kind: _pose(f) for f in scene.fixtures} | {body.kind: body for body in bodies}
         away = [part for part, span in self.parts.items() if not within(parts.get(part), span)]
         out = [f"{n} in {p}" for n, p in self.inside.items() if not _inside(scene, p, parts[p], by_kind[n])]

@@ -44,7 +44,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellSelection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a row, a column, a table or a paper says of its cells; several selections of tasks are alternatives."""
+    """Settings of the cells of a row, a column, a table or a paper; several selections of tasks are alternatives."""
 
     method: str = ""
     metric: str = ""
@@ -179,7 +179,7 @@ def title_of(number: str) -> str:
 
 
 def cell_of(paper: Paper, table: PaperTable, row: PaperRow, column: Column) -> Cell:
-    """How a cell is made here, or why it cannot be."""
+    """Recipe of a cell here, or why there is none."""
     theirs = row.paper[table.columns.index(column)]
     parts: tuple[CellSelection, ...] = (column, row, table, paper)
     why = next((part.why for part in parts if part.why), "")

@@ -41,7 +41,7 @@ class Recorder:
         self.take({"event": event, "at": round(time.monotonic() - self._start, 4), **details})
 
     def take(self, row: dict[str, Any]) -> None:
-        """What to do with an event."""
+        """Take an event."""
 
 
 class EpisodeText(Recorder):

@@ -62,7 +62,7 @@ class Oracle(Protocol):
         """The whole right plan."""
 
     def rest(self, planned: Sequence[Action], about: About) -> Sequence[Action]:
-        """What is left to do after actions that are only planned."""
+        """Rest of the plan after actions that are only planned."""
 
 
 class _Draws:

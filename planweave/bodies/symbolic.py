@@ -90,7 +90,7 @@ class SymbolicBody:
             slip, failure = self._random.random(), self._random.random()  # both each time: outcomes depend on the seed
             if action in self._once:
                 code = self._once.pop(action)
-                return self._left(code, f"{action}: {code.name.lower()}, as configured (failures)")
+                return self._left(code, f"{action}: {code.word}, as configured (failures)")
             if slip < self._slips:
                 return self._left(Code.GRASP_LOST, f"{action}: it slipped; nothing has changed")
             if failure < self._rate:

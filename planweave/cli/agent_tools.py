@@ -1,4 +1,4 @@
-"""What an agent can do with a running system, as plain functions from texts to texts, whose docstrings and arguments
+"""Tools by which an agent uses a running system, as plain functions from texts to texts, whose docstrings and arguments
 are told to the agent as they stand here; the transport is elsewhere.
 
 It uses the console's client (planweave_ros/client.py) and nothing beside it, so that approval, budgets, the check of
@@ -294,7 +294,7 @@ class AgentTools:
         status, record = self._client.task(task_id)
         world = self._client.world(1.0)
         domain = Domain.load(world.domain) if world else None
-        lines = [f"{status.state.name.lower()}: {status.message}", *_reasons(record)]
+        lines = [f"{status.state.word}: {status.message}", *_reasons(record)]
         for unmet in status.unmet:
             words = f": {domain.phrase(unmet.negated())}" if domain and unmet.predicate in domain.predicates else ""
             lines.append(f"{unmet} does not hold, as last seen{words}")

@@ -1,4 +1,4 @@
-"""What the verbs that look once have in common: where images come from, and the picture that they write."""
+"""Sources of images for the commands that look once, and the picture that they write."""
 
 from __future__ import annotations
 

@@ -316,7 +316,7 @@ class Verdict:
 
 
 def methods_for(found: dict[str, Any] | None) -> dict[str, Verdict]:
-    """What a probe says of each planning method, ours and installed ones; None: no model answers."""
+    """Verdict of a probe on each planning method, ours and installed ones; None: no model answers."""
     from planweave.methods import METHODS, asks_model
 
     if found is None:

@@ -70,7 +70,7 @@ def table() -> World:
 
 @dataclass(frozen=True)
 class ProbeAnswer:
-    """What became of a question. state: "right", "wrong" (read, and not what is right), "unread", "failed" (no reply)
+    """Result of a question. state: "right", "wrong" (read, and not what is right), "unread", "failed" (no reply)
     or "not asked"; text: the answer, or why there is none; code: of the error.
     """
 
@@ -204,11 +204,11 @@ class Probe:
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """What the endpoint can do, as far as the questions have shown."""
+        """Capabilities of the endpoint, as far as the questions have shown."""
         return {**asdict(self._client.capabilities), "logprobs": self._logprobs}
 
     def answers(self) -> Iterator[ProbeAnswer]:
-        """What became of each question that a model was to answer."""
+        """Result of each question that a model was to answer."""
         for question in ProbeQuestions(self._planner):
             before = self._exchanges
             answer = self._asked(question)
@@ -216,7 +216,7 @@ class Probe:
                 yield answer
 
     def reading(self) -> list[ProbeAnswer]:
-        """What became of the sentences that only a capable model reads; recorded where all were asked."""
+        """Result of the sentences that only a capable model reads; recorded where all were asked."""
         found = [self._asked(question) for question in reading_questions(self._planner)]
         if all(answer.state in ("right", "wrong", "unread") for answer in found):
             right = all(answer.state == "right" for answer in found)

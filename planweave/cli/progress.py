@@ -201,7 +201,7 @@ class Progress:
 
 def summary(console: Console, status: TaskStatus, message: str = "") -> None:
     """The result of a task in a few lines; message: replaces the task's last message."""
-    word, style = WORDS.get(status.state, (status.state.name.lower().replace("_", " "), "bold yellow"))
+    word, style = WORDS.get(status.state, (status.state.word.replace("_", " "), "bold yellow"))
     if not status.task_id:  # it was not accepted
         word, style = WORDS[TaskState.FAILED]
     line = Text()

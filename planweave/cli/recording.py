@@ -52,7 +52,7 @@ def recorded(path: str | None) -> Iterator[None]:
 
 
 def recording_lines(path: Path) -> list[str]:
-    """What a recording holds: its time, topics, and how each task ended; raises ConfigError for any other file."""
+    """Summary of a recording: its time, topics, and how each task ended; raises ConfigError for any other file."""
     _need_mcap("planweave show of a recording")
     from mcap.exceptions import McapError
     from mcap.reader import make_reader
@@ -98,4 +98,4 @@ def _tasks(reader: Any, summary: Any) -> list[str]:
 
 
 def _state(number: int) -> str:
-    return TaskState(number).name.lower() if number in list(TaskState) else f"state {number}"
+    return TaskState(number).word if number in list(TaskState) else f"state {number}"

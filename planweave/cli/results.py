@@ -32,7 +32,7 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
     values = status.plain()
     del values["pushed"]
     question = question_json(status.question) if status.question else None
-    return {**values, "state": status.state.name.lower(), "question": question, "elapsed": round(status.elapsed, 3)}
+    return {**values, "state": status.state.word, "question": question, "elapsed": round(status.elapsed, 3)}
 
 
 def preview_json(preview: PlanPreview | None) -> dict[str, Any] | None:

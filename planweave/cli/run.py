@@ -101,22 +101,12 @@ def main(options: argparse.Namespace) -> int:
     from planweave.cli.answer import QuestionAsker
     from planweave.cli.approve import ApprovalPrompt
     from planweave.cli.progress import Progress, done_lines, summary
-    from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
+    from planweave.cli.results import preview_json, preview_lines, result_json
     from planweave.core.workflow.task_status import TaskState
 
     check_record(options.record)
-    goal, method = read_goal(options.goal), _method(options)
-    before, keep = [read_goal([state], "--before") for state in options.before], read_goal(options.keep, "--keep")
-    task = NamedTask(options.task) if options.task else None
-    if task:
-        options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
-        goal = goal or task.data.goal
-    if not options.sentence.strip() and not goal:
-        raise GoalError(
-            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal'
-        )
-    if (before or keep) and not goal:
-        raise GoalError("--before and --keep come with a goal in literals: give --goal, too")
+    method, task = _method(options), NamedTask(options.task) if options.task else None
+    goals = _goals(options, task)
     console = _console(options.json)
     with contextlib.ExitStack() as stack:
         client, check = stack.enter_context(system_for(options.system, options.scene, console))
@@ -143,9 +133,7 @@ def main(options: argparse.Namespace) -> int:
         ended = client.run_task(
             options.sentence,
             method=method,
-            goal=goal,
-            before=before,
-            keep=keep,
+            **goals,
             timeout=options.timeout,
             dry_run=options.dry,
             on_status=status,
@@ -160,12 +148,8 @@ def main(options: argparse.Namespace) -> int:
     success = result.success and (checked is None or checked["fulfilled"])
     if options.json:
         named = {"task": options.task, "checked": checked} if checked else {}
-        print(
-            json.dumps(
-                {**result_json(result), "preview": preview_json(preview), "success": success, "rules": rules, **named},
-                indent=2,
-            )
-        )
+        told = {**result_json(result), "preview": preview_json(preview), "success": success, "rules": rules, **named}
+        print(json.dumps(told, indent=2))
     else:
         summary(console, result.status, "" if result.status.answer else result.message)
         for line in (*preview_lines(preview), *done_lines(result.record)):
@@ -177,6 +161,26 @@ def main(options: argparse.Namespace) -> int:
     if result.status.question is not None:
         return NOT_CLEAR
     return 0 if success or as_asked else NOT_CONFIRMED if result.status.state is TaskState.NOT_CONFIRMED else 1
+
+
+def _goals(options: argparse.Namespace, task: NamedTask | None) -> dict[str, Any]:
+    """Goals by --goal, --before and --keep, by name; fills in sentence and scene of a named task. Raises GoalError
+    where nothing is asked for.
+    """
+    from planweave.cli.results import read_goal
+
+    goal, keep = read_goal(options.goal), read_goal(options.keep, "--keep")
+    before = [read_goal([state], "--before") for state in options.before]
+    if task:
+        options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
+        goal = goal or task.data.goal
+    if not options.sentence.strip() and not goal:
+        raise GoalError(
+            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal'
+        )
+    if (before or keep) and not goal:
+        raise GoalError("--before and --keep come with a goal in literals: give --goal, too")
+    return {"goal": goal, "before": before, "keep": keep}
 
 
 def _method(options: argparse.Namespace) -> str:

@@ -123,7 +123,7 @@ def _table(tasks: Sequence[TaskStatus]) -> Table:
         style = WORD_STYLES[task.state].removeprefix("bold " if task.state.ended else "")
         table.add_row(
             task.task_id,
-            Text(task.state.name.lower(), style),
+            Text(task.state.word, style),
             Text(task.sentence or " and ".join(map(str, task.goal[:MAX_LITERALS]))),
             task.method,
             str(task.steps),

@@ -42,7 +42,7 @@ class OrientedBox:
     half: np.ndarray
 
     def beyond(self, points: np.ndarray) -> np.ndarray:
-        """How far points (n, 3) are outside, along its own axes, (n, 3) m; negative inside."""
+        """Distance of points (n, 3) from it, along its own axes, (n, 3) m; negative inside."""
         return np.asarray(np.abs((points - self.centre) @ self.axes) - self.half)
 
     def within(self, points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class SeenFixture:
 
     @property
     def rooms(self) -> tuple[OrientedBox, ...]:
-        """What is free between its boards, from the top down, and behind its doors that were seen open."""
+        """Free spaces between its boards, from the top down, and behind its doors that were seen open."""
         boards = self.boards
         found = (*(room_above(board, boards) for board in boards), *(joint.room for joint in self.joints))
         return tuple(room for room in found if room is not None)
@@ -142,7 +142,7 @@ class SeenFixture:
 
 
 def room_above(board: OrientedBox, boards: Sequence[OrientedBox]) -> OrientedBox | None:
-    """What is free between a board and the next one over its middle; None where nothing is, or too little room."""
+    """Free space between a board and the next one over its middle; None where there is none, or too little."""
     low, middle = float(board.centre[2] + board.half[2]), board.centre[None]
     over = [b for b in boards if b.centre[2] > board.centre[2] and (b.beyond(middle)[0, :2] < 0).all()]
     high = min((float(b.centre[2] - b.half[2]) for b in over), default=low)

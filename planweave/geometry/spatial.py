@@ -210,7 +210,7 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
 
 
 def derived(predicates: Iterable[str]) -> dict[str, Derivation]:
-    """What `World.derived` is for some predicates: those that are computed here; others hold only where listed."""
+    """`World.derived` for some predicates: those that are computed here; others hold only where listed."""
     return {name: holds for name in sorted(predicates) if name in RELATIONS}
 
 

@@ -19,7 +19,7 @@ class ClauseGoals(ClauseObjects):
     """Translates clauses to goal literals, in order."""
 
     def literals(self, clause: Clause) -> Iterator[Literal]:
-        """What one clause asks for; raises GoalError, NotCoveredError."""
+        """Goal literals of one clause; raises GoalError, NotCoveredError."""
         if clause.kind is ClauseKind.VERB or clause.template:
             found = self._verb(clause)
         elif clause.kind is ClauseKind.REMOVE:

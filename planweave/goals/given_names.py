@@ -27,7 +27,7 @@ def bare(words: Sequence[str]) -> str:
 
 
 def look_of(name: str, class_name: str, attributes: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """What tells a thing from others wherever they are: its class, else its name without a number; its attributes."""
+    """Look of a thing, wherever it is: its class, else its name without a number; its attributes."""
     return class_name or NUMBER.sub("", name), dict(attributes)
 
 
@@ -52,7 +52,7 @@ def split_naming(sentence: str) -> tuple[bool, Words, str] | None:
 def naming_question(
     domain: Domain, world: World, sentence: str, before: Sequence[str], clarifications: Sequence[Clarification] = ()
 ) -> UserQuestion | None:
-    """What a sentence that gives a name leaves to be remembered, as a question with one choice; None for any other.
+    """Name that a sentence gives, to be remembered, as a question with one choice; None for any other.
 
     before: things that were spoken of before, which "that" may mean. Raises GoalError where the name means something
     already, or nothing is meant; AmbiguityError where a person must say which thing it is.

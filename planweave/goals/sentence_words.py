@@ -32,7 +32,7 @@ class Mended:
 
 
 def quotations(text: str) -> list[str]:
-    """What stands between quotation marks."""
+    """Texts between quotation marks."""
     return [one or other for one, other in re.findall(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)", _plain(text))]
 
 

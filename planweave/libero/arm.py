@@ -70,7 +70,7 @@ class _Joints:
         return ""
 
     def goal(self) -> Array:
-        """What to tell the controller in the next step, rad."""
+        """Command to the controller for the next step, rad."""
         if self._goals:
             self._hold = self._goals.pop(0)
         return self._hold
@@ -116,7 +116,7 @@ class _IncrementalGripper:
         """Does nothing: fingers stop at the object they hold, and opening them would drop it."""
 
     def sense(self) -> float:
-        """What to tell the gripper in the next step: 1 closes, -1 opens."""
+        """Command to the gripper for the next step: 1 closes, -1 opens."""
         sense = (self._notch > self._wanted) - (self._notch < self._wanted)
         self._notch -= sense
         return float(sense)

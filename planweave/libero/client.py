@@ -51,7 +51,7 @@ class LiberoTask:
 
 @dataclass(frozen=True)
 class LiberoVerdict:
-    """What LIBERO's checker said since the task was loaded: after each step whether the goal holds.
+    """Verdicts of LIBERO's checker since the task was loaded: after each step whether the goal holds.
 
     first: after how many steps it held for the first time; holds: after the last one; fault: why a step could not be
     carried out or judged.
@@ -65,7 +65,7 @@ class LiberoVerdict:
 
 @dataclass(frozen=True)
 class Steps:
-    """What actions led to. count: since the task was loaded; success: LIBERO's checker says that the goal holds."""
+    """Result of actions. count: since the task was loaded; success: LIBERO's checker says that the goal holds."""
 
     count: int
     success: bool
@@ -74,7 +74,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Moved:
-    """What motion of the joints led to. count and success as in `Steps`; arm: as `LiberoSimulator.arm` gives it."""
+    """Result of a motion of the joints. count and success as in `Steps`; arm: as `LiberoSimulator.arm` gives it."""
 
     count: int
     success: bool
@@ -83,7 +83,7 @@ class Moved:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What a camera sees. rgb: (h, w, 3) uint8; depth: (h, w) float32, m on the optical axis; fovy: vertical, degrees.
+    """Image pair. rgb: (h, w, 3) uint8; depth: (h, w) float32, m on the optical axis; fovy: vertical, degrees.
 
     position: (3,) m; rotation: (3, 3), columns: to the right, up and against the view, in LIBERO's world frame.
     """

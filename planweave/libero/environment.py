@@ -24,7 +24,7 @@ _HOW = "planweave setup libero"
 
 
 def folder() -> Path:
-    """Where the environment is: PLANWEAVE_LIBERO, else planweave/libero in the user's data folder."""
+    """Folder of the environment: PLANWEAVE_LIBERO, else planweave/libero in the user's data folder."""
     given = os.environ.get("PLANWEAVE_LIBERO")
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return Path(given) if given else data / "planweave" / "libero"

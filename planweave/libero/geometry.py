@@ -86,7 +86,7 @@ class Geometry:
         return found[0] if len(found) == 1 else None
 
     def openness(self, name: str) -> float:
-        """How far a drawer or door is open: 0 shut, 1 at its open end; 0 for what does not move."""
+        """Opening of a drawer or door: 0 shut, 1 at its open end; 0 for what does not move."""
         for joint in self._joints_of(name):
             return float(self._state["values"][joint]) / float(max(self._found["joints"][joint]["range"], key=abs))
         return 0.0

@@ -152,7 +152,7 @@ class Server:
         return {"steps": self._steps, "success": done, "first": self._first, "arm": self._arm()}
 
     def do_arm(self) -> dict[str, Any]:
-        """Where the arm is measured to be."""
+        """Measured state of the arm."""
         return {"arm": self._arm()}
 
     def do_state(self) -> dict[str, Any]:

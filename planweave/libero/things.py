@@ -1,4 +1,4 @@
-"""What is around LIBERO's robot, from its simulator's geometry: things with their parts, in the robot's base frame."""
+"""Objects around LIBERO's robot, from its simulator's geometry: things with their parts, in the robot's base frame."""
 
 from __future__ import annotations
 

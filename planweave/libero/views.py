@@ -1,4 +1,4 @@
-"""What LIBERO's robot knows of its surroundings: the simulator's true state, or what its cameras show.
+"""Views of LIBERO's robot on its surroundings: the simulator's true state, or what its cameras show.
 
 Simulated time passes only in steps, so that a look after which the arm has not moved would show the same.
 """

@@ -100,7 +100,7 @@ def parse_reading(text: str) -> WrittenReading:
 
 
 def parse_comparison(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a reading adds to a sentence and what it loses, in a reply; raises ParseError."""
+    """Additions of a reading to a sentence, and losses, as a reply tells them; raises ParseError."""
     whole = [
         value
         for value, _, _ in _json_values(_checked(text))

@@ -36,6 +36,7 @@ from planweave.methods.language.prompting import (
 from planweave.methods.language.question import Question, Questions
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode
+from planweave.methods.running.undoing import undo
 
 END = "end"
 _TOKENS = 60
@@ -146,5 +147,5 @@ class Iterative(PaperMode):
             errors.append((len(history), f"{action}: {outcome.message}"))
             if self.replan == "global":
                 while history:
-                    episode.undo(*history.pop())
+                    undo(episode, *history.pop())
         episode.tell(message=f"no end after {self.max_steps} actions")

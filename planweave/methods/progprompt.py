@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from planweave.core.base.errors import ParseError
+from planweave.core.base.errors import ParseError, UnknownNameError
 from planweave.core.base.parameter import option
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.world import World
+from planweave.core.symbolic.world import Action, World
 from planweave.core.trees.program import (
     MAX_CHARACTERS,
     MAX_CONDITION,
@@ -339,7 +339,7 @@ class ProgPrompt(PaperMode):
 
     def _call(self, episode: Episode, call: Call) -> None:
         try:
-            action = episode.resolve(call.name, call.args)
+            action = action_over(episode, call.name, call.args)
         except ParseError as error:
             episode.journal.add("skipped", line=call.line, reason=str(error))
             episode.tell(message=f"line {call.line}: {error}")
@@ -376,5 +376,30 @@ def _of_same_objects(episode: Episode, world: World, text: str) -> str:
         condition = parse_condition(text)
     except ParseError:
         return text
-    words = [episode.object_named(world, w) if len(objects_named(world, w)) > 1 else w for w in condition.words]
+    words = [_object_named(episode, world, w) if len(objects_named(world, w)) > 1 else w for w in condition.words]
     return str(replace(condition, words=tuple(words)))
+
+
+def action_over(episode: Episode, name: str, args: Sequence[str]) -> Action:
+    """An action over objects as a model names them: exactly, in another spelling, by class or a synonym of it.
+
+    Raises ParseError.
+    """
+    world = episode.observe()
+    return Action(name, tuple(_object_named(episode, world, arg) for arg in args))
+
+
+def _object_named(episode: Episode, world: World, name: str) -> str:
+    """The object that an action takes for a name: of a class the one acted on last, else the first."""
+    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    for candidate in (name, plain):
+        if candidate in world.by_name:
+            return candidate
+    for noun in (plain, *episode.domain.synonyms(plain)):
+        of_class = [o.name for o in world.objects if o.class_name.lower() in (noun, noun.replace("_", ""))]
+        if of_class:
+            break
+    if not of_class:
+        raise ParseError(str(UnknownNameError("object", name, world.by_name)))
+    last = [a for action in reversed(episode.used) for a in action.args if a in of_class]
+    return last[0] if last else of_class[0]  # the same one again, else the first

@@ -29,6 +29,7 @@ from planweave.methods.language.prompting import PROMPTS, distinct
 from planweave.methods.language.question import Questions
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode
+from planweave.methods.running.undoing import undo
 
 REQUEST, PAPER_WORDS = "tree_planner_request", "tree_planner_paper"
 """The sampling of plans that is never stepwise; the same, and decisions, in the notation of the paper."""
@@ -267,11 +268,11 @@ class TreePlanner(PaperMode):
         while history and history[-1][0] is not fork:
             undone, before = history.pop()
             assert undone.action is not None
-            if episode.undo(undone.action, before):
+            if problem := undo(episode, undone.action, before):
+                errors.append(f"{undone.action} was done on the way and could not be undone: {problem}")
+            else:
                 undone.status = Status.UNDONE if undone.valid else undone.status
                 done[:] = [row for row in done if row[1] is not undone]
-            else:
-                errors.append(f"{undone.action} was done on the way and could not be undone: {episode.undo_problem}")
         return fork
 
     def _decide(

@@ -23,7 +23,7 @@ _HERE = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request gets instead of the page. cookie: to be kept by the browser; text: for a person."""
+    """Answer to a request in place of the page. cookie: to be kept by the browser; text: for a person."""
 
     status: int
     text: str = ""
@@ -59,7 +59,7 @@ class Gate:
             return False
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """What to answer instead of the page; None where the page, its files or its socket may be given."""
+        """Answer instead of the page; None where the page, its files or its socket may be given."""
         host, origin = headers.get("Host", ""), headers.get("Origin", "")
         if origin and urlsplit(origin).netloc != host:
             return Answer(403, "this page is not for other pages")

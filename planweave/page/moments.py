@@ -1,4 +1,4 @@
-"""What the page keeps of tasks to look at again: robot, world and picture at moments of each."""
+"""Moments of tasks that the page keeps to show again: robot, world and picture at moments of each."""
 
 from __future__ import annotations
 

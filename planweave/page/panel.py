@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """What a person at the page may do, each through the same service that any other client calls.
+    """Requests that a person at the page may make, each through the same service that any other client calls.
 
     All raise PlanweaveError with a message for the person.
     """
@@ -60,7 +60,7 @@ class Door(Protocol):
         """A task with its record."""
 
     def remembered(self, forget: Sequence[int] = (), forget_all: bool = False) -> tuple[list[Remembered], list[int]]:
-        """What people have said that is left, oldest first, and the ids of what was forgotten."""
+        """Remembered answers of people that are left, oldest first, and the ids of what was forgotten."""
 
 
 class Panel:

@@ -127,7 +127,7 @@ class File:
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """What a browser paints before viser's client has come and run: the files of a page by their paths, without "/" at
+    """First screen in a browser, before viser's client runs: the files of a page by their paths, without "/" at
     the begin; none for a client that is packed otherwise, which is then served as it is.
 
     viser serves its client as one HTML file whose one script, 0.8 MB, holds the client compressed and unpacks it, so

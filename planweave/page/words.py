@@ -1,4 +1,4 @@
-"""What the page says of a task, as HTML. Everything that comes from people, models or labels is escaped."""
+"""Texts of the page about a task, as HTML. Everything that comes from people, models or labels is escaped."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _thing(thing: WorldObject, facts: Sequence[str]) -> str:
 
 
 def record_html(record: Mapping[str, Any]) -> str:
-    """What happened in a task, one line an event."""
+    """Events of a task, a line each."""
     lines = [line for event in record.get("events", ()) if (line := _event(event))]
     return _box("<br>".join(lines) or "<i>nothing is recorded of it</i>")
 
@@ -148,7 +148,7 @@ def choices(tasks: Iterable[TaskStatus]) -> list[str]:
 
 
 def remembered_html(entries: Sequence[Remembered]) -> str:
-    """What people have said that holds again, newest first."""
+    """Remembered answers of people, newest first."""
     return _box(
         "<br>".join(escape(entry.text) for entry in reversed(entries)) or "<i>nothing, as far as was looked</i>"
     )
@@ -159,12 +159,12 @@ def id_of(choice: str) -> str:
 
 
 def error_html(message: str) -> str:
-    """What could not be done."""
+    """Message of a failed request."""
     return f'<div style="padding:0 1em;color:#e03131">{escape(message)}</div>' if message else ""
 
 
 def note_html(message: str) -> str:
-    """What was done."""
+    """Message of a request that was carried out."""
     return f'<div style="padding:0 1em">{escape(message)}</div>' if message else ""
 
 

@@ -25,7 +25,7 @@ _DARK = 60  # what a burner that is off does not exceed
 
 @dataclass(frozen=True)
 class TurnedOn:
-    """What was seen to be on or off, and how the knob was turned then, rad in half a turn; covered: it was on, and is
+    """Last seen state of a burner, and how the knob was turned then, rad in half a turn; covered: it was on, and is
     not seen to be, though the knob was not turned.
     """
 

@@ -72,7 +72,7 @@ class Carcass:
 
 
 def find_body(points: np.ndarray, floor: float) -> Carcass | None:
-    """What stands still of one piece of furniture, by its largest level top; None where it has none.
+    """Body of one piece of furniture, without what moves, by its largest level top; None where it has none.
 
     points: (n, 3), of the furniture alone; floor: height of what it stands on, m.
     """
@@ -163,7 +163,7 @@ def _top(points: np.ndarray) -> float:
 
 
 def cells_covered(layers: np.ndarray, xy: np.ndarray, cell: float) -> np.ndarray:
-    """How many cells of a plan, with edges of `cell` m, points (n, 2) cover in each of the layers (n,) from 0 on."""
+    """Number of cells of a plan, edges `cell` m, that points (n, 2) cover in each of the layers (n,) from 0 on."""
     at = np.floor((xy - xy.min(axis=0)) / cell).astype(np.int64)
     width, depth = at.max(axis=0) + 1
     filled = np.unique((layers.astype(np.int64) * width + at[:, 0]) * depth + at[:, 1])

@@ -85,7 +85,7 @@ def outline_points(thing: Detection, shrink: float = 1.0) -> np.ndarray:
 
 
 def unknown_thing(shape: Outline, bottom: float, top: float, colours: np.ndarray) -> Detection:
-    """What nobody knows, as far as it is seen: an outline between two heights, m; colours: (n, 3) of its pixels."""
+    """Unknown thing, as far as it is seen: an outline between two heights, m; colours: (n, 3) of its pixels."""
     (x, y), rgb = shape.centre, patch_colour(colours)
     size = (shape.long, shape.short, top - bottom)
     of, place = (UNKNOWN, colour_word(*rgb), "irregular", UNSURE), (x, y, (bottom + top) / 2)

@@ -1,4 +1,4 @@
-"""What pictures say of points being where they are thought to be: shown, hidden, or looked through."""
+"""Evidence of pictures for points at their assumed places: shown, hidden, or looked through."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _THERE, _GONE = 0.3, 0.6  # share of points that speak against a thing: at most 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How many of a thing's points pictures show where they should be; through how many they look; at how many they
-    show another colour; how many lie a little before what they show; and before how many something else is seen. Pixels
-    without depth, or of the robot, do not count.
+    """Counts of a thing's points: how many pictures show where they should be; through how many
+    they look; at how many they show another colour; how many lie a little before what they show; and before how many
+    something else is seen. Pixels without depth, or of the robot, do not count.
     """
 
     seen: int
@@ -51,7 +51,7 @@ class Evidence:
 def evidence(
     points: np.ndarray, views: Iterable[DepthView], colours: np.ndarray | None = None, beyond: float = _BEYOND
 ) -> Evidence:
-    """What pictures say of points (n, 3) being there.
+    """Evidence of pictures for points (n, 3) being there.
 
     colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through.
     """

@@ -136,12 +136,12 @@ class FixtureMemory:
 
     @property
     def fixtures(self) -> tuple[SeenFixture, ...]:
-        """What is there, as far as it was seen often enough."""
+        """Furniture that was seen often enough."""
         return tuple(r.fixture for r in self._records if r.seen >= _CONFIRM)
 
     @property
     def suspected(self) -> tuple[SeenFixture, ...]:
-        """What is there or may be: nothing of it is a thing of its own."""
+        """Furniture that is there or may be: nothing of it is a thing of its own."""
         return tuple(r.fixture for r in self._records)
 
     @property

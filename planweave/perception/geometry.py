@@ -89,7 +89,7 @@ LEVEL = Plane(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Projector:
-    """Where points of a frame are in a camera's image."""
+    """Projection of points of a frame into a camera's image."""
 
     intrinsics: Intrinsics
     camera_to_frame: Pose
@@ -190,7 +190,7 @@ def hull_of(points: np.ndarray) -> np.ndarray:
 
 
 def inward(xy: np.ndarray, hull: np.ndarray) -> np.ndarray:
-    """How far points (n, 2) are inside of a convex polygon (m, 2), metres; negative outside."""
+    """Depth of points (n, 2) inside a convex polygon (m, 2), metres; negative outside."""
     edges = np.roll(hull, -1, axis=0) - hull
     lengths = np.linalg.norm(edges, axis=1)
     normals = np.column_stack((-edges[:, 1], edges[:, 0])) / np.maximum(lengths, 1e-9)[:, None]

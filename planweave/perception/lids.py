@@ -39,7 +39,7 @@ _SAME_PLACE, _SAME_HEIGHT = 0.03, 0.03  # m: of a remembered vessel, from the mi
 
 @dataclass(frozen=True)
 class _Disc:
-    """What a region shows of a lid: centre and radius of its disc, its level, the top of its knob, its own pixels."""
+    """Lid as a region shows it: centre and radius of its disc, its level, the top of its knob, its own pixels."""
 
     centre: tuple[float, float]
     radius: float

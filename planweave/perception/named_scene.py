@@ -41,7 +41,7 @@ _SWINGS = tuple(math.radians(a) for a in (-60, -45, -30, -15, 15, 30, 45, 60))  
 
 
 class Namer(Protocol):
-    """Who names what pictures show: planweave.perception.vision_names.VisionNamer."""
+    """Namer of what pictures show: planweave.perception.vision_names.VisionNamer."""
 
     def names(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], words: str, changing: Collection[str]
@@ -59,7 +59,7 @@ class InHand:
     in_tool: np.ndarray
 
     def motion(self, pose: np.ndarray) -> Pose:
-        """How it has moved since it was taken, to a pose."""
+        """Motion since it was taken, to a pose."""
         moved = pose @ np.linalg.inv(self.taken)
         return Pose(moved[:3, :3], moved[:3, 3])
 

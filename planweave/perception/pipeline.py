@@ -138,16 +138,9 @@ class Pipeline:
             else:
                 furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
                 fixtures = furniture.use_states(self._state_reader([view, *seen]))
-            high = np.nonzero(inside_table(view, table) & (height > LOW))
-            mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
-            pieces = np.zeros(view.depth.shape, bool)
-            pieces[high] = mine
             rooms = [(room, seen_in(room, view)) for room in rooms_of(fixtures)]  # looked at with all cameras
-            for _, own in rooms:
-                pieces |= own
-            free = view.hiding(pieces)
-            ground = np.zeros(view.depth.shape, np.float32)
-            ground[high] = below
+            pieces, ground = self._pixels_of(furniture.suspected, view, height)
+            free = view.hiding(np.logical_or.reduce([pieces, *(own for _, own in rooms)]))
         steep = free.upward < STEEP  # of all of it, of which find_segments takes its part
         shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
         if ground is not None:
@@ -180,8 +173,19 @@ class Pipeline:
         of = view, occluded, plane, tuple(measured), fixtures, tuple(seen), tuple(problems), tuple(named)
         return self._with_depthless(SeenScene(tuple(found), *of), solid)
 
+    def _pixels_of(
+        self, fixtures: Sequence[SeenFixture], view: DepthView, height: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The pixels of furniture, and for each pixel the height of the furniture below it, m; 0 where there is none.
+        height: of each pixel, m.
+        """
+        high = np.nonzero(inside_table(view, self.settings.table) & (height > LOW))
+        pieces, ground = np.zeros(view.depth.shape, bool), np.zeros(view.depth.shape, np.float32)
+        pieces[high], ground[high] = cut_out(fixtures, np.column_stack((view.points[high][:, :2], height[high])))
+        return pieces, ground
+
     def run_again(self, scene: SeenScene, remembered: Sequence[Detection]) -> SeenScene:
-        """What `run` makes of the picture of a scene once more, with other objects remembered; without furniture and
+        """Result of `run` for the picture of a scene once more, with other objects remembered; without furniture and
         further cameras.
         """
         found = rest_on_supports(scene.named, self.classes, remembered)

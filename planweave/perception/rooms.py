@@ -31,12 +31,12 @@ _LARGER = 1.4  # times as long as a known thing what is seen of it may be: a han
 
 
 def rooms_of(fixtures: Iterable[SeenFixture]) -> list[OrientedBox]:
-    """What is between boards, and behind doors that were seen open; nothing is seen there while one is shut."""
+    """Rooms between boards, and behind doors that were seen open; nothing is seen there while one is shut."""
     return [room for fixture in fixtures for room in fixture.rooms]
 
 
 def things_in(room: OrientedBox, views: Sequence[DepthView], known: Sequence[Detection] = ()) -> list[Detection]:
-    """What pictures that show nothing but a room (`seen_in`) show there. No shape is seen whole: all of it is `cut`.
+    """Things in a room, by pictures of nothing but the room (`seen_in`). No shape is seen whole: all of it is `cut`.
 
     known: things seen before; what is shown at the place of one, about as large and of its colour, is that one, or the
     nearest such, as it is known, and bits beside it, no higher than it is, are of it. What is nothing known is an

@@ -26,7 +26,7 @@ Shape: TypeAlias = tuple[tuple[OrientedBox, ...], tuple[float, float, float, flo
 
 
 def shape_of(points: Array, bottom: float) -> Shape:
-    """What is seen of a thing that stands on something of this height: boxes along its own axes where it is aslant."""
+    """Seen shape of a thing that stands on something of this height: boxes along its own axes where it is aslant."""
     tilt = _tilt_of(points)
     if tilt is None:
         return boxes_of(points, bottom), None

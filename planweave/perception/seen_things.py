@@ -77,7 +77,7 @@ class SeenThing:
     def evidence(
         self, views: Iterable[DepthView], points: np.ndarray | None = None, colours: np.ndarray | None = None
     ) -> Evidence:
-        """What pictures say of its being where it was seen last, or of points of it, by default of a sample."""
+        """Evidence of pictures for its being where it was seen last, or of points of it, by default of a sample."""
         behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
         return evidence(sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
 
@@ -87,7 +87,7 @@ class SeenThing:
 
     @property
     def detection(self) -> Detection:
-        """It where it is, as the tracker asks."""
+        """Its detection where it is, as the tracker asks."""
         low, high = self.bounds
         (x, y, z), (dx, dy, dz) = ((low + high) / 2).tolist(), (high - low).tolist()
         of, rgb = (self.named.class_name, self.named.colour, "irregular"), patch_colour(self.colours)

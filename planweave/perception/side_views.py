@@ -30,7 +30,7 @@ def checked(
     check: Callable[[Plane], None],
     first: DepthView,
 ) -> tuple[DepthView, np.ndarray] | None:
-    """What a further camera sees without the robot, and its points (n, 3) above the table; None where the arm carries
+    """View of a further camera without the robot, and its points (n, 3) above the table; None where the arm carries
     it and it sees the table badly or not at all, as near a thing, where the first camera does not see the bare table.
 
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what

@@ -74,7 +74,7 @@ def _with_bottom(item: Detection, bottom: float) -> Detection:
 
 
 def enclosed(found: Sequence[Detection]) -> list[str]:
-    """What is to be said of things within the outline of an unknown one: shelves, and bins that are not seen whole, are
+    """Messages about things within the outline of an unknown one: shelves, and bins that are not seen whole, are
     not supported.
     """
     said = []

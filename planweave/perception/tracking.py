@@ -61,7 +61,7 @@ _UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or 
 
 
 class _Absence(IntEnum):
-    """How an object that is not where it was may have come to another place, the likeliest first."""
+    """Reason for which an object may be elsewhere than it was, the likeliest first."""
 
     HELD = 0  # carried by the hand
     LEFT = 1  # its place was seen without it
@@ -191,7 +191,7 @@ class Tracker:
         return track
 
     def lose(self, track: Track) -> None:
-        """Nobody knows any more where an object is."""
+        """Forget where an object is."""
         self._tracks.remove(track)
         track.held, track.taken, track.matched, track.lost = False, None, False, True
         track.doubtful.clear()

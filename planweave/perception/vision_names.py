@@ -98,7 +98,7 @@ class Marked:
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What was answered for a thing, what it is a part of, and the words it was asked for with."""
+    """Answer for a thing, what it is a part of, and the words it was asked for with."""
 
     thing: Marked
     named: Named
@@ -195,7 +195,7 @@ class VisionNamer:
         return [answers.get(k + 1, UNKNOWN).state for k in range(len(things))]
 
     def known(self, things: Sequence[Marked]) -> list[Named | None]:
-        """What was answered for every thing, None where it was not asked for; asks nothing."""
+        """Answers for all things, None where it was not asked for; asks nothing."""
         return [self._recall(thing, things) if self._find(thing) else None for thing in things]
 
     def asked(self, things: Sequence[Marked], words: str) -> bool:

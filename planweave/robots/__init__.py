@@ -40,7 +40,7 @@ def load_robot(name: str = DEFAULT) -> RobotDescription:
 
 
 def broken_robots() -> list[str]:
-    """What is wrong with the descriptions that installed packages offer, a line each."""
+    """Faults of the descriptions that installed packages offer, a line each."""
     found = []
     for name in ROBOTS:
         try:

@@ -1,4 +1,4 @@
-"""What Planweave knows of a robot: an arm of 6 or 7 joints with a gripper of two parallel fingers, read from one file.
+"""Description of a robot: an arm of 6 or 7 joints with a gripper of two parallel fingers, read from one file.
 
 Lengths in m, angles in rad, forces in N, torques in Nm; quaternions and frames as in URDF. Nothing else in the library
 and in the nodes holds a number or a name of one robot.

@@ -35,7 +35,7 @@ def grasps_at(tcp: np.ndarray, place: np.ndarray) -> bool:
 
 
 class InterventionMoment(str, Enum):
-    """When an intervention happens, in order of occurrence; see Intervene.srv."""
+    """Moment of an intervention, in order of occurrence; see Intervene.srv."""
 
     NOW = ""
     APPROACH = "approach"

@@ -53,7 +53,7 @@ class VideoRecorder:
         self._lock = threading.Condition()
         self._states: list[tuple[mujoco.MjModel, Snapshot]] = []
         self._images: dict[int, bytes] = {}
-        self._recording, self._ended, self._generation = False, False, 0
+        self._recording = self._ended = False
         self._period, self._still_since = 1 / DEFAULT_RATE, math.inf
         self._thread: threading.Thread | None = None
         self._failure: str | None = None
@@ -71,7 +71,6 @@ class VideoRecorder:
             )
         with self._lock:
             self._states, self._images, self._failure = [], {}, None
-            self._generation += 1
             self._period, self._still_since = 1 / (rate or DEFAULT_RATE), math.inf
             self._recording = True
             if self._thread is None:

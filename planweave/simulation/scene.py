@@ -166,7 +166,7 @@ class TableTop:
 
 @dataclass(frozen=True)
 class _File:
-    """What a scene file holds."""
+    """Content of a scene file."""
 
     objects: tuple[SceneObject, ...] = part(SceneObject, many=list)
     description: str = key(text, "")

@@ -200,7 +200,7 @@ class Simulator:
         return body.xpos.copy(), body.xquat.copy()
 
     def fixture_joints(self) -> dict[str, float]:
-        """How far the fixtures' parts are truly open or turned, by name (fixture_body), m or rad."""
+        """True opening or turn of the fixtures' parts, by name (fixture_body), m or rad."""
         return {name: float(self._data.joint(name).qpos[0]) for name in self._parts}
 
     def check_gripper(self, width: float, force: float) -> None:

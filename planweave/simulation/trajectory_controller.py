@@ -38,7 +38,7 @@ _LATEST = 60.0  # s from now at which a trajectory may begin
 
 @dataclass(frozen=True)
 class GoalResult:
-    """How a goal has ended: error_code and error_string of FollowJointTrajectory."""
+    """End of a goal: error_code and error_string of FollowJointTrajectory."""
 
     code: int
     text: str
@@ -55,7 +55,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Setpoint:
-    """What the drives shall do in the next time step: positions rad, velocities rad/s, accelerations rad/s^2."""
+    """Commands to the drives for the next time step: positions rad, velocities rad/s, accelerations rad/s^2."""
 
     positions: Array
     velocities: Array

@@ -1,4 +1,4 @@
-"""What becomes of an action whose task was paused: whether it is done, goes on, or is no longer right."""
+"""Decision about an action whose task was paused: whether it is done, goes on, or is no longer right."""
 
 from __future__ import annotations
 

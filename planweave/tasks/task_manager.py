@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.base.errors import CanceledError, GoalError, NotStoppedError, PlanweaveError, UnknownNameError
+from planweave.core.base.names import log_line, plain_text
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.world import Action, Literal
 from planweave.core.trees.behaviour_tree_xml import MAX_CHARACTERS
@@ -27,7 +28,7 @@ from planweave.core.workflow.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.running.journal import Journal
 from planweave.methods.running.method_run import Method as Method
-from planweave.tasks.corrections import is_correction, is_objection, log_line, plain, spoken_of
+from planweave.tasks.corrections import is_correction, is_objection, spoken_of
 from planweave.tasks.given_tree import GIVEN, is_tree
 from planweave.tasks.interruption import Interruption
 from planweave.tasks.memory import Memory
@@ -122,7 +123,7 @@ class TaskManager:
         A repeated request with the same non-empty id returns the first task. In a dry run the method plans against
         predicted effects; nothing moves.
         """
-        sentence, named, method = plain(asked.sentence, "sentence"), bool(asked.method), asked.method
+        sentence, named, method = plain_text(asked.sentence, "sentence"), bool(asked.method), asked.method
         method, tree = method or self._default_method, method if is_tree(method) else ""
         asked = replace(asked, sentence=sentence, method=method)
         if len(tree) > MAX_CHARACTERS:
@@ -288,7 +289,7 @@ class TaskManager:
         """Pause a task (the running one where no id is given): its body stops and holds, and nothing moves before
         `resume`. One that waits in the queue lets others pass. Raises GoalError where it cannot be paused.
         """
-        by, reason = plain(by, "name of the person", MAX_APPROVER), plain(reason, "reason")
+        by, reason = plain_text(by, "name of the person", MAX_APPROVER), plain_text(reason, "reason")
         with self._changed:
             task = self._going_on(task_id, "no task is running that could be paused")
             if task.status.dry_run:
@@ -310,7 +311,7 @@ class TaskManager:
         """Let a paused task go on from the world as a fresh look shows it; where no id is given the running one, or the
         only paused one. Raises GoalError, with the reason where it stays paused.
         """
-        by = plain(by, "name of the person", MAX_APPROVER)
+        by = plain_text(by, "name of the person", MAX_APPROVER)
         with self._changed:
             paused = [t for t in self._tasks.values() if t.pause.is_set]
             if not task_id and len(paused) == 1:
@@ -340,7 +341,7 @@ class TaskManager:
 
         Methods that replan from text treat it as an error message; it is recorded in any case.
         """
-        text = plain(text, "text")
+        text = plain_text(text, "text")
         if not text:
             raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
         with self._changed:
@@ -359,7 +360,7 @@ class TaskManager:
             if task is None:
                 raise UnknownNameError("task", task_id, self._tasks) if task_id else GoalError(none)
             if task.status.state.ended:
-                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
+                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.word})")
             return task
 
     def approve(
@@ -371,7 +372,7 @@ class TaskManager:
         approver: str = "",
     ) -> Task:
         """Answer the pending approval of a task (the running one where no id is given); raises GoalError."""
-        comment, approver = plain(comment, "comment"), plain(approver, "name of the approver", MAX_APPROVER)
+        comment, approver = plain_text(comment, "comment"), plain_text(approver, "name of the approver", MAX_APPROVER)
         task = self._going_on(task_id, "no task is running, so no plan waits for approval")
         if task.approval is None:
             raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
@@ -384,7 +385,7 @@ class TaskManager:
         choice: number of a choice, from 1; 0: `text` is the answer (planweave.core.workflow.question). Returns what was
         chosen.
         """
-        text, person = plain(text, "answer"), plain(person, "name of who answers", MAX_APPROVER)
+        text, person = plain_text(text, "answer"), plain_text(person, "name of who answers", MAX_APPROVER)
         with self._changed:
             asking = {q.id: t.status.task_id for t in self._asking() if t.inquiry and (q := t.inquiry.shown)}
         task_id = task_id or asking.get(question_id) or next(iter(asking.values()), "")
@@ -397,7 +398,7 @@ class TaskManager:
         """Replace the plan of a task that waits for approval (of the running one where no id is given); what waits now.
         Raises GoalError, also where the new plan does not pass the check.
         """
-        editor = plain(editor, "name of the editor", MAX_APPROVER)
+        editor = plain_text(editor, "name of the editor", MAX_APPROVER)
         steps = [action for action in plan if action is not None]
         if not steps or len(steps) != len(plan):
             raise GoalError("an edited plan has a step at least, and every step a name; refuse the plan to do nothing")
@@ -535,7 +536,7 @@ class TaskManager:
             task.ending = state  # a cancellation that is not seen below sees this
         if task.canceled.is_set and state not in (TaskState.CANCELED, TaskState.FAILED):
             message, code = f"{message}; the cancellation came too late", code or "canceled_late"
-        final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
+        final = replace(task.snapshot(), state=state, phase=state.word, message=message, action=None)
         final = replace(final, code=code or (CanceledError.code if state is TaskState.CANCELED else ""))
         task.status = final
         task.pause.end()

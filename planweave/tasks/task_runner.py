@@ -19,6 +19,7 @@ from planweave.core.base.errors import (
     SystemDownError,
     UnknownNameError,
 )
+from planweave.core.base.names import log_line
 from planweave.core.base.usage import Usage
 from planweave.core.planning.rule_conflicts import goal_conflict
 from planweave.core.planning.solver import NoPlanError
@@ -38,7 +39,6 @@ from planweave.methods.running.recorded_body import RecordedBody
 from planweave.tasks.after_pause import Resumed
 from planweave.tasks.answers import ask
 from planweave.tasks.approving import ApprovedBody
-from planweave.tasks.corrections import log_line
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.last_looks import LastLooks
@@ -377,19 +377,23 @@ class TaskRunner:
             run_method(self.make, name, episode)
             check = self._look_at(task, body, goal, began)
         if self.fallback and name != self.fallback and check.unmet and not (episode.alone or episode.stopped):
-            reason = failed or episode.message or f"{name} ended before the goal held"
-            told = f"the {self.fallback} planner takes over: {reason}"
-            episode.fallback, episode.trouble = True, None
-            episode.tell("planning", told)
-            task.journal.add("fallback", method=self.fallback, reason=reason)
-            try:
-                run_method(self.make, self.fallback, episode)
-            except NoPlanError as error:  # it does not say why the method before it failed
-                raise NoPlanError(f"{error}; before that: {reason}", error.proved) from None
-            if episode.message == told:  # nothing was reported since; an error of the method is kept
-                episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
+            self._fall_back(task, episode, name, failed)
             check = self._look_at(task, body, goal, began)
         return looks.take(check), episode.message
+
+    def _fall_back(self, task: Task, episode: Episode, name: str, failed: str) -> None:
+        """Run the fallback method after the one of a name. failed: that it failed, and why."""
+        reason = failed or episode.message or f"{name} ended before the goal held"
+        told = f"the {self.fallback} planner takes over: {reason}"
+        episode.fallback, episode.trouble = True, None
+        episode.tell("planning", told)
+        task.journal.add("fallback", method=self.fallback, reason=reason)
+        try:
+            run_method(self.make, self.fallback, episode)
+        except NoPlanError as error:  # it does not say why the method before it failed
+            raise NoPlanError(f"{error}; before that: {reason}", error.proved) from None
+        if episode.message == told:  # nothing was reported since; an error of the method is kept
+            episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
 
     def _acting(self, task: Task, episode: Episode) -> ResumedBody:
         """The episode's body with what decides round it before an action, and after it: outermost first a pause, then
@@ -536,4 +540,4 @@ class TaskRunner:
 def _failure_code(task: Task) -> str:
     """Why a task failed whose goal does not hold: as its last action failed, or as that one did not bring it about."""
     failed = task.episode.failed if task.episode is not None else None
-    return failed.code.name.lower() if failed is not None else "not_reached"
+    return failed.code.word if failed is not None else "not_reached"

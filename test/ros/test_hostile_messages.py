@@ -197,7 +197,7 @@ def test_a_callback_that_fails_ends_nothing_and_a_service_says_so(make_node, spi
             out.publish(String(data="x"))
     spin_until(lambda: len(node.heard) == 10 and node.ticks > 5, 10, "all messages")
     response = client.call(LoadScene, "/load", scene="x" * 300)
-    assert not response.success and response.message
+    assert not response.success and response.message and response.code == "internal"
     said = capfd.readouterr().err
     assert said.count("a message on /words could not be handled (KeyError") == 1
     assert said.count("a timer could not be handled (ValueError") == 1

@@ -17,6 +17,7 @@ from planner_node.node import PlannerNode
 from planweave.core.symbolic.world import Action
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.methods.language.planner import LanguagePlanner
 from planweave_ros import conversions as convert
 from planweave_ros.rclpy_compat import ThreadSafeActionClient
 
@@ -326,3 +327,16 @@ def test_wrong_parameters_are_said_at_the_start(ros, parameter, value, datum):
     given = {parameter: value, **({"client": "replay"} if parameter == "cassette" else {})}
     with raises_code("configuration", datum):
         PlannerNode(parameter_overrides=[Parameter(n, value=v) for n, v in given.items()])
+
+
+def test_a_fault_of_ours_is_told_as_one_and_ends_nothing(start, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    asker, _ = start(fake.answers(GOOD, GOOD, GOOD, GOOD))
+    for method in ("generate_plans", "check_condition"):
+        monkeypatch.setattr(LanguagePlanner, method, fail)
+    told = asker.sample(), asker.call(asker.conditions, CheckCondition.Request(condition="'red_cube' in 'left_tray'"))
+    assert [(reply.success, reply.code) for reply in told] == [(False, "internal")] * 2
+    monkeypatch.undo()
+    assert asker.sample().success

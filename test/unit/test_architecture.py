@@ -84,13 +84,16 @@ def part_of(*names):
 class Source:
     """What the rules are about in a source text. modules: dotted names that it imports anywhere, also inside functions
     and by import_module; functions: names; private: uses of names that begin with an underscore, of other objects;
-    texts: those that are no docstrings, with {} for what an f-string puts in; classes: at its top.
+    texts: those that are no docstrings, with {} for what an f-string puts in; classes: at its top; docstrings:
+    all but those of what is private.
     """
 
     def __init__(self, text):
         self.modules, self.functions, self.private, self.texts = set(), set(), [], []
         tree = ast.parse(text)
         self.classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
+        documented = [tree, *(n for n in nodes(tree) if isinstance(n, (ast.ClassDef, ast.FunctionDef)))]
+        self.docstrings = [ast.get_docstring(n) or "" for n in documented if not getattr(n, "name", "").startswith("_")]
         left_out = set()
         for node in nodes(tree):
             if isinstance(node, ast.Import):
@@ -456,6 +459,22 @@ def test_no_class_name_means_two_things():
             for name in read(where).classes:
                 found.setdefault(name, []).append(where.as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+#: What a docstring does not begin with: its first line is a noun phrase, an imperative or "Whether …".
+NO_PHRASE = re.compile(r"(What|How|Who|Where|When|It|That|There|Nobody|Somebody)\b")
+
+
+def test_a_docstring_begins_with_a_noun_phrase_or_an_imperative():
+    """Of modules, classes and public functions; the agent's tools are told to a model as they stand."""
+    found = [
+        f"{path}: {first}"
+        for path in python_files()
+        if path.stem != "agent_tools"
+        for first in read(path).docstrings
+        if NO_PHRASE.match(first)
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_the_states_of_a_task_are_drawn_as_they_are():

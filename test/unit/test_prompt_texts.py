@@ -34,6 +34,7 @@ from planweave.methods.language.prompting import (
     surroundings_text,
 )
 from planweave.methods.language.translate import Translator
+from planweave.methods.progprompt import action_over
 from planweave.methods.running.episode import Episode
 from planweave.methods.running.journal import Journal
 
@@ -290,9 +291,9 @@ def test_synonyms_are_read_in_steps_and_in_programs(flat):
     assert str(translator.nearest("Sit on the couch").actions[0]) == "sit(sofa_18)"
     body = HomeBody("home_flat")
     episode = Episode("", "x", (), HOUSEHOLD, None, body, Journal())
-    assert str(episode.resolve("switchon", ["television"])) == "switchon(tv_65)"
+    assert str(action_over(episode, "switchon", ["television"])) == "switchon(tv_65)"
     with raises_code("unreadable_reply", "'unicorn'"):
-        episode.resolve("find", ["unicorn"])
+        action_over(episode, "find", ["unicorn"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How well the region head names what it was not trained on, against `attributes`.
+"""Accuracy of the region head on what it was not trained on, against `attributes`.
 
 python -m training.region_head.figures [--tables 150]
 
@@ -30,7 +30,7 @@ Namer = Callable[[Sequence[Sample], Sequence[Phrase]], np.ndarray]
 
 @dataclass(frozen=True)
 class Split:
-    """What is held out: keywords of samples.draw, and which words the phrases take."""
+    """Held-out part: keywords of samples.draw, and which words the phrases take."""
 
     title: str
     draw: dict[str, bool]

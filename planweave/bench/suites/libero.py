@@ -184,7 +184,7 @@ class LiberoStage:
         return truth(self.domain, self._simulator.state())
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """What LIBERO's checker said within the published limit; raises SystemDownError where it could not judge."""
+        """Verdict of LIBERO's checker within the published limit; raises SystemDownError where it could not judge."""
         if self._simulator.verdict.fault:
             raise SystemDownError(self._simulator.verdict.fault)
         first = self._simulator.verdict.first

@@ -79,7 +79,7 @@ class Articulation:
         return self.value + math.remainder(value - self.value, math.pi)
 
     def moved(self, value: float) -> Array:
-        """What brings the moving part from where it is to where it will be at a value."""
+        """Transform that brings the moving part from where it is to where it will be at a value."""
         by = value - self.value
         if self.kind == "slide":
             return frame(np.eye(3), by * self.axis)

@@ -1,4 +1,4 @@
-"""What lies in drawers, with which it moves, or behind doors: it is hidden, not gone, while they are shut."""
+"""Contents of drawers, with which they move, and of cupboards: hidden, not gone, while these are shut."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Contents:
             self._shut[part] = self._unconfirmed[part] = stamp
 
     def part_doubted(self, part: str) -> None:
-        """Nobody knows whether it was the hand that shut a part: what is not seen in there before it is seen shut may
+        """Doubt that the hand shut a part: what is not seen in there before it is seen shut may
         have been taken out.
         """
         for inside in self._inside.values():
@@ -177,7 +177,7 @@ class Contents:
         return joints
 
     def carried(self, things: Mapping[str, Thing], joints: Mapping[str, SeenJoint]) -> dict[str, Thing]:
-        """What lies in drawers and is not seen, where these have taken it; what was in unknown ones is dropped."""
+        """Unseen contents of drawers, where these have taken them; what was in unknown ones is dropped."""
         found = {}
         for name, inside in [row for row in self._inside.items() if not _is_seen(row[0], things)]:
             joint = joints.get(inside.part)

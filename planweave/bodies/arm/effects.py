@@ -1,4 +1,4 @@
-"""What an action is for: the facts that it shall bring about of the things that it names."""
+"""Purpose of an action: the facts that it shall bring about of the things that it names."""
 
 from __future__ import annotations
 

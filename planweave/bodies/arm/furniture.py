@@ -54,7 +54,7 @@ class Furniture:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What of it changes, without noise: which parts are seen, and how far they are open."""
+        """Its changing part, without noise: which parts are seen, and how far they are open."""
         parts = (
             (
                 name,
@@ -229,14 +229,14 @@ class Furniture:
         )
 
     def swinging(self) -> Iterator[tuple[str, Articulation]]:
-        """How its drawers and doors move, each with the name of the object that it moves."""
+        """Motions of its drawers and doors, each with the name of the object that it moves."""
         for owner, joint in self.owned_joints():
             part = None if joint.name.endswith("knob") else self.articulation(f"{self.name}_{joint.name}")
             if part is not None:
                 yield owner, part
 
     def facts(self) -> set[Literal]:
-        """What its joints show of it in the domain `kitchen`; what is neither open nor closed is ajar."""
+        """Facts that its joints show in the domain `kitchen`; what is neither open nor closed is ajar."""
         found: set[Literal] = set()
         for shelf in self._shelves:
             found |= {Literal("part_of", (shelf.name, self.name)), Literal("bears_things", (shelf.name,))}

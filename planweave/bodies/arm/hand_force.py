@@ -23,8 +23,8 @@ _SINGULAR = 0.05  # singular values of the Jacobian below this share of the larg
 
 
 class HandForce:
-    """What gravity and acceleration take, as the masses of the robot's model have them, is taken away from the measured
-    torques, and so is what was left before the hand touched anything: the rest is a force at the hand.
+    """Force at the hand, by the joints' torques: without those of gravity and acceleration, as the masses of the
+    robot's model have them, and without what was left before the hand touched anything.
     """
 
     def __init__(self, scene: PlanningScene) -> None:

@@ -117,7 +117,7 @@ class Kinematics:
         return any(len(self.solutions(pose, (value,))) for value in self._middle_first)
 
     def reach(self, height: float) -> tuple[float, float]:
-        """How near to and how far from the base, in front of it, the tool points straight down at a height (all m);
+        """Least and largest distance in front of the base at which the tool points straight down at a height (all m);
         0 and 0 where it nowhere does.
         """
         yaws = np.arange(4) * math.pi / 4

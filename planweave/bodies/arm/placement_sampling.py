@@ -78,7 +78,7 @@ Sampler = Callable[P, Iterator[tuple[float, Spot]]]
 
 @dataclass(frozen=True)
 class Ground:
-    """What everything stands on: its height, m, and the named places on it, within which things are put down if any."""
+    """Ground below everything: its height, m, and the named places on it, within which things are put down if any."""
 
     height: float = 0.0
     places: Sequence[Location] = ()
@@ -113,7 +113,7 @@ def in_sight(
 
 @dataclass(frozen=True)
 class _Rest:
-    """Where an object comes to rest: the height of its lowest point, how much of its foot is borne, and whether it is
+    """Resting place of an object: the height of its lowest point, how much of its foot is borne, and whether it is
     touched all around its middle, as a bowl is whose side meets the rim of a plate.
     """
 
@@ -123,7 +123,7 @@ class _Rest:
 
 
 class Resting:
-    """Where an object comes to rest among others; below: parts that begin above are not there (a roof)."""
+    """Resting places of an object among others; below: parts that begin above are not there (a roof)."""
 
     def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
         """ground: height of what everything stands on."""

@@ -1,4 +1,4 @@
-"""Where the arm may go: a MuJoCo model of the arm, the table, the objects seen, and the object held.
+"""Collision model: a MuJoCo model of the arm, the table, the objects seen, and the object held.
 
 The model has spare shapes that become boxes and cylinders as objects are seen; where they do not suffice, it is
 compiled anew with more. MuJoCo tests the convex hulls of all links, the hand and the finger pads. Not thread-safe: one
@@ -52,7 +52,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What the arm comes near to, m; grips: it is near the fingers or the held object."""
+    """Object near the arm, and its distance, m; grips: it is near the fingers or the held object."""
 
     name: str
     distance: float
@@ -217,7 +217,7 @@ class PlanningScene:
             self._switch(self._hanging, False)
 
     def held(self) -> Part | None:
-        """What encloses the attached object, its pose in the gripper's link."""
+        """Solid around the attached object, its pose in the gripper's link."""
         return self._held_part if self._held_name else None
 
     @property

@@ -43,7 +43,7 @@ def pose_of(thing: Thing) -> Array:
 
 
 def other_middle(thing: Thing) -> tuple[float, float, float]:
-    """Where the middle of an object may be instead of its centre, in its own frame: a vessel with a handle has another
+    """Other possible middle of an object than its centre, in its own frame: a vessel with a handle has another
     one than without.
     """
     if not thing.solid.parts:

@@ -139,7 +139,7 @@ class PredictedArm:
         return self._times[-1]
 
     def motion(self, action: Action, known: bool, message: str, held: Carried | None) -> StepMotion:
-        """What was recorded since the step began."""
+        """Motion recorded since the step began."""
         robot = self._kinematics.robot
         moved = len(self._rows) > 1
         clearance, nearest = self._nearest
@@ -177,7 +177,7 @@ class PredictedWorld(WorldModel):
         self._since, self._carried = (self.held, 0.0) if self.held is not None else None, None
 
     def carried(self) -> Carried | None:
-        """What was carried in the step until now."""
+        """Objects carried in the step until now."""
         self._let_go()
         return self._carried
 
@@ -204,7 +204,7 @@ class PredictedWorld(WorldModel):
             self._things[inside] = replace(self._things[inside], position=(x, y, z))
 
     def handle_between(self, tcp_to_base: Array) -> float:
-        """How thick a handle between the fingers is, m; 0 where there is none."""
+        """Thickness of a handle between the fingers, m; 0 where there is none."""
         for joint in joints_of(self._furniture).values():
             bar = joint.handle
             if bar is not None and (np.abs((tcp_to_base[:3, 3] - bar.centre) @ bar.axes) < bar.half + _AT_HANDLE).all():

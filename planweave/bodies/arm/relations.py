@@ -242,7 +242,7 @@ def _covers(item: Thing, vessel: Thing) -> bool:
 
 
 def properties(things: Iterable[Thing], parted: Collection[str] = ()) -> set[Literal]:
-    """What can be done with things of known parts, as their shapes show it: put on them, put into them. parted: those
+    """Affordances of things of known parts, as their shapes show them: put on them, put into them. parted: those
     that have compartments, in which things are put instead.
     """
     found: set[Literal] = set()

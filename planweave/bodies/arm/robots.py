@@ -17,8 +17,8 @@ def is_real(robot: str) -> bool:
 
 
 def kind_of(robot: str, description: RobotDescription) -> Literal["simulation", "driver", "robot"]:
-    """What the parameter robot means for remedies, see RosNames.kind: /executor/recover is offered for a real arm whose
-    driver can be told.
+    """Kind of robot for remedies, by the parameter robot; RosNames.kind: /executor/recover is offered for a real arm
+    whose driver can be told.
     """
     if robot == "simulation":
         return "simulation"

@@ -33,7 +33,7 @@ class RosNames:
 
     @property
     def no_arm_states(self) -> str:
-        """What it means that the arm's joint states do not come, and what to do."""
+        """Meaning of missing joint states of the arm, and the remedy."""
         if self.kind != "robot":
             return self.how_to_recover
         return (

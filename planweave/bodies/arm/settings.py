@@ -28,12 +28,12 @@ SKILL_LIST = "skills."
 
 
 def no_picture(camera: str, check: Callable[[], None]) -> None:
-    """There is no camera."""
+    """Do nothing: there is no camera."""
 
 
 @dataclass(frozen=True)
 class PutRules:
-    """What is surely so of things that the robot has put somewhere, m; by default as of all others.
+    """Tolerances for things that the robot has put somewhere, m; by default as of all others.
 
     unsure: by which the middles of two things may be wrong against each other, as they are seen; centred: between the
     middles of an item and one that bears it, at most; stacked: the same of one in its hollow, which then is on it, too.

@@ -132,7 +132,7 @@ class Compartment:
         return WorldObject(*of, self.room.position, None, self.room.size, Known.SEEN)
 
     def facts(self) -> set[Literal]:
-        """What is always so of it."""
+        """Facts that always hold of it."""
         return {Literal("part_of", (self.room.name, self.of)), Literal("holds_things", (self.room.name,))}
 
 

@@ -97,7 +97,7 @@ class Part:
         return normals, (self.corners @ normals.T).max(axis=0)
 
     def crossing(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Where vertical lines through points enter and leave it: lowest and highest z; inf, -inf where they miss."""
+        """Lowest and highest z of it on vertical lines through points; inf, -inf where they miss it."""
         normals, offsets = self.planes
         low, high = np.full(x.shape, -math.inf), np.full(x.shape, math.inf)
         hit = np.ones(x.shape, bool)
@@ -135,7 +135,7 @@ def hidden(parts: Iterable[Part], eye: Sequence[float] | Array, points: Array) -
 
 @dataclass(frozen=True, eq=False)
 class HeightMap:
-    """What is seen along the z axis of a frame: the highest z in each cell, NOTHING where there is nothing.
+    """Surface seen along the z axis of a frame: the highest z in each cell, NOTHING where there is nothing.
 
     origin: (x, y) of the middle of cell (0, 0) in that frame; top: (along x, along y); step: edge of a cell.
     """
@@ -162,7 +162,7 @@ class Opening:
     """A hollow, seen along z: what is enclosed by a rim.
 
     centre: of the free area (x, y); size: inner extents of a rectangle turned by yaw, or twice the diameter of a
-    circle (is_round); rim, floor: heights; wall: thickness of the rim.
+    circle (is_round); rim, floor: heights.
     """
 
     centre: tuple[float, float]
@@ -171,7 +171,6 @@ class Opening:
     is_round: bool
     rim: float
     floor: float
-    wall: float
 
     @property
     def depth(self) -> float:
@@ -208,12 +207,12 @@ class Solid:
 
     @cached_property
     def openings(self) -> tuple[Opening, ...]:
-        """What it encloses, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
+        """Its openings, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
         return tuple(_openings(self.heights)) if len(self.parts) > 1 else ()
 
     @cached_property
     def centre(self) -> tuple[float, float]:
-        """Where people say its middle is, seen from above: that of a hollow thing's opening (a handle does not count),
+        """Its middle as people say, seen from above: that of a hollow thing's opening (a handle does not count),
         else that of its area.
         """
         low, high = self.bounds
@@ -384,12 +383,7 @@ def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening 
     is_round = max(size) < 1.2 * min(size) and area < 0.88 * size[0] * size[1]
     if min(size) < _WIDE:
         return None
-    wall = 0
-    while (ring & solid).sum() > 0.5 * max(ring.sum(), 1) and wall * seen.step < 0.03:
-        wall += 1
-        cells = grown(cells)
-        ring = grown(cells) & ~cells
-    return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor, max(wall, 1) * seen.step)
+    return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor)
 
 
 def _share(opening: Opening, extent: Array) -> float:

@@ -1,4 +1,4 @@
-"""What drawers and doors sweep over when they are opened or shut, and what is in their way.
+"""Space that drawers and doors sweep over when they are opened or shut, and what is in their way.
 
 Metres, rad; in the robot's base frame (z up).
 """

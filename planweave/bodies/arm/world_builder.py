@@ -32,7 +32,7 @@ _ORIGIN, _LEVEL = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is known around the arm, in its base frame.
+    """Surroundings of the arm as they are known, in its base frame.
 
     things: with the held one; handed: with a person; lost: known, but not where they are; held: name of the held one,
     "" for none; gripped: whether the hand holds something unknown; felt: facts that skills have reported; placed: names
@@ -58,7 +58,7 @@ class Surroundings:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What of it changes the world, without noise and stamps."""
+        """The part of it that changes the world, without noise and stamps."""
         rest = {key: value for key, value in vars(self).items() if key not in ("furniture", "seen")}
         return rest, [each.state for each in self.furniture]
 

@@ -462,7 +462,7 @@ class WorldModel:
             return (*self._things.values(), *self._rooms, *(t for f in self._furniture for t in f.things(self.domain)))
 
     def kept_free(self) -> list[Thing]:
-        """Where nothing is put down, so that drawers and doors can be moved on."""
+        """Areas where nothing is put down, so that drawers and doors can be moved on."""
         with self._changed:
             return swept(self._furniture)
 

@@ -169,7 +169,7 @@ class HomePort:
             return self._world
 
     def look(self, seconds: float = 0.0) -> Look:
-        """What the person sees from where they stand, and remembers."""
+        """World as the person sees it from where they stand, and remembers it."""
         with self._lock, self.home.lock:
             self._world = self._observer.look(self.home.simulator, self._clock())
             return Look(self._world)

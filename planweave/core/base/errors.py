@@ -35,7 +35,7 @@ class ActionFailureError(PlanweaveError):
 
     def fail_as(self, action_code: Code) -> None:
         """Set how the action failed."""
-        self.action_code, self.code = action_code, action_code.name.lower()
+        self.action_code, self.code = action_code, action_code.word
 
 
 def refused(kind: type[PlanweaveError], message: str, code: str) -> PlanweaveError:

@@ -45,6 +45,11 @@ class Code(enum.IntEnum):
     nothing was moved.
     """
 
+    @property
+    def word(self) -> str:
+        """Its name as the `code` of errors, refusals and tasks: no_grasp."""
+        return self.name.lower()
+
 
 #: Failures after which a method may try the same action again in the same world: the gripper closed on nothing,
 #: sampling found no path in time, the controller aborted, the time was over. All others come again until something else

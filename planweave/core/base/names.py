@@ -1,4 +1,4 @@
-"""Object names: which ones are symbols, and conversion of a text to a symbol.
+"""Object names: which ones are symbols, and conversion of a text to a symbol; and texts of people, on one line.
 
 Checked where objects enter the system.
 """
@@ -11,10 +11,13 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from planweave.core.base.errors import GoalError
+
 MAX_SYMBOL = 200
 """Characters of a symbol."""
 SYMBOL_FORM = f"letters, digits, _ and -, no - first; {MAX_SYMBOL} at most"
 """The rule for symbols, for messages."""
+MAX_SENTENCE = 2000  # characters
 _MAX_LABEL = 100  # characters of a name that is made from a text
 _SYMBOL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -65,3 +68,19 @@ def _made(name: str) -> str:
 def one_line(text: str, longest: int = _MAX_LABEL) -> str:
     """External text for display and prompts: printable characters, one line, bounded length."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())[:longest]
+
+
+def plain_text(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
+    """A person's text, stripped; raises GoalError where it is too long or not plain text."""
+    text = text.strip()
+    if len(text) > longest:
+        raise GoalError(f"the {what} has {len(text)} characters; at most {longest} are read")
+    if any(ord(c) < 32 and c not in "\t\n" for c in text):
+        raise GoalError(f"the {what} has control characters; send plain text")
+    return text
+
+
+def log_line(text: object) -> str:
+    """One line of bounded length for the log."""
+    shown = " ".join(map(str, text)) if isinstance(text, tuple) else one_line(str(text))
+    return shown if len(shown) <= 500 else f"{shown[:500]} …"

@@ -128,12 +128,12 @@ class PlanEdited(Exception):
 
 
 class OutdatedError(Exception):
-    """What was just approved is not as it was shown any more."""
+    """Things are no longer as they were shown for approval."""
 
 
 @dataclass(frozen=True)
 class _Asking:
-    """What a pending request is made of: the domain, the world as it is now, and the goal that the plan must reach."""
+    """Sources of a pending request: the domain, the world as it is now, and the goal that the plan must reach."""
 
     domain: Domain
     observe: Callable[[], World]
@@ -344,7 +344,7 @@ def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ..
 
 @dataclass(frozen=True)
 class ApprovalBasis:
-    """What an approval rests on. places: of the things that a plan names, m, None where the place is not known; things
+    """Basis of an approval. places: of the things that a plan names, m, None where the place is not known; things
     that are not there are left out. unmet: preconditions of its steps that do not hold before the first one.
     """
 

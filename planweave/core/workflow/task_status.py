@@ -30,6 +30,11 @@ class TaskState(enum.IntEnum):
     PAUSED = 11
 
     @property
+    def word(self) -> str:
+        """Its name in phases and JSON: not_confirmed."""
+        return self.name.lower()
+
+    @property
     def ended(self) -> bool:
         return self not in (TaskState.QUEUED, TaskState.RUNNING, *_WAITING)
 

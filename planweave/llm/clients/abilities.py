@@ -1,4 +1,4 @@
-"""What one model of one endpoint can do: found once from what it refuses, and remembered.
+"""Abilities of one model of one endpoint: found once from what it refuses, and remembered.
 
 An option is refused by the field that the endpoint names, else by the field's name in its message. A refusal that names
 nothing is tried without the schema, then without all options.

@@ -15,7 +15,7 @@ from planweave.core.symbolic.world import Action
 
 @dataclass(frozen=True)
 class About:
-    """What a question is about, for a client that plays a model (`planweave.bench.simulated_model`).
+    """Subject of a request, for a client that plays a model (`planweave.bench.simulated_model`).
 
     It is no part of the question: no endpoint is sent it, no record keeps it. kind: as in `planweave.llm.asking`. task:
     the sentence. names: the objects that the prompt shows. history: actions done or planned so far. errors: raw texts
@@ -173,7 +173,7 @@ class ChatClient(Protocol):
 
 @dataclass
 class WrappedClient:
-    """What a client that sends through another one shares with it; `complete` is its own. The inner one stays open."""
+    """Base of a client that sends through another one; `complete` is its own. The inner one stays open."""
 
     inner: ChatClient
 

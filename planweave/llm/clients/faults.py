@@ -1,4 +1,4 @@
-"""Why an endpoint did not answer a chat request: by status, code and the field that is named.
+"""Errors of chat requests: by status, code and the field that is named.
 
 Compatible servers agree on no form: OpenAI's ``{"error": {…}}``, Google's list of it, FastAPI's ``{"detail": …}``,
 errors of status 200, JSON within a text.

@@ -1,1 +1,1 @@
-"""What methods ask of a language model: prompts, requests, readings of replies and sentences."""
+"""Requests of methods to a language model: prompts, requests, readings of replies and sentences."""

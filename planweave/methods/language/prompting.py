@@ -274,7 +274,7 @@ def _extent(place: WorldObject) -> str:
 
 
 def done_text(domain: Domain) -> str:
-    """When a task is done (``prompts: done`` of the domain's notes)."""
+    """Condition for a task to be done (``prompts: done`` of the domain's notes)."""
     return _told(domain, "done") or "A task is done as soon as all that it asks for is so."
 
 

@@ -66,7 +66,7 @@ class Question:
         return ask_until_read(lambda r: self.ask(kind, r.messages, **options), ChatRequest(messages), read)
 
     def ask_one(self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any) -> tuple[T, Usage]:
-        """What is read in a single reply, and the usage; raises ParseError where also a second one cannot be read."""
+        """Reading of a single reply, and the usage; raises ParseError where also a second one cannot be read."""
         rows, replies, problem = self.ask_until_read(kind, messages, read, **options)
         if not rows:
             raise ParseError(problem)

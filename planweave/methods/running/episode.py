@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from planweave.core.base.cancellation import Cancellation
-from planweave.core.base.errors import ParseError, PlanweaveError, UnknownNameError
 from planweave.core.base.usage import Usage
 from planweave.core.symbolic.domain import Domain
-from planweave.core.symbolic.transition import Transition, inverse_actions
 from planweave.core.symbolic.world import Action, Literal, World
 from planweave.core.trees.action_tree import TreeNode
 from planweave.core.workflow.ports import LookingBody, Outcome, Planner
@@ -54,7 +52,6 @@ class Episode:
     failed: Outcome | None = None  # of the last action, where it failed
     trouble: tuple[Action, str] | None = None  # the last failed action and what it said, until it succeeds
     stopped: bool = False  # by a person or a safety limit: nothing more may be tried
-    undo_problem: str = ""  # why the last action could not be undone
     observed: set[Literal] = field(default_factory=set)
     said: deque[str] = field(default_factory=deque)
     intended: tuple[Action, ...] = ()  # the actions that the method announced, from the next one on
@@ -113,60 +110,3 @@ class Episode:
         while self.said:
             said.append(self.said.popleft())
         return said
-
-    def resolve(self, name: str, args: Sequence[str]) -> Action:
-        """An action over objects as a model names them: exactly, in another spelling, by class or a synonym of it.
-
-        Raises ParseError.
-        """
-        world = self.observe()
-        return Action(name, tuple(self.object_named(world, arg) for arg in args))
-
-    def object_named(self, world: World, name: str) -> str:
-        """The object that an action takes for a name: of a class the one acted on last, else the first; raises
-        ParseError.
-        """
-        plain = name.strip().lower().replace(" ", "_").replace("-", "_")
-        for candidate in (name, plain):
-            if candidate in world.by_name:
-                return candidate
-        for noun in (plain, *self.domain.synonyms(plain)):
-            of_class = [o.name for o in world.objects if o.class_name.lower() in (noun, noun.replace("_", ""))]
-            if of_class:
-                break
-        if not of_class:
-            raise ParseError(str(UnknownNameError("object", name, world.by_name)))
-        last = [a for action in reversed(self.used) for a in action.args if a in of_class]
-        return last[0] if last else of_class[0]  # the same one again, else the first
-
-    def undo(self, action: Action, before: World) -> bool:
-        """Undo an action by its declared inverse; False where that fails, with the reason in `undo_problem`."""
-        self.undo_problem = ""
-        inverse = inverse_actions(self.domain, before, action)
-        if inverse is None:
-            self._not_undone(action, "the domain declares no inverse")
-            self.tell(message=f"{action} cannot be undone: {self.undo_problem}; going on from here")
-            return False
-        for step in inverse:
-            world = self.observe()
-            transition = Transition(self.domain, world)
-            try:
-                missing = transition.unmet(transition.state(), step)
-            except PlanweaveError as error:
-                self._not_undone(action, str(error), step)
-                return False
-            if missing:
-                self._not_undone(action, "not needed or not possible now: " + ", ".join(map(str, missing)), step)
-                return False
-            outcome = self.execute(step, undoing=True)
-            if not outcome.ok:
-                self._not_undone(action, outcome.message, step)
-                self.tell(message=f"{action} could not be undone: {outcome.message}; going on from here")
-                return False
-            self.journal.add("undo", action=str(action), by=str(step), done=True, reason=outcome.message)
-        return True
-
-    def _not_undone(self, action: Action, reason: str, step: Action | None = None) -> None:
-        self.undo_problem = reason
-        by = {"by": str(step)} if step is not None else {}
-        self.journal.add("undo", action=str(action), **by, done=False, reason=reason)

@@ -59,7 +59,7 @@ class RecordedBody(WrappedBody):
         if canceled.is_set and not outcome.ok:
             told = "; ".join(dict.fromkeys((canceled.reason, outcome.message)))
             stands = outcome.code is not Code.SAFETY_STOP
-            raise CanceledError(told) if stands else refused(NotStoppedError, told, outcome.code.name.lower())
+            raise CanceledError(told) if stands else refused(NotStoppedError, told, outcome.code.word)
         return outcome
 
     def _stop(self, why: str) -> None:

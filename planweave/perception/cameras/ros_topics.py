@@ -50,7 +50,7 @@ def is_compressed(topic: str) -> bool:
 
 
 def compressed_instead(topics: Mapping[str, str], there: Callable[[str], object]) -> str:
-    """What to do where images are there compressed alone, to follow an error message; else empty. there: whether a
+    """Remedy where images are there compressed alone, to follow an error message; else empty. there: whether a
     topic is there.
     """
     found = [

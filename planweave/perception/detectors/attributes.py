@@ -102,7 +102,7 @@ class _Look:
         return self.detection(class_name, "irregular", confidence, shape.centre, size, yaw=yaw, symmetry=symmetry)
 
     def unknown(self, shape: Outline) -> Detection:
-        """What no rule recognises."""
+        """Region that no rule recognises."""
         return self.irregular(UNKNOWN, UNSURE, shape, shape.yaw, _HALF)
 
 

@@ -113,7 +113,7 @@ class Follower(Protocol):
 
 
 class OtherCommanders(Protocol):
-    """Who else may command the arm's controller."""
+    """Other clients that may command the arm's controller."""
 
     def named(self) -> str:
         """The nodes that publish to the controller's topic or are clients of its action, as a list; empty for none."""

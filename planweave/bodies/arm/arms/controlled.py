@@ -63,7 +63,7 @@ class _Report:
 
 
 class Alone:
-    """Nobody else commands the arm; see OtherCommanders."""
+    """No other client commands the arm; see OtherCommanders."""
 
     def named(self) -> str:
         return ""

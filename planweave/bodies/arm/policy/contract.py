@@ -1,4 +1,4 @@
-"""What a policy is sent and what it answers, declared in ``config/policies/NAME.yaml`` and checked when it is read."""
+"""Inputs and outputs of a policy, declared in ``config/policies/NAME.yaml`` and checked when it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the arm can do, one skill a file: grasp, place, push aside, open, close, turn, hand over, return to base.
+"""Skills of the arm, one a file: grasp, place, push aside, open, close, turn, hand over, return to base.
 
 Each skill returns, or raises SkillFailureError with a text for the planner. A skill plans its free motion before it
 moves. Every timed trajectory passes the safety limits and is checked against collision once more, as timed, before it

@@ -123,8 +123,8 @@ class SkillContext:
         return action.name in domain.actions and not rule_problem(domain, world, action)
 
     def touched_by_held(self) -> tuple[str, ...]:
-        """What the held object overlaps as it stands, in the planning scene: outlines that a camera has measured are
-        wider than things are.
+        """Objects that the held one overlaps as it stands, in the planning scene: outlines that a camera has measured
+        are wider than things are.
         """
         held = self.world.held
         if held is None:
@@ -160,7 +160,7 @@ class SkillContext:
         return self._force.watch(self.arm.state(), path, self.settings.contact_force, what)
 
     def seen_elsewhere(self, name: str) -> str:
-        """What is wrong where a look that needs no motion shows that the hand does not hold an object; else empty."""
+        """Problem where a look that needs no motion shows that the hand does not hold an object; else empty."""
         if self.settings.observe:
             return ""
         self.sight.look()

@@ -28,7 +28,7 @@ class AskPerson:
             raise ConfigError(f"person:{text}: after the colon are seconds from 1 to 3600, such as person:60")
 
     def can(self, context: SkillContext, action: Action) -> str:
-        """What a person can do is what cameras see of things, but nothing that the hand must hold or let go."""
+        """See Skill. A person does what cameras see of things, but nothing that the hand must hold or let go."""
         domain = context.settings.domain
         if domain is None or action.name not in domain.actions:
             return "what it is for is not known"
