@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from planweave.core.base.errors import GoalError
 from planweave.core.symbolic.domain import Domain, spoken
 from planweave.core.symbolic.world import Known, Literal, World, WorldObject
-from planweave.core.workflow.question import Clarification
+from planweave.core.workflow.question import AmbiguityError, Clarification
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.goal_checks import misfit, only_seen
 from planweave.goals.lexicon import english
@@ -75,6 +75,8 @@ def answer(domain: Domain, world: World, words: Words, clarifications: Sequence[
             said = rule()
         except NotCoveredError:
             continue
+        except AmbiguityError as unclear:
+            return _same(domain, world, words, clarifications, unclear)
         if said:
             silent = "no detections come now; as last seen: " if world.silent else ""
             return silent + said[0].upper() + said[1:]
@@ -82,6 +84,22 @@ def answer(domain: Domain, world: World, words: Words, clarifications: Sequence[
         'that is a question, and nothing is done for it; answered are questions such as "what do you see?", '
         '"where is the …?", "is the … in the …?", "how many … are there?" and "what can you do?"'
     )
+
+
+def _same(
+    domain: Domain, world: World, words: Words, clarifications: Sequence[Clarification], unclear: AmbiguityError
+) -> str:
+    """The answer that is the same whichever objects are meant; raises `unclear` where there is none."""
+    asked, said = unclear.question, set[str]()
+    for choice in asked.choices:
+        meant = Clarification(asked.phrase, asked.at, choice.objects)
+        try:
+            said.add(answer(domain, world, words, (*clarifications, meant)) if choice.objects else "")
+        except GoalError:
+            raise unclear from None
+    if asked.naming or len(said) != 1 or "" in said:
+        raise unclear
+    return said.pop()
 
 
 @dataclass(frozen=True)

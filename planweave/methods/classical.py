@@ -28,6 +28,12 @@ from planweave.methods.running.options import PaperMode
 #: What has stopped the arm on its way may not do so on another.
 _OUT_OF_REACH = {Code.UNREACHABLE: 1, Code.PLANNING_FAILED: 1, Code.COLLISION: 2}
 _LOOK = 10.0  # s for a look
+_HOLDING = "holding"
+
+
+def _held(world: World) -> set[str]:
+    """Names of what the hand holds, as far as it is known."""
+    return {fact.args[0] for fact in world.by_predicate.get(_HOLDING, ())}
 
 
 def _check_there(episode: Episode, world: World) -> None:
@@ -66,6 +72,39 @@ class Classical(PaperMode):
     limited: bool = option(False, "plan only for objects that were seen (FF-Replan-limited of the BCR paper)")
 
     def run(self, episode: Episode) -> None:
+        """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it. What was taken
+        and could not be put where it was to be is put down again.
+        """
+        had = _held(episode.observe())
+        try:
+            self._reach(episode)
+        except NoPlanError as error:
+            raise NoPlanError(f"{error}{self._put_back(episode, had)}", error.proved, error.brief) from None
+        put_back = self._put_back(episode, had)
+        if put_back:
+            episode.tell(message=f"{episode.message}{put_back}")
+
+    def _put_back(self, episode: Episode, had: set[str]) -> str:
+        """Put down what an attempt that failed has left in the hand, where nothing is in the way; what became of it, in
+        words, empty where it holds nothing, or what it held before. Nothing moves after a stop.
+        """
+        world = episode.observe()
+        held = _held(world) - had - {name for g in episode.goal if g.predicate == _HOLDING for name in g.args}
+        able = episode.domain.extra.get("aside") and not (episode.stopped or episode.dry_run or world.silent)
+        if not held or not able or self.paper or not world.unmet(episode.goal):
+            return ""
+        failed, trouble = episode.failed, episode.trouble
+        try:
+            plan = self._searched(episode, world, (Literal("hand_empty"),))
+            if all(episode.execute(action).ok for action in plan):
+                return f"; what the hand held was put down again: {', '.join(map(episode.domain.phrase, plan))}"
+            return f"; the hand still holds {', '.join(map(spoken, sorted(held)))}"
+        except NoPlanError:
+            return ""
+        finally:
+            episode.failed, episode.trouble = failed, trouble
+
+    def _reach(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
         disproved: dict[Literal, frozenset[Literal]] = {}  # what acting showed to be false, as long as nothing changes
         predicted = UnobservedEffects()
@@ -138,7 +177,9 @@ class Classical(PaperMode):
         for fact in [fact for fact, then in disproved.items() if then != now]:
             del disproved[fact]
         self._no_room = {a: then for a, then in self._no_room.items() if then == _circumstances(world, a.args[0])}
-        believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - frozenset(disproved)))
+        found = {fact.negated() for fact in disproved if not fact.positive}
+        facts = world.facts.difference(disproved).union(found)
+        believed = predicted.applied_to(episode.domain, replace(world, facts=facts))
         return self._solve(episode, believed, disproved, failures), believed
 
     def _solve(
@@ -157,7 +198,7 @@ class Classical(PaperMode):
                 return self._searched(episode, replace(world, actions_off=others), episode.goal)
         full = {Literal("reachable", (name,)) for action in self._no_room for name in action.args[1:]}
         world = replace(world, facts=world.facts - full)
-        names = {literal.args[0] for literal in (*disproved, *full)}
+        names = {name for literal in (*disproved, *full) for name in literal.args}
         able = tuple(g for g in episode.goal if not names & set(g.args))
         states = all(len(g.args) == 1 for g in world.unmet(episode.goal))
         try:
@@ -195,13 +236,17 @@ class Classical(PaperMode):
                 if outcome.final:
                     return observed
                 if 0 < _OUT_OF_REACH.get(outcome.code, 0) <= len(failures[action]):
-                    held = observed.holds(Literal("holding", action.args[:1]))
-                    now, then = (_circumstances(w, action.args[0] if held else "") for w in (observed, world))
+                    held = observed.holds(Literal(_HOLDING, action.args[:1]))
+                    around, then = (_circumstances(w, action.args[0] if held else "") for w in (observed, world))
+                    now = _circumstances(observed)
                     to = [observed.by_name.get(name) for name in action.args[held:]]
-                    if now != then:
+                    shown = {fact: now for fact in outcome.unmet if observed.holds(fact)}  # but by trying it
+                    if around != then:
                         pass  # another try may find a way
+                    elif shown:
+                        disproved.update(shown)
                     elif held and any(thing is not None and thing.type != "location" for thing in to):
-                        self._no_room[action] = now
+                        self._no_room[action] = around
                     else:
                         disproved.update((Literal("reachable", (name,)), now) for name in action.args[held:])
                 return observed

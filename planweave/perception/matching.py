@@ -150,7 +150,8 @@ def _fills(seen: Detection, thing: Detection) -> bool:
 
 def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
     """Whether pictures show that an object is gone: its place is in view, and looked through. Of a hollow one that is
-    the place of its walls: pictures look into it where it stands, too.
+    the place of its walls: pictures look into it where it stands, too. What hides a part of the place, as a roof over
+    it, leaves the rest to tell.
     """
     if thing.seen is not None:
         return thing.seen.is_gone(views)
@@ -159,4 +160,7 @@ def place_is_empty(thing: Detection, views: Iterable[DepthView]) -> bool:
     places = outline_points(thing, 0.9) if thing.shape == "hollow" else footprint_points(thing, 0.6)
     points = np.column_stack((places, np.full(len(places), level)))
     looks = (evidence(points, [view], beyond=min(0.008, 0.3 * high)) for view in views)
-    return any(found.known > 0.6 * len(points) and found.through > 0.7 * found.known for found in looks)
+    return any(
+        found.known > 0.6 * len(points) and found.through > max(0.7 * (found.known - found.hidden), 0.4 * len(points))
+        for found in looks
+    )

@@ -1,6 +1,9 @@
 """What is not seen now is told as what it is: remembered or assumed, and since when; to people and to agents."""
 
+import contextlib
+
 import pytest
+from codes import raises_code
 from doubles.agent_client import AgentClient
 from doubles.scripted import ScriptedPlanner, SymbolicBody
 
@@ -59,6 +62,17 @@ def asked(question):
 def test_an_answer_about_what_is_not_seen_now_says_so(question, said):
     told = asked(question)
     assert said in told, told
+
+
+@pytest.mark.parametrize(("inside", "told"), [(None, "No"), ("cup", "No"), ("red_cube", "")])
+def test_a_question_is_answered_where_the_answer_is_the_same_whatever_is_meant(inside, told):
+    """Else it is not clear which tray is meant."""
+    trays = WorldObject("left_tray", "container", "tray"), WorldObject("right_tray", "container", "tray")
+    things = *trays, WorldObject("red_cube", "item", "cube"), WorldObject("cup", "item", "cup")
+    facts = [pw.Literal("in", (inside, "left_tray"))] if inside else []
+    world, words = World("tabletop", things, frozenset(facts)).all_seen(), ("is", "the", "cube", "in", "the", "tray")
+    with contextlib.nullcontext() if told else raises_code("ambiguous"):
+        assert answer(TABLE, world, words).startswith(told)
 
 
 def test_what_is_seen_is_told_apart_from_what_is_not():

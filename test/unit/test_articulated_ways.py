@@ -33,15 +33,19 @@ class Crowded(Kitchen):
 
 
 DRAWER = "cabinet_top_drawer"
-CRATE = Thing("crate", "item", "box", (0.52, 0.0, 0.15), (0.04, 0.4, 0.30))
+CRATE = Thing("crate", "item", "box", (0.47, 0.3, 0.25), (0.04, 0.3, 0.5))
 
 
 @pytest.mark.parametrize(
-    ("kitchen", "reason"), [((0.7, 0.0, CRATE), "crate"), ((1.1, 0.7), "it is out of reach")], ids=["blocked", "far"]
+    ("kitchen", "reason", "unmet"),
+    [((0.7, 0.3, CRATE), "crate", [f"not blocks(crate, {DRAWER})"]), ((1.1, 0.7), "it is out of reach", [])],
+    ids=["blocked", "far"],
 )
-def test_where_no_way_to_a_handle_is_free_it_is_told_why(kitchen, reason):
+def test_where_no_way_to_a_handle_is_free_it_is_told_why(kitchen, reason, unmet):
+    """Planners are told what is to be taken away, and that trying again is of no use until then."""
     kitchen = Crowded(*kitchen)
     before = len(kitchen.arm.sent)
     with raises_code("planning_failed", DRAWER, reason) as failure:
         kitchen.skills.run(Action.parse(f"open({DRAWER})"))
     assert failure.value.action_code is Code.PLANNING_FAILED and len(kitchen.arm.sent) == before
+    assert (list(map(str, failure.value.unmet)), failure.value.permanent) == (unmet, bool(unmet))

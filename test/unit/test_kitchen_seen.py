@@ -135,6 +135,16 @@ def test_a_hollow_thing_is_gone_where_a_picture_looks_through_its_walls_not_into
     assert place_is_empty(thing, kitchen.perceiver._scene.views[:1])
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_where_a_roof_hides_a_part_of_a_place_the_rest_tells_whether_it_is_empty(kitchen, there):
+    mug = next(t.last for t in kitchen.perceiver.tracker.tracks if t.name == "mug")
+    mug = replace(mug, position=(0.704, -0.417, 0.055))
+    kitchen.move(1, "door", 1.35)
+    kitchen.put(0, (*mug.position[:2], 0.014) if there else (0.52, -0.08, 0.001))
+    kitchen.look()
+    assert place_is_empty(mug, kitchen.perceiver._scene.views) is not there
+
+
 def test_a_bowl_before_a_stove_is_no_drawer_of_it():
     kitchen = SeenKitchen(kitchen_task("mug_away").scene(12))
     assert {f.class_name for f in kitchen.look(3).fixtures} == {"cabinet", "cupboard", "stove", "shelf"}

@@ -11,8 +11,10 @@ from planweave.core.base.failure import Code
 from planweave.core.checks.validation import Validator
 from planweave.core.planning.solver import NoPlanError
 from planweave.core.symbolic.domain import Domain
+from planweave.core.symbolic.reduced import without
 from planweave.core.symbolic.world import Action, Known, Literal, World, WorldObject
 from planweave.core.trees.action_tree import Status, build_tree
+from planweave.core.workflow.ports import Outcome
 from planweave.methods import METHODS, tree_planner
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
@@ -376,6 +378,41 @@ def test_classical_shuts_first_what_leaves_no_room_to_open_the_other():
     e = Episode("t", "do it", goal, Domain.load("kitchen"), ScriptedPlanner(), body, Journal())
     Classical().run(e)
     assert body.done == ["close(low)", "open(top)"]
+
+
+def test_classical_moves_away_first_what_the_body_finds_in_the_way():
+    """No fact of the world tells it: the body does, of what the action needs."""
+    facts = "can_open(top); closed(top); reachable(top); reachable(mug); reachable(counter); clear(mug); hand_empty"
+    things = WorldObject("top", "part", "drawer"), WorldObject("mug", "item"), WorldObject("counter", "location")
+    body = SymbolicBody(World("kitchen", things, frozenset(literals(facts + "; at(mug, counter)"))))
+    execute = body.execute
+
+    def blocked(action, **more):
+        if str(action) == "open(top)" and not body.done:
+            unmet = literals("not blocks(mug, top)")
+            return Outcome(Code.PLANNING_FAILED, "no free way", body.world, unmet)
+        return execute(action, **more)
+
+    body.execute = blocked
+    e = Episode("t", "do it", literals("opened(top)"), Domain.load("kitchen"), ScriptedPlanner(), body, Journal())
+    Classical().run(e)
+    assert body.done == ["grasp(mug)", "place_at(mug, counter)", "open(top)"]
+
+
+@pytest.mark.parametrize("code", [Code.PLANNING_FAILED, Code.CONTROL_FAILED])
+@pytest.mark.parametrize("had", [False, True])
+def test_what_cannot_be_put_where_it_was_to_be_is_put_down_again(code, had):
+    """Not what it held before; and the task fails with its own reason."""
+    facts = FACTS.replace("at(a, table); ", "holding(a); ") if had else FACTS
+    fault = (code, "the tray has gone wild")
+    faults = {f"{way}(a, left_tray)": [fault] * 99 for way in ("place_in", "grab_and_putin")}
+    body = SymbolicBody(tabletop(OBJECTS, facts), faults)
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray); in(b, right_tray)")
+    e.domain = without(e.domain, frozenset({"grab_and_putin"}))
+    with contextlib.suppress(NoPlanError):
+        Classical().run(e)
+    assert body.world.unmet(e.goal) and (Literal("holding", ("a",)) in body.world.facts) is had
+    assert e.failed is not None and e.failed.code is code
 
 
 def test_classical_gives_up_on_what_always_fails():

@@ -16,7 +16,7 @@ from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import FINGERS, UP, Spot
-from planweave.bodies.arm.planning_scene import Contact, PlanningScene
+from planweave.bodies.arm.planning_scene import TABLE, Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, placed, pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
@@ -80,15 +80,14 @@ class ApproachPlanner:
         others: surrounding objects, for the choice among free grasps. Raises SkillFailureError: NO_GRASP (too wide, or
         blocked), UNREACHABLE, PLANNING_FAILED.
         """
-        failure = SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
+        failures = [SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")]
         offered: list[bool] = []
         for options in grasp_sampling.tiers(thing, others, self.gripper):
             offered.append(bool(options))
             try:
                 return self.best_grasp(thing, options, start, tried)
             except SkillFailureError as error:
-                # What was blocked says more than what was out of reach.
-                failure = error if error.action_code is not Code.UNREACHABLE else failure
+                failures += [error] if error.action_code is not Code.UNREACHABLE else []
         if not offered[0] and next(grasp_sampling.tiers(thing, (), self.gripper)):
             raise self._walled_in(thing, others)
         if not any(offered):
@@ -98,7 +97,8 @@ class ApproachPlanner:
                 f"{self.gripper.opening * 1000:.0f} mm)",
                 permanent=True,
             )
-        raise failure
+        # What can be taken out of the way says most, and what was blocked more than what was out of reach.
+        raise next((error for error in failures if error.obstacles), failures[-1])
 
     def _walled_in(self, thing: Thing, others: Collection[Thing]) -> SkillFailureError:
         """Why others leave no room for the fingers around an object, the nearest first."""
@@ -138,10 +138,18 @@ class ApproachPlanner:
             raise SkillFailureError(Code.NO_GRASP, f"no grasp of {thing.name} is left that was not tried")
         if not reached:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
+        free = [contacts for contacts in blocked if not any(TABLE in (c.first, c.second) for c in contacts)]
+        if blocked and not free and min(thing.size[:2]) > self.gripper.opening:
+            raise SkillFailureError(
+                Code.NO_GRASP,
+                f"{thing.name} is too wide for the gripper, and lies too low to be held by its edge: the hand would "
+                f"touch the {TABLE} ({blocked[-1][0]})",
+                permanent=True,
+            )
         raise SkillFailureError(
             Code.NO_GRASP,
             f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way to it'} is in the way",
-            obstacles=_obstacles(blocked, thing.name, self.scene.robot.links),
+            obstacles=_obstacles(free, thing.name, self.scene.robot.links),
         )
 
     def reachable_grasps(
@@ -345,7 +353,7 @@ class ApproachPlanner:
 
 
 def _obstacles(blocked: Iterable[Iterable[Contact]], name: str, robot: Collection[str]) -> tuple[str, ...]:
-    """What blocks the grasps of an object, beginning with the grasp blocked by the fewest objects."""
+    """What blocks grasps of an object, beginning with the grasp blocked by the fewest objects."""
     of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
     own = [sorted(n for n in names if n not in robot) for names in of_grasps]
     return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))

@@ -36,6 +36,8 @@ _HELD_MARGIN = 0.005  # around what is held, m: as well as it was measured, and 
 _HANGS = 0.5  # rad by which what is held beside its middle may tip, as a bowl whose sloping wall lies along the pads
 _MIDDLE = 0.02  # from the fingers, as far as which the middle of what is held may be, m
 _ARENA = 128 << 20  # bytes for collisions, used as they are needed: every part may meet every one that is held
+TABLE = "table"
+"""What contacts with all that does not move are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class PlanningScene:
         self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
         self._tcp = model.site(TCP_SITE).id
         bodies = [model.body(int(body)).name for body in model.geom_bodyid]
-        self._geom_name = ["table" if body == "world" else body for body in bodies]
+        self._geom_name = [TABLE if body == "world" else body for body in bodies]
         model.geom_margin[[name in robot.links for name in self._geom_name]] = MARGIN
         self._around = [model.geom(f"around_{i}").id for i in range(around)]
         self._held = [model.geom(f"held_{i}").id for i in range(held)]

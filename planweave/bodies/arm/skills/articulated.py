@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -425,6 +426,7 @@ def _plan(
     """The way to a value of least joint travel that is reachable and free, and unlike those tried, which it joins."""
     mover, planner = context.mover, context.reaching.planner
     blocked = "it is out of reach"
+    held_up: list[tuple[Contact, tuple[Array, Array, Array]]] = []
     with mover.planning() as start:
         found: list[tuple[float, Array, _Motion]] = []
         for pose, along, opening in ways:
@@ -435,8 +437,9 @@ def _plan(
                 way = _with(context, name, part, q, pose, along, target)
                 if isinstance(way, _Motion):
                     found.append((_travel(context, start, way), pose, replace(way, opening=opening)))
-                else:
-                    blocked = way or blocked
+                elif way is not None:
+                    blocked = str(way)
+                    held_up.append((way, (q, pose, along)))
             if len(found) >= _ENOUGH:
                 break
         mover.update_scene()
@@ -449,23 +452,55 @@ def _plan(
                 continue
             tried.append(pose)
             return replace(motion, path=path)
-    raise SkillFailureError(Code.PLANNING_FAILED, f"there is no free way to move {name} by its handle: {blocked}")
+        item = "" if found or tried else _in_the_way(context, name, part, held_up, target)
+    why = f"there is no free way to move {name} by its handle: {f'{item} is in the way' if item else blocked}"
+    unmet = (Literal("blocks", (item, name), False),) if item else ()
+    raise SkillFailureError(Code.PLANNING_FAILED, why, unmet, permanent=bool(item))
+
+
+def _in_the_way(
+    context: SkillContext,
+    name: str,
+    part: Articulation,
+    held_up: Sequence[tuple[Contact, tuple[Array, Array, Array]]],
+    target: float,
+) -> str:
+    """The item without which one of the ways that are held up would be free, first of all the one that holds up most;
+    empty where none is, or where nothing tells planners what blocks a part.
+    """
+    items = {thing.name for thing in context.world.things() if thing.type == "item"}
+    by = Counter(item for hit, _ in held_up for item in {hit.first, hit.second} & items)
+    names = [item for item, _ in by.most_common()] if "blocks" in context.world.domain.predicates else []
+    for item in names:
+        ways = [way for hit, way in held_up if item in (hit.first, hit.second)]
+        if any(isinstance(_with(context, name, part, *way, target, (item,)), _Motion) for way in ways):
+            return item
+    return ""
 
 
 def _with(
-    context: SkillContext, name: str, part: Articulation, q: Array, pose: Array, along: Array, target: float
-) -> _Motion | str:
-    """The straight way to joint positions at a handle and the way with it to a value, or what blocks them."""
+    context: SkillContext,
+    name: str,
+    part: Articulation,
+    q: Array,
+    pose: Array,
+    along: Array,
+    target: float,
+    gone: Collection[str] = (),
+) -> _Motion | Contact | None:
+    """The straight way to joint positions at a handle and the way with it to a value, or what blocks them; None where
+    the arm cannot follow. gone: names of what would be taken away.
+    """
     back = context.reaching.planner.line(q, -pose[:3, 2], _BACK)
     way = context.reaching.kinematics.along(q, along)
     if back is None or way is None or context.reaching.planner.line(way[-1], -along[-1][:3, 2], _BACK) is None:
-        return ""  # also where the hand could not leave the handle at the end
-    context.scene.update(context.world.things())
+        return None  # also where the hand could not leave the handle at the end
+    context.scene.update(context.others(*gone))
     hit = context.scene.path_contact(back, 0.0, (part.thing,))
     if hit is None:
-        _leave_out(context, name, part)
+        _leave_out(context, name, part, gone)
         hit = context.scene.path_contact(way, 0.0, (part.thing,)) or _hit_by_leaf(context, part, way, target)
-    return str(hit) if hit else _Motion(back[:0], back[::-1].copy(), way, 0.0)
+    return hit or _Motion(back[:0], back[::-1].copy(), way, 0.0)
 
 
 def _hit_by_leaf(context: SkillContext, part: Articulation, way: Array, target: float) -> Contact | None:
@@ -487,12 +522,12 @@ def _travel(context: SkillContext, start: Array, motion: _Motion) -> float:
     return sum(float(kinematics.cost(after[None], before)[0]) for before, after in pairwise(rows))
 
 
-def _leave_out(context: SkillContext, name: str, part: Articulation) -> None:
-    """Take what moves along with the hand out of the planning scene: the part, and what lies in a drawer."""
-    gone = {part.thing}
+def _leave_out(context: SkillContext, name: str, part: Articulation, more: Collection[str] = ()) -> None:
+    """Take what moves along with the hand out of the planning scene: the part, and what lies in a drawer; and more."""
+    gone = {part.thing, *more}
     if part.kind == "slide":
         gone |= {f.args[0] for f in context.world.world().facts if f.predicate == "in" and f.args[1] == name}
-    others = [t for t in context.world.things() if t.name not in gone]
+    others = context.others(*gone)
     rest = Solid(part.rest)
     context.scene.update([*others, thing_of_solid(part.thing, "fixture", "fixture", rest)] if part.rest else others)
 
