@@ -159,7 +159,7 @@ class _Asker:
         if not start:
             return ""
         if longest(self._words, start, phrases(english()["free_space"])):
-            raise GoalError("whether there is room is not told; ask what is there")
+            raise GoalError("whether there is room is not answered; ask what is there")
         if self._words[start : start + 1] in (("anything",), ("something",)):
             return self._anything(start + 1)
         return self._any_of(start, seen=self._words[:start] in _SEE)
@@ -171,7 +171,7 @@ class _Asker:
             found, every = self._every(phrase), self._every(replace(phrase, places=()))
             hidden = [n for n in every if self._reader.unseen(n)]
             if seen and (phrase.generic == "everything" or any(map(self._is_room, found))):
-                raise GoalError("that is not told; ask what is there")
+                raise GoalError("that is not answered; ask what is there")
             found = [n for n in found if not seen or n not in hidden]
             if seen and hidden and not found:
                 return f"no, {self._listed(hidden)} has not been seen yet"

@@ -53,7 +53,8 @@ class MotionPlanner:
         free_goals = [np.asarray(g, dtype=float) for g in goals if self.scene.free(g, margin)]
         if not free_goals:
             blocked = self.scene.contact(goals[0], margin) if goals else None
-            raise SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}")
+            why = f": {blocked}" if blocked else ""
+            raise SkillFailureError(Code.PLANNING_FAILED, f"no collision-free goal configuration{why}")
         for goal in free_goals[:4]:
             path = np.array([start, goal])
             if not _is_among(path, without) and self.scene.edge_free(start, goal, margin):

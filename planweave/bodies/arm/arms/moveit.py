@@ -95,11 +95,11 @@ class MoveItPlanner(MotionPlanner):
         """See `MotionPlanner.plan`; error codes are converted by ERRORS. Each search gives another path by itself."""
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
-        failure = SkillFailureError(Code.PLANNING_FAILED, "the arm cannot stand where it must: no goal")
+        failure = SkillFailureError(Code.PLANNING_FAILED, "no collision-free goal configuration")
         for goal in [np.asarray(g, dtype=float) for g in goals][:_GOALS]:
             blocked = self.scene.contact(goal, margin)
             if blocked is not None:
-                failure = SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked}")
+                failure = SkillFailureError(Code.PLANNING_FAILED, f"no collision-free goal configuration: {blocked}")
                 continue
             answer = self._process.request(
                 {
