@@ -37,11 +37,6 @@ class Upright:
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return c * dx + s * dy, c * dy - s * dx
 
-    def world(self, u: float, v: float) -> tuple[float, float]:
-        """A point in the object's frame as a point of the table."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
-        return self.position[0] + c * u - s * v, self.position[1] + s * u + c * v
-
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
         """Whether a point of the table lies inside the outline, dilated by `slack`."""
         u, v = self.local(x, y)

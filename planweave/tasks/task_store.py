@@ -41,7 +41,6 @@ class StorageError(PlanweaveError):
 class Kept:
     """A task as it was accepted, its last kept status, and the lines of its record."""
 
-    number: int
     status: TaskStatus
     request_id: str
     tree: str
@@ -169,10 +168,10 @@ class TaskStore:
             return self._kept(row) if row else None
 
     def _kept(self, row: Sequence[Any]) -> Kept:
-        number, task_id, request_id, tree, goal, status = row
+        _, task_id, request_id, tree, goal, status = row
         found = self._base.execute("SELECT line FROM events WHERE task = ? ORDER BY rowid", (task_id,))
         literals = tuple(map(Literal.parse, json.loads(goal)))
-        return Kept(number, _read(status), request_id, tree, literals, tuple(line for (line,) in found.fetchall()))
+        return Kept(_read(status), request_id, tree, literals, tuple(line for (line,) in found.fetchall()))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

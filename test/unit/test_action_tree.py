@@ -16,10 +16,12 @@ ACTIONS = st.sampled_from([Action("go", (x,)) for x in "abc"] + [Action("stop")]
 PLANS = st.lists(st.tuples(st.lists(ACTIONS, max_size=5), st.integers(1, 4)), max_size=12)
 
 
-def plans_of(root):
+def plans_of(node, begin=()):
     """The plans in a tree, each with its number of samples."""
-    leaves = (node for node in root.subtree() if node.is_end)
-    return {tuple(n.action for n in leaf.path()[:-1]): leaf.samples for leaf in leaves}
+    found = {}
+    for action, child in node.children.items():
+        found |= {begin: child.samples} if child.is_end else plans_of(child, (*begin, action))
+    return found
 
 
 @given(PLANS)

@@ -75,7 +75,6 @@ def test_a_bowl_opens_upwards() -> None:
     assert opening.size == pytest.approx((0.108, 0.108), abs=0.008)
     assert opening.rim == pytest.approx(0.05, abs=0.004)
     assert opening.floor == pytest.approx(0.006, abs=0.001)
-    assert opening.wall == pytest.approx(0.006, abs=0.004)
 
 
 def test_a_plain_box_has_no_opening() -> None:

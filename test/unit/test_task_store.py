@@ -316,7 +316,7 @@ def test_a_status_comes_back_as_it_was(tmp_path):
     store = TaskStore(tmp_path / "tasks.sqlite")
     store.accept(1, status, "r", "", status.goal)
     store.add("task-1-2", "{}")
-    assert store.tasks() == [Kept(1, status, "r", "", status.goal, ("{}",))]
+    assert store.tasks() == [Kept(status, "r", "", status.goal, ("{}",))]
     row = json.loads(store._base.execute("SELECT status FROM tasks").fetchone()[0])
     for later in ("before", "reached", "keep"):  # as an earlier version kept it
         del row[later]
@@ -342,5 +342,5 @@ def test_a_status_comes_back_as_it_was(tmp_path):
 )
 def test_what_was_done_is_told_by_the_record(events, began, done, under_way):
     lines = tuple(json.dumps({"event": name, **details}) for name, details in events)
-    found = Interruption.of(Kept(1, TaskStatus("t", "s", "m"), "", "", (), lines))
+    found = Interruption.of(Kept(TaskStatus("t", "s", "m"), "", "", (), lines))
     assert (found.began, found.done, found.under_way) == (began, done, under_way)

@@ -39,11 +39,6 @@ class Grasp:
         x, y, z = self.pose[:3, 3].tolist()
         return x, y, z
 
-    @property
-    def yaw(self) -> float:
-        """Rotation about the vertical of the axis across the closing direction, rad."""
-        return math.atan2(self.pose[1, 0], self.pose[0, 0])
-
     def is_like(self, other: Grasp) -> bool:
         """Whether it would fail where the other failed: the same height and closing direction (or its opposite), and
         the same place within a finger's breadth.

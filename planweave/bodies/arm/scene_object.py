@@ -97,13 +97,6 @@ class Thing(Upright):
         x, y, _ = self.size
         return max(x, y) / 2 if self.is_round else math.hypot(x, y) / 2
 
-    def distance(self, x: float, y: float) -> float:
-        """Distance of a point of the table from the outline; 0 inside."""
-        u, v = self.local(x, y)
-        if self.is_round:
-            return max(0.0, math.hypot(u, v) - self.radius)
-        return math.hypot(max(abs(u) - self.size[0] / 2, 0.0), max(abs(v) - self.size[1] / 2, 0.0))
-
 
 def thing_of_solid(
     name: str,

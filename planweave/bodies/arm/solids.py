@@ -162,7 +162,7 @@ class Opening:
     """A hollow, seen along z: what is enclosed by a rim.
 
     centre: of the free area (x, y); size: inner extents of a rectangle turned by yaw, or twice the diameter of a
-    circle (is_round); rim, floor: heights; wall: thickness of the rim.
+    circle (is_round); rim, floor: heights.
     """
 
     centre: tuple[float, float]
@@ -171,7 +171,6 @@ class Opening:
     is_round: bool
     rim: float
     floor: float
-    wall: float
 
     @property
     def depth(self) -> float:
@@ -384,12 +383,7 @@ def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening 
     is_round = max(size) < 1.2 * min(size) and area < 0.88 * size[0] * size[1]
     if min(size) < _WIDE:
         return None
-    wall = 0
-    while (ring & solid).sum() > 0.5 * max(ring.sum(), 1) and wall * seen.step < 0.03:
-        wall += 1
-        cells = grown(cells)
-        ring = grown(cells) & ~cells
-    return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor, max(wall, 1) * seen.step)
+    return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor)
 
 
 def _share(opening: Opening, extent: Array) -> float:

@@ -40,7 +40,6 @@ class UnityError(ActionFailureError):
 class UnityReply:
     success: bool
     message: str
-    value: Any = None
 
 
 class UnityClient:
@@ -156,13 +155,13 @@ class UnityClient:
             raise UnityError(f"Unity at {self.url} answered {action!r} with HTTP {status}: {told}")
         try:
             data = json.loads(text)
-            success, message, value = bool(data["success"]), data.get("message", ""), data.get("value")
+            success, message = bool(data["success"]), data.get("message", "")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UnityError(
                 f"what listens at {self.url} does not answer as VirtualHome does ({text.strip()[:80]!r}); "
                 "is it another program's port?"
             ) from None
-        return UnityReply(success, message if isinstance(message, str) else json.dumps(message), value)
+        return UnityReply(success, message if isinstance(message, str) else json.dumps(message))
 
     def health(self, timeout: float = 5.0) -> None:
         """Check that Unity is reachable and idle; raises UnityError that says what is wrong."""

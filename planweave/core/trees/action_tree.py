@@ -51,14 +51,6 @@ class TreeNode:
         """Children that may still be tried, most sampled first."""
         return sorted((c for c in self.children.values() if c.valid), key=lambda c: -c.samples)
 
-    def path(self) -> list[TreeNode]:
-        nodes: list[TreeNode] = []
-        node: TreeNode | None = self
-        while node is not None and node.parent is not None:
-            nodes.append(node)
-            node = node.parent
-        return nodes[::-1]
-
     def subtree(self) -> Iterator[TreeNode]:
         """This node and all below it, parents first."""
         stack = [self]
