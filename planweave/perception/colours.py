@@ -35,7 +35,6 @@ TOO_DARK = 52
 _OTHER = 0.10  # difference of chromaticity from which on colours are of two surfaces
 _DARKEST = 3.0  # no shadow makes a surface darker by more than that
 _SHADE, _GREY = 1.4, 0.16  # without any hue, brightness has to tell; saturation below which there is no hue
-FAMILIES = len(set(_FAMILIES.values()))
 BLACK = _FAMILIES["black"]
 
 _HUES = (
@@ -76,7 +75,7 @@ def _family_table() -> np.ndarray:
 
 
 def family_image(rgb: np.ndarray) -> np.ndarray:
-    """Colour family (1 to FAMILIES) of every pixel, (...,) uint8; rgb: (..., 3) uint8."""
+    """Colour family (from 1 on) of every pixel, (...,) uint8; rgb: (..., 3) uint8."""
     red, green, blue = (rgb[..., k].astype(np.uint16) for k in range(3))
     return _family_table()[((red & 0xF8) << 7) | ((green & 0xF8) << 2) | (blue >> 3)]
 
