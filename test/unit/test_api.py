@@ -314,11 +314,22 @@ def test_what_cannot_be_done_is_no_success(domain, world):
     assert not result.success and result.state is pw.TaskState.FAILED and result.steps == ()
 
 
-def test_a_task_that_takes_too_long_is_cancelled(domain, world):
+@pytest.fixture
+def no_thread_left():
+    """Says whether the threads that carry out tasks have ended, without those that tests of other files have left."""
+
+    def running():
+        return {thread for thread in threading.enumerate() if thread.name == "tasks"}
+
+    before = running()
+    return lambda: not running() - before
+
+
+def test_a_task_that_takes_too_long_is_cancelled(domain, world, no_thread_left):
     client = Replies(wait=threading.Event())
     result = pw.run("put the cup in the tray", body=pw.SymbolicBody(domain, world), model=client, timeout=0.3)
     assert result.state is pw.TaskState.CANCELED and " 0.3 s " in result.message
-    assert not result.success and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+    assert not result.success and no_thread_left()
 
 
 def test_the_action_of_a_body_that_can_be_stopped_ends_with_its_task(domain, world):
@@ -342,14 +353,14 @@ def test_the_action_of_a_body_that_can_be_stopped_ends_with_its_task(domain, wor
     assert body.stopped[0] is pw.Code.CANCELED and "within the 2 s" in body.stopped[1]
 
 
-def test_what_the_listener_raises_ends_the_task(domain, world):
+def test_what_the_listener_raises_ends_the_task(domain, world, no_thread_left):
     def stop(status):
         raise KeyboardInterrupt
 
     body = pw.SymbolicBody(domain, world)
     with pytest.raises(KeyboardInterrupt):
         pw.run("put the cup in the tray", body=body, model=Replies(wait=threading.Event()), on_event=stop)
-    assert not body.done and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+    assert not body.done and no_thread_left()
 
 
 def test_a_question_is_answered_and_is_no_success(domain, world):
@@ -430,11 +441,11 @@ def test_a_plan_that_changes_is_shown_again(domain, world):
     assert result.success and len(set(plans)) == len(plans) == 2
 
 
-def test_what_approve_raises_ends_the_task(domain, world):
+def test_what_approve_raises_ends_the_task(domain, world, no_thread_left):
     body = pw.SymbolicBody(domain, world)
     with pytest.raises(ZeroDivisionError):
         pw.run("put the cup in the tray", body=body, method="classical", model="none", approve=lambda _: 1 / 0)
-    assert not body.done and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+    assert not body.done and no_thread_left()
 
 
 @dataclass
