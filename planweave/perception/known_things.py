@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+import cv2
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
@@ -195,7 +196,8 @@ class KnownThings:
         """
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
-        found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
+        turns = [Pose.about(thing.middle, _UP, angle) for angle in _YAWS]
+        found = self._fit(thing, drops, turns, lowest, self._explained(thing))
         there = thing.moved(found) if found is not None else None
         return None if there is None or self._is_another(there) else there
 
@@ -210,18 +212,24 @@ class KnownThings:
         return False
 
     def _fit(
-        self, thing: SeenThing, rises: np.ndarray, turns: Sequence[Pose] = (), lowest: float = -math.inf
+        self,
+        thing: SeenThing,
+        rises: np.ndarray,
+        turns: Sequence[Pose] = (),
+        lowest: float = -math.inf,
+        explained: Sequence[np.ndarray] = (),
     ) -> Pose | None:
         """The motion that brings a thing to where pictures show it; None where they do not.
 
         rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
-        lowest: difference of height, m, below which it would be in its support.
+        lowest: difference of height, m, below which it would be in its support; explained: pixels of each picture that
+        show others.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE)).astype(int)
         points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
 
         def shown(pose: Pose) -> Evidence:
-            return thing.evidence(self._views, pose.apply(points), colours)
+            return thing.evidence(self._views, pose.apply(points), colours, explained)
 
         def score(pose: Pose) -> float:
             by = pose.apply(middle) - middle
@@ -315,6 +323,17 @@ class KnownThings:
     def _others(self, thing: SeenThing) -> list[np.ndarray]:
         """The points of all other things that are not lost."""
         return [other.points for other in self.things if other.name != thing.name and not other.lost]
+
+    def _explained(self, thing: SeenThing) -> list[np.ndarray]:
+        """Pixels (h, w) of each picture that show other known things where they are."""
+        points, found = np.concatenate([*self._others(thing), np.zeros((0, 3))]), []
+        for view in self._views:
+            u, v, depth, _ = view.projector.shown(points)
+            there = np.abs(view.smooth[v, u] - depth) < _SAME
+            mask = np.zeros(view.depth.shape, np.uint8)
+            mask[v[there], u[there]] = 1
+            found.append(cv2.dilate(mask, np.ones((3, 3), np.uint8)) > 0)
+        return found
 
     def _unexplained(self, thing: SeenThing) -> tuple[np.ndarray, np.ndarray]:
         """Points, and their colours, above the ground that are not of other known things."""
