@@ -33,6 +33,7 @@ _GOES_ON = 0.04  # m that a thing is seen to rise above where it was found, wher
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
+_THROUGH, _OTHER = 1.5, 0.75  # points that speak for a place, for one that speaks against it
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
 _EVEN, _COVERS = 0.01, 0.5  # m between the heights of a level top; share of a floor below a thing that is seen
@@ -236,7 +237,8 @@ class KnownThings:
             if by[2] < lowest - _FINE:
                 return -math.inf
             found, away = shown(pose), float(np.linalg.norm(by))
-            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * away
+            against = _THROUGH * found.through + _OTHER * found.other  # in another light a thing has other colours
+            return found.seen - against - _NEARER * len(points) * away
 
         def refined(pose: Pose) -> Pose:
             for step in (_COARSE, _FINE, _FINE):
