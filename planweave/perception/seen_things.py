@@ -88,7 +88,8 @@ class SeenThing:
 
     def is_gone(self, views: Iterable[DepthView]) -> bool:
         """Whether pictures show that it left the place where it was seen last, or was exchanged for another thing."""
-        return self.evidence(views, *(sample(of, _LOOKED_AT) for of in (self.points, self.colours))).is_gone
+        points, colours = (sample(of, _LOOKED_AT) for of in (self.points, self.colours))
+        return self.evidence(views, points, colours).is_gone
 
     @property
     def detection(self) -> Detection:
