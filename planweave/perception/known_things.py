@@ -33,7 +33,8 @@ _GOES_ON = 0.04  # m that a thing is seen to rise above where it was found, wher
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
-_THROUGH, _OTHER = 1.5, 0.75  # points that speak for a place, for one that speaks against it
+_AGAINST = 1.5  # points that speak for a place, for one that speaks against it
+_IN_OTHER_LIGHT = 0.75  # and for one of another colour, where a thing has been put elsewhere
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
 _EVEN, _COVERS = 0.01, 0.5  # m between the heights of a level top; share of a floor below a thing that is seen
@@ -198,7 +199,7 @@ class KnownThings:
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         turns = [Pose.about(thing.middle, _UP, angle) for angle in _YAWS]
-        found = self._fit(thing, drops, turns, lowest, self._explained(thing))
+        found = self._fit(thing, drops, turns, lowest, self._explained(thing), _IN_OTHER_LIGHT)
         there = thing.moved(found) if found is not None else None
         return None if there is None or self._is_another(there) else there
 
@@ -219,12 +220,13 @@ class KnownThings:
         turns: Sequence[Pose] = (),
         lowest: float = -math.inf,
         explained: Sequence[np.ndarray] = (),
+        other: float = _AGAINST,
     ) -> Pose | None:
         """The motion that brings a thing to where pictures show it; None where they do not.
 
         rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
         lowest: difference of height, m, below which it would be in its support; explained: pixels of each picture that
-        show others.
+        show others; other: points that speak for a place, for one of another colour there.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE)).astype(int)
         points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
@@ -237,8 +239,7 @@ class KnownThings:
             if by[2] < lowest - _FINE:
                 return -math.inf
             found, away = shown(pose), float(np.linalg.norm(by))
-            against = _THROUGH * found.through + _OTHER * found.other  # in another light a thing has other colours
-            return found.seen - against - _NEARER * len(points) * away
+            return found.seen - _AGAINST * found.through - other * found.other - _NEARER * len(points) * away
 
         def refined(pose: Pose) -> Pose:
             for step in (_COARSE, _FINE, _FINE):
