@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -49,20 +50,28 @@ class Evidence:
 
 
 def evidence(
-    points: np.ndarray, views: Iterable[DepthView], colours: np.ndarray | None = None, beyond: float = _BEYOND
+    points: np.ndarray,
+    views: Iterable[DepthView],
+    colours: np.ndarray | None = None,
+    beyond: float = _BEYOND,
+    explained: Sequence[np.ndarray] = (),
 ) -> Evidence:
     """Evidence of pictures for points (n, 3) being there.
 
-    colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through.
+    colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through;
+    explained: pixels (h, w) of each picture that show what else is known, as a wall beside: they speak for nothing.
     """
     seen = through = other = unsure = hidden = 0
     close = min(_NEAR, beyond / 2)
-    for view in views:
+    for view, of_others in zip_longest(views, explained):
         u, v, depth, inside = view.projector.shown(points)
         known = view.valid[v, u]
         u, v = u[known], v[known]
         apart = view.smooth[v, u] - depth[known]
         near = np.abs(apart) < close
+        if of_others is not None:
+            unsure += int((near & of_others[v, u]).sum())
+            near &= ~of_others[v, u]
         if colours is not None:
             given = colours[inside][known].astype(float)
             differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+import cv2
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
@@ -32,6 +33,8 @@ _GOES_ON = 0.04  # m that a thing is seen to rise above where it was found, wher
 _SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
 _COARSE, _FINE = 0.01, 0.003  # m between places that are tried
 _NEARER = 4.0  # 1/m: share of a thing's points that must speak for a place farther away, as where its twin stands
+_AGAINST = 1.5  # points that speak for a place, for one that speaks against it
+_IN_OTHER_LIGHT = 0.75  # and for one of another colour, where a thing has been put elsewhere
 _YAWS = (-0.4, -0.2, 0.2, 0.4)  # rad by which a thing may turn when it is let go
 _UP = np.array([0.0, 0.0, 1.0])
 _EVEN, _COVERS = 0.01, 0.5  # m between the heights of a level top; share of a floor below a thing that is seen
@@ -195,7 +198,8 @@ class KnownThings:
         """
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
-        found = self._fit(thing, drops, [Pose.about(thing.middle, _UP, angle) for angle in _YAWS], lowest)
+        turns = [Pose.about(thing.middle, _UP, angle) for angle in _YAWS]
+        found = self._fit(thing, drops, turns, lowest, self._explained(thing), _IN_OTHER_LIGHT)
         there = thing.moved(found) if found is not None else None
         return None if there is None or self._is_another(there) else there
 
@@ -210,25 +214,32 @@ class KnownThings:
         return False
 
     def _fit(
-        self, thing: SeenThing, rises: np.ndarray, turns: Sequence[Pose] = (), lowest: float = -math.inf
+        self,
+        thing: SeenThing,
+        rises: np.ndarray,
+        turns: Sequence[Pose] = (),
+        lowest: float = -math.inf,
+        explained: Sequence[np.ndarray] = (),
+        other: float = _AGAINST,
     ) -> Pose | None:
         """The motion that brings a thing to where pictures show it; None where they do not.
 
         rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
-        lowest: difference of height, m, below which it would be in its support.
+        lowest: difference of height, m, below which it would be in its support; explained: pixels of each picture that
+        show others; other: points that speak for a place, for one of another colour there.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE)).astype(int)
         points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
 
         def shown(pose: Pose) -> Evidence:
-            return thing.evidence(self._views, pose.apply(points), colours)
+            return thing.evidence(self._views, pose.apply(points), colours, explained)
 
         def score(pose: Pose) -> float:
             by = pose.apply(middle) - middle
             if by[2] < lowest - _FINE:
                 return -math.inf
             found, away = shown(pose), float(np.linalg.norm(by))
-            return found.seen - 1.5 * (found.through + found.other) - _NEARER * len(points) * away
+            return found.seen - _AGAINST * found.through - other * found.other - _NEARER * len(points) * away
 
         def refined(pose: Pose) -> Pose:
             for step in (_COARSE, _FINE, _FINE):
@@ -315,6 +326,17 @@ class KnownThings:
     def _others(self, thing: SeenThing) -> list[np.ndarray]:
         """The points of all other things that are not lost."""
         return [other.points for other in self.things if other.name != thing.name and not other.lost]
+
+    def _explained(self, thing: SeenThing) -> list[np.ndarray]:
+        """Pixels (h, w) of each picture that show other known things where they are."""
+        points, found = np.concatenate([*self._others(thing), np.zeros((0, 3))]), []
+        for view in self._views:
+            u, v, depth, _ = view.projector.shown(points)
+            there = np.abs(view.smooth[v, u] - depth) < _SAME
+            mask = np.zeros(view.depth.shape, np.uint8)
+            mask[v[there], u[there]] = 1
+            found.append(cv2.dilate(mask, np.ones((3, 3), np.uint8)) > 0)
+        return found
 
     def _unexplained(self, thing: SeenThing) -> tuple[np.ndarray, np.ndarray]:
         """Points, and their colours, above the ground that are not of other known things."""

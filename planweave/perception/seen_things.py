@@ -75,15 +75,21 @@ class SeenThing:
         return replace(self, points=pose.apply(self.points))
 
     def evidence(
-        self, views: Iterable[DepthView], points: np.ndarray | None = None, colours: np.ndarray | None = None
+        self,
+        views: Iterable[DepthView],
+        points: np.ndarray | None = None,
+        colours: np.ndarray | None = None,
+        explained: Sequence[np.ndarray] = (),
     ) -> Evidence:
         """Evidence of pictures for its being where it was seen last, or of points of it, by default of a sample."""
         behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
-        return evidence(sample(self.points, _LOOKED_AT) if points is None else points, views, colours, behind)
+        points = sample(self.points, _LOOKED_AT) if points is None else points
+        return evidence(points, views, colours, behind, explained)
 
     def is_gone(self, views: Iterable[DepthView]) -> bool:
         """Whether pictures show that it left the place where it was seen last, or was exchanged for another thing."""
-        return self.evidence(views, *(sample(of, _LOOKED_AT) for of in (self.points, self.colours))).is_gone
+        points, colours = (sample(of, _LOOKED_AT) for of in (self.points, self.colours))
+        return self.evidence(views, points, colours).is_gone
 
     @property
     def detection(self) -> Detection:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from planweave.bodies.arm.approach_planning import ApproachPlanner, held_in
+from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasp_sampling import tiers
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.kinematics import downwards
@@ -107,6 +108,21 @@ def test_it_is_put_down_upright_however_it_lies_in_the_hand(planning_scene, kine
     assert end.position == pytest.approx((0.5, -0.2, 0.04), abs=0.004)
     hand = kinematics.forward(approach.line[-1])
     assert math.acos(-hand[2, 2]) == pytest.approx(tilt, abs=1e-4), "the hand tilts instead"
+
+
+def test_it_falls_to_the_floor_of_what_is_deep_rather_than_rest_on_its_wall(planning_scene, kinematics):
+    """Where the rim leaves the hand no room at the floor, a spot as high as it falls is no better."""
+    planning_scene.update([Thing("basket", "container", "tray", (0.5, -0.2, 0.075), (0.13, 0.13, 0.15))])
+    held, floor, wall = taken(BOX), Spot(0.5, -0.2, 0.005), Spot(0.3, 0.3, 0.14)
+    planning_scene.attach(held.thing, held.thing_to_tcp)
+    try:
+        planner = ApproachPlanner(planning_scene, kinematics, MotionPlanner(planning_scene, kinematics), 5.0)
+        with pytest.raises(SkillFailureError):
+            planner.to_place(held, [floor], HOME, "the basket")
+        approach = planner.to_place(held, [floor, wall], HOME, "the basket", 0.18)
+    finally:
+        planning_scene.detach()
+    assert approach.placed.position[:2] == pytest.approx((0.5, -0.2), abs=0.004)
 
 
 def test_a_can_is_held_in_its_middle_by_a_level_hand_too():

@@ -151,6 +151,21 @@ def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
     assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
 
 
+def test_walls_of_its_colour_beside_it_speak_for_no_other_place():
+    """As a black book's in a black compartment: what a picture shows of these is theirs."""
+    book, stands = ((0.1, 0.0, 0.0), (0.13, 0.11, 0.13), RED), by(-0.185, -0.11)
+    walls = [((x, -0.12, 0.0), (x + 0.01, 0.01, high), RED) for x, high in ((-0.1, 0.13), (-0.05, 0.08))]
+    both = seen("all", book, views(book, *walls))
+    mine = both.points[:, 0] > 0.05
+    kept = made(
+        replace(both, name=name, points=both.points[of], colours=both.colours[of])
+        for name, of in (("cup", mine), ("caddy", ~mine))
+    )
+    there = shifted(book, *stands.translation[:2])
+    let_go(kept, stands.shifted(np.array((-0.01, 0.015, 0.06))), views(there, *walls))
+    assert np.abs(thing(kept, "cup").middle - middle(there)).max() < 0.003
+
+
 @pytest.mark.parametrize(("share", "wall", "lost"), [(0.6, False, False), (1.0, False, True), (0.6, True, True)])
 def test_what_shows_another_side_where_it_was_let_go_is_it_by_its_place(share, wall, lost):
     """Not what has none of its colours, nor what is of the furniture there."""

@@ -28,6 +28,7 @@ _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
 _LOWERED, _UNDER_ROOF = 3, 8  # solutions of one pose to put something down: the nearest; of all kinds, under a roof
 _SPOTS = 160
+_RISE = 0.015  # between the heights at which an object may be let go, m
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
 _PLANS = 2  # failed plans before an approach is given up
@@ -217,11 +218,14 @@ class ApproachPlanner:
             raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
         reached, obstacle = False, ""
         failures: list[SkillFailureError] = []
-        for height in np.arange(0.0, rise + 1e-6, 0.015):
-            for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
-                if height > spot.rise:
+        lowest = min(spot.z for spot in choice)
+        for step in range(int(rise / _RISE + 1e-6) + 1):
+            for k, spot in enumerate(choice):
+                # What rests so high, as on a wall, is no better than what is let go from there.
+                above = step - int((spot.z - lowest) / _RISE if rise else 0)
+                if above < 0 or (above and k >= _HIGHER_SPOTS) or above * _RISE > spot.rise:
                     continue
-                found, seen, blocked = self.lowering(held, spot, start, float(height))
+                found, seen, blocked = self.lowering(held, spot, start, above * _RISE)
                 reached = reached or seen
                 obstacle = blocked or obstacle
                 if found is None:

@@ -15,6 +15,7 @@ from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.held import Held
 from planweave.bodies.arm.planning_scene import parts_of
+from planweave.bodies.arm.relations import hollow_of
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.context import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
@@ -35,6 +36,7 @@ _AWAY = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4)  # m beyond which an item goes to a s
 _LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
 _RISEN = 0.012  # m above where it was let go from which on what is seen may hang on the fingers that have left it
 _HIDDEN = 0.5  # share of an item that may be hidden from the camera where it is put down
+_FALLS = 0.03  # m that an item may fall into a hollow that it is put on
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -55,7 +57,9 @@ def place_on(context: SkillContext, name: str, target: str) -> None:
     """Place the held item on another item, on a plate, or on a board, in the room above that."""
     support = context.thing(target)
     free_spots = _free(context, "on", support) if support.solid.parts else _in_region(context, support, 0)
-    put_down(context, name, target, free_spots, Literal("on", (name, target)))
+    hollow = hollow_of(support)  # at whose bottom the fingers may have no room
+    rise = min(hollow.depth, _FALLS) if hollow is not None else 0.0
+    put_down(context, name, target, free_spots, Literal("on", (name, target)), rise)
 
 
 def place_under(context: SkillContext, name: str, target: str) -> None:
