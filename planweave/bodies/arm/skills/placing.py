@@ -36,7 +36,7 @@ _AWAY = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4)  # m beyond which an item goes to a s
 _LOOK_DOWN = 0.25  # m above where something was put down from which it is looked for
 _RISEN = 0.012  # m above where it was let go from which on what is seen may hang on the fingers that have left it
 _HIDDEN = 0.5  # share of an item that may be hidden from the camera where it is put down
-_FALLS = 0.03  # m that an item may fall into a hollow that it is put on
+_FALLS = 0.03  # m above where it will rest at which a thing may be let go, or above the rim of a vessel
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -84,7 +84,7 @@ def place_in(context: SkillContext, name: str, target: str) -> None:
         now = "not open any more" if shuts else "covered"
         raise SkillFailureError(Code.PRECONDITION_UNMET, f"{target} is {now}", (ready,), permanent=True)
     box = context.thing(target)
-    rise = box.size[2] + 0.03
+    rise = _FALLS if shuts else box.size[2] + _FALLS  # what falls may come to stand out of what is shut
     put_down(context, name, target, _free(context, "inside", box), Literal("in", (name, target)), rise)
 
 
