@@ -29,6 +29,8 @@ _DROP = 0.012  # m by which what carries a top is lower
 _BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
 _PART_OF = 0.5  # share of the points of a side that are below or beside the thing that it is a side of
 _FULL = 0.7  # share of its outline that a top fills; a rim fills less
+STRAY = 0.05
+"""Share of the points of a rim that may be in its middle."""
 _UNDER = 0.8  # share of its points that are within the outline of the top
 _SMALLEST, _LARGEST = 0.02, 0.075  # m, of a cube
 _SQUAT, _TALL = 0.8, 1.5  # height over width below which, and height seen from which on, a thing is no row of cubes
@@ -186,7 +188,9 @@ def _flat_top(region: PixelRegion, pixel: float) -> Outline | None:
     if len(level) < 4 or outline(level[:, :2], pixel / 2).short < _NARROWEST:
         return None
     shape = outline(region.points[high, :2], pixel / 2)
+    away = np.linalg.norm(region.points[high, :2] - shape.circle_centre, axis=1)
     full = shape.long < _WIDEST and region.area(high) > _FULL * shape.area
+    full = full and (away < shape.circle_radius / 2).mean() > STRAY  # from far away a rim is broad
     return shape if full and np.ptp(np.percentile(level[:, 2], (5, 95))) < _FLAT else None
 
 
