@@ -200,7 +200,7 @@ def corners_of(own: np.ndarray) -> tuple[tuple[float, ...], ...]:
 
 def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
     """Whether a region is narrow, along a receptacle's edge, no higher than that and of its colour in some light."""
-    within = any(
+    return region.outline(pixel / 2).short <= _WALL and any(
         other is not thing
         and other.receptacle
         and thing.top < other.top + 0.008
@@ -208,7 +208,6 @@ def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Det
         and _is_along_edge(region.points[:, :2], other)
         for other in found
     )
-    return within and outline(region.points[:, :2], pixel / 2).short <= _WALL
 
 
 def _is_along_edge(xy: np.ndarray, of: Detection) -> bool:
@@ -278,7 +277,7 @@ def _inner(region: PixelRegion) -> np.ndarray:
 
 def detect(region: PixelRegion, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
-    rgb, shape = patch_colour(region.colours), outline(region.points[:, :2], pixel / 2)
+    rgb, shape = patch_colour(region.colours), region.outline(pixel / 2)
     look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
     if region.beyond:
         return look.unknown(look.shape)
