@@ -399,7 +399,8 @@ class PerceptionNode(ManagedNode):
                 its.rgb,
                 its.depth,
                 its.intrinsics,
-                each.extrinsics.camera_to_base(robot),
+                # of its own moment: the arm may have begun to move
+                each.extrinsics.camera_to_base(robot and (self._joints.at(its.stamp) or robot)),
                 carried=not each.extrinsics.fixed,
             )
             for each, its in found

@@ -47,7 +47,7 @@ def decode_depth(
     rows = np.ascontiguousarray(_rows(data, height, width, step, encoding))
     order = ">" if bigendian else "<"
     if encoding == "32FC1":
-        metres = rows.view(np.dtype(f"{order}f4")).astype(np.float32)
+        metres = rows.view(np.dtype(f"{order}f4")).astype(np.float32, copy=False)
     else:
         metres = rows.view(np.dtype(f"{order}u2")).astype(np.float32) * np.float32(0.001)
     return clean_depth(metres)
@@ -67,7 +67,7 @@ def clean_depth(metres: np.ndarray) -> np.ndarray:
             f"the median depth is {median:g} m, which no camera over a table sees: depth is in other units. 32FC1 is "
             "metres, 16UC1 millimetres; for a folder of images set depth_scale, metres of one unit"
         )
-    return np.where(good, metres, 0.0).astype(np.float32)
+    return np.where(good, metres, 0.0).astype(np.float32, copy=False)
 
 
 def decode_colour(

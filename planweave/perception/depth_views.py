@@ -224,10 +224,19 @@ class DepthView:
         dx, dy = np.zeros_like(w), np.zeros_like(w)
         dx[:, r:-r] = (w[:, 2 * r :] - w[:, : -2 * r]) * np.float32(i.fx / (2 * r))
         dy[r:-r] = (w[2 * r :] - w[: -2 * r]) * np.float32(i.fy / (2 * r))
-        ahead = w - x * dx - y * dy  # on the plane n p = d, inverse depth is n (x, y, 1) / d
+        ahead, part = x * dx, y * dy
+        np.subtract(w, ahead, out=ahead)
+        ahead -= part  # on the plane n p = d, inverse depth is n (x, y, 1) / d
         up = self.camera_to_frame.rotation[2].astype(np.float32)
-        length = np.maximum(cv2.magnitude(cv2.magnitude(dx, dy), ahead), 1e-9)
-        return np.where(self.valid, -(dx * up[0] + dy * up[1] + ahead * up[2]) / length, 0)
+        length = cv2.magnitude(cv2.magnitude(dx, dy), ahead)
+        np.maximum(length, 1e-9, out=length)
+        for along, share in zip((dx, dy, ahead), -up):
+            along *= share
+        dx += dy
+        dx += ahead
+        dx /= length
+        dx *= self._known
+        return dx
 
     @cached_property
     def level(self) -> np.ndarray:
@@ -261,7 +270,7 @@ class DepthView:
     @cached_property
     def step_strength(self) -> np.ndarray:
         """(h, w) float32, above 1 on the far side of a jump of depth."""
-        return np.maximum(np.maximum.reduce(self.step_strengths), np.float32(0))
+        return _largest(self.step_strengths)
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -300,7 +309,7 @@ class DepthView:
     @cached_property
     def crease_strength(self) -> np.ndarray:
         """(h, w) float32, above 1 in concave creases."""
-        return np.maximum(np.maximum.reduce(self.crease_strengths), np.float32(0))
+        return _largest(self.crease_strengths)
 
     @cached_property
     def cuts(self) -> np.ndarray:
@@ -339,6 +348,14 @@ class DepthView:
         before, middle, after = _shifted(w.shape, dv, du)
         np.subtract(w[after], w[before], out=found[middle])
         return found
+
+
+def _largest(strengths: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest of some pictures (h, w) in each pixel, at least 0."""
+    found = np.maximum(strengths[0], np.float32(0))
+    for strength in strengths[1:]:
+        np.maximum(found, strength, out=found)
+    return found
 
 
 def _shifted(shape: tuple[int, ...], dv: int, du: int) -> list[tuple[slice, slice]]:

@@ -170,8 +170,11 @@ class Outline:
 
 def outline(xy: np.ndarray, margin: float = 0.0) -> Outline:
     """Outline of points (N, 2), N >= 3; margin: half the distance between points, metres, added on every side."""
-    points = np.ascontiguousarray(xy, dtype=np.float32)
-    hull = cv2.convexHull(points)
+    return outline_of(cv2.convexHull(np.ascontiguousarray(xy, dtype=np.float32)), margin)
+
+
+def outline_of(hull: np.ndarray, margin: float = 0.0) -> Outline:
+    """The outline of points by their hull, as cv2 gives it (n, 1, 2); margin: as of `outline`."""
     (cx, cy), (w, h), degrees = cv2.minAreaRect(hull)
     yaw = math.radians(degrees)
     w, h = w + 2 * margin, h + 2 * margin

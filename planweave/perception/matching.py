@@ -53,6 +53,13 @@ def collide(a: Detection, b: Detection) -> bool:
     return apart(a, b) < room and common > 0.5 * min(a.size[2], b.size[2])
 
 
+def one_is(a: Detection, b: Detection) -> bool:
+    """Whether two measurements of one moment, by two cameras, are of one thing: the middle of one is in the other."""
+    common = min(a.top, b.top) - max(a.bottom, b.bottom)
+    inside = a.covers(*b.position[:2]) or b.covers(*a.position[:2])
+    return inside and common > 0.5 * min(a.size[2], b.size[2])
+
+
 def is_piece_in_air(piece: Detection, held: Detection) -> bool:
     """Whether what is half seen is of a thing that a hand holds, maybe aslant: all below its top was taken for it."""
     near = apart(piece, held) < max(held.size)

@@ -21,7 +21,7 @@ from planweave.perception.detectors.attributes import detect_by_attributes, meas
 from planweave.perception.fixtures import FixtureMemory, cut_out
 from planweave.perception.geometry import LEVEL, Intrinsics, Plane
 from planweave.perception.lids import take_lids
-from planweave.perception.matching import is_rigid, place_is_empty
+from planweave.perception.matching import is_rigid, one_is, place_is_empty
 from planweave.perception.object_classes import UNSURE, ObjectClasses
 from planweave.perception.regions import STEEP, find_regions
 from planweave.perception.robot_filter import RobotState, robot_mask
@@ -121,17 +121,14 @@ class Pipeline:
             raise no_table(depth, f" in {self.extrinsics.frame_id}'s depth image")
         if plane is not None:
             self._check(plane)
-        box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
-        free = view if furniture is not None else around_things(view, *box, plane or LEVEL)
-        height = free.heights(plane or LEVEL)
         fixtures: tuple[SeenFixture, ...] = ()
         seen: list[DepthView] = []
+        planes: list[Plane] = []
         points: list[np.ndarray] = []
         rooms: list[tuple[OrientedBox, np.ndarray]] = []
         problems: list[str] = []
-        ground: np.ndarray | None = None
         if plane is not None and sides:
-            seen, points, problems = self._checked(sides, robot, view)
+            seen, planes, points, problems = self._checked(sides, robot, view)
         if furniture is not None and plane is not None:
             if sides is None:
                 fixtures = furniture.unseen()
@@ -139,32 +136,24 @@ class Pipeline:
                 furniture.update(np.concatenate([points_above(view, plane, table), *points])[::_EVERY])
                 fixtures = furniture.use_states(self._state_reader([view, *seen]))
             rooms = [(room, seen_in(room, view)) for room in rooms_of(fixtures)]  # looked at with all cameras
-            pieces, ground = self._pixels_of(furniture.suspected, view, height)
-            free = view.hiding(np.logical_or.reduce([pieces, *(own for _, own in rooms)]))
-        steep = free.upward < STEEP  # of all of it, of which find_segments takes its part
-        shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
-        if ground is not None:
-            for piece in shown:  # a thing may reach beyond the edge of what it stands on
-                levels, counts = np.unique(ground[piece], return_counts=True)
-                ground[piece] = levels[counts.argmax()]
-            height = height - ground
-        regions = find_regions(shown, free, height, steep, mask, table)
-        regions, lids = take_lids(regions, [view, *seen], ground, self.classes, remembered)
-        measured = lids + measure(regions, view.pixel, self.classes)
-        named = self._detect(View(view.rgb, measured, names, view.pixel))
-        if furniture is None:  # else its things are items, whatever can be put in or on them
-            named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
-        found = rest_on_supports(named, self.classes, remembered)
-        if ground is not None:
-            found = lifted(found, ground, view.projector)
+        views, own = [view, *seen], [mask for _, mask in rooms]
+        measured, named, found = self._things(views, plane, own, remembered, names, furniture)
         if rooms:
             found = [with_side(thing, seen) for thing in found]
-        for room, own in rooms if sides is not None else ():
+        for room, mine in rooms if sides is not None else ():
             others = (side.hiding(~seen_in(room, side)) for side in seen)
-            found += things_in(room, [view.hiding(~own), *others], remembered)
+            found += things_in(room, [view.hiding(~mine), *others], remembered)
         solid = [thing for thing in found if is_rigid(thing) and not thing.receptacle]
         if seen and plane is not None:
-            hidden = self._hidden(plane, view, seen, found, remembered, furniture.suspected if furniture else ())
+            hidden = list[Detection]()
+            for side, its in zip(seen, planes):
+                if side.carried:
+                    own = [seen_in(room, side) for room, _ in rooms]
+                    near = self._things([side, view], its, own, [*remembered, *found], names, furniture)[2]
+                    hidden += (thing for thing in near if not thing.cut and not any(one_is(thing, t) for t in found))
+            found = [t for t in found if not t.cut or not any(one_is(t, thing) for thing in hidden)]
+            shown = [*found, *hidden]
+            hidden += self._hidden(plane, view, seen, shown, remembered, furniture.suspected if furniture else ())
             doubted = [thing for thing in solid if place_is_empty(thing, seen)]
             doubted += [thing for thing in hidden if place_is_empty(thing, [view])]
             found = [replace(t, confidence=UNSURE) if t in doubted else t for t in (*found, *hidden)]
@@ -173,16 +162,45 @@ class Pipeline:
         of = view, occluded, plane, tuple(measured), fixtures, tuple(seen), tuple(problems), tuple(named)
         return self._with_depthless(SeenScene(tuple(found), *of), solid)
 
-    def _pixels_of(
-        self, fixtures: Sequence[SeenFixture], view: DepthView, height: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The pixels of furniture, and for each pixel the height of the furniture below it, m; 0 where there is none.
-        height: of each pixel, m.
+    def _things(
+        self,
+        views: Sequence[DepthView],
+        plane: Plane | None,
+        rooms: Sequence[np.ndarray],
+        remembered: Sequence[Detection],
+        names: Sequence[str],
+        furniture: FixtureMemory | None,
+    ) -> tuple[list[Measured], list[Detection], list[Detection]]:
+        """What the first of some pictures shows outside of rooms (h, w) bool of furniture: measured, named, and with
+        what it stands on. plane: the table in that picture.
         """
-        high = np.nonzero(inside_table(view, self.settings.table) & (height > LOW))
-        pieces, ground = np.zeros(view.depth.shape, bool), np.zeros(view.depth.shape, np.float32)
-        pieces[high], ground[high] = cut_out(fixtures, np.column_stack((view.points[high][:, :2], height[high])))
-        return pieces, ground
+        view, table = views[0], self.settings.table
+        box = (table[0], table[2], -_HIGHEST), (table[1], table[3], _HIGHEST)
+        mask = np.zeros(view.depth.shape, bool) if view.hidden is None else view.hidden
+        free = view if furniture is not None else around_things(view, *box, plane or LEVEL)
+        height = free.heights(plane or LEVEL)
+        ground: np.ndarray | None = None
+        if furniture is not None and plane is not None:
+            high = np.nonzero(inside_table(view, table) & (height > LOW))
+            mine, below = cut_out(furniture.suspected, np.column_stack((view.points[high][:, :2], height[high])))
+            pieces, ground = np.zeros(mask.shape, bool), np.zeros(mask.shape, np.float32)
+            pieces[high], ground[high] = mine, below
+            free = view.hiding(np.logical_or.reduce([pieces, *rooms]))
+        steep = free.upward < STEEP  # of all of it, of which find_segments takes its part
+        shown = [s.masks[view.name] for s in find_segments([free], *box, plane or LEVEL).segments]
+        if ground is not None:
+            for piece in shown:  # a thing may reach beyond the edge of what it stands on
+                levels, counts = np.unique(ground[piece], return_counts=True)
+                ground[piece] = levels[counts.argmax()]
+            height = height - ground
+        regions = find_regions(shown, free, height, steep, mask, table)
+        regions, lids = take_lids(regions, views, ground, self.classes, remembered)
+        measured = lids + measure(regions, view.pixel, self.classes)
+        named = self._detect(View(view.rgb, measured, names, view.pixel))
+        if furniture is None:  # else its things are items, whatever can be put in or on them
+            named = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
+        found = rest_on_supports(named, self.classes, remembered)
+        return measured, named, found if ground is None else lifted(found, ground, view.projector)
 
     def run_again(self, scene: SeenScene, remembered: Sequence[Detection]) -> SeenScene:
         """Result of `run` for the picture of a scene once more, with other objects remembered; without furniture and
@@ -244,9 +262,11 @@ class Pipeline:
 
     def _checked(
         self, sides: Sequence[DepthView], robot: RobotState | None, first: DepthView
-    ) -> tuple[list[DepthView], list[np.ndarray], list[str]]:
-        """Pictures of further cameras that agree with the first one, their points, and what is wrong with others."""
-        found, points, problems = [], [], []
+    ) -> tuple[list[DepthView], list[Plane], list[np.ndarray], list[str]]:
+        """Pictures of further cameras that agree with the first one, the table in them, their points, and what is wrong
+        with others.
+        """
+        found, planes, points, problems = [], [], [], []
         for view in sides:
             try:
                 view.check(0.0 if view.carried else LEAST_DEPTH)  # near a thing it may have little
@@ -256,8 +276,9 @@ class Pipeline:
                 continue
             if seen is not None:
                 found.append(seen[0])
-                points += [] if view.carried else [seen[1]]  # near by, the rest of furniture is out of its view
-        return found, points, problems
+                planes.append(seen[1])
+                points += [] if view.carried else [seen[2]]  # near by, the rest of furniture is out of its view
+        return found, planes, points, problems
 
     def _check(self, plane: Plane) -> None:
         offset = table_offset(plane, self.settings.table)

@@ -12,7 +12,7 @@ import numpy as np
 
 from planweave.geometry.columns import no_strays
 from planweave.perception.depth_views import DepthView
-from planweave.perception.geometry import Outline, hull_of, outline, percentile, rotate_into, share_inside
+from planweave.perception.geometry import Outline, hull_of, outline, outline_of, percentile, rotate_into, share_inside
 from planweave.perception.segmentation import LEAST_AREA, LEAST_HEIGHT
 
 STEEP = 0.6
@@ -29,6 +29,8 @@ _DROP = 0.012  # m by which what carries a top is lower
 _BESIDE = 0.016  # m by which it may stand out: the corner of a cube under one that is turned and shifted
 _PART_OF = 0.5  # share of the points of a side that are below or beside the thing that it is a side of
 _FULL = 0.7  # share of its outline that a top fills; a rim fills less
+STRAY = 0.05
+"""Share of the points of a rim that may be in its middle."""
 _UNDER = 0.8  # share of its points that are within the outline of the top
 _SMALLEST, _LARGEST = 0.02, 0.075  # m, of a cube
 _SQUAT, _TALL = 0.8, 1.5  # height over width below which, and height seen from which on, a thing is no row of cubes
@@ -56,7 +58,7 @@ class PixelRegion:
 
     def part(self, chosen: np.ndarray) -> PixelRegion:
         """The region of some of the pixels, chosen (N,) bool."""
-        pixels: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _PIXELS}
+        pixels: dict[str, Any] = {name: getattr(self, name).compress(chosen, axis=0) for name in _PIXELS}
         return replace(self, **pixels)
 
     def joined(self, other: PixelRegion) -> PixelRegion:
@@ -77,6 +79,14 @@ class PixelRegion:
             return 0.0
         image = _spread(self.rows[chosen], self.columns[chosen])
         return float(chosen.sum() * np.sqrt(max(_spread(*self.points[chosen, :2].T), 0.0) / max(image, 1e-9)))
+
+    @cached_property
+    def _hull(self) -> np.ndarray:
+        return np.asarray(cv2.convexHull(np.ascontiguousarray(self.points[:, :2], dtype=np.float32)))
+
+    def outline(self, margin: float = 0.0) -> Outline:
+        """The outline of all its points from above; margin: m, added on every side."""
+        return outline_of(self._hull, margin)
 
     @cached_property
     def top(self) -> float:
@@ -125,10 +135,16 @@ def find_regions(
     for mask in masks:
         seen = np.flatnonzero(mask)
         seen = seen[valid[seen]]
-        seen = seen[no_strays(places[:, seen].T)]
+        seen = seen[no_strays(places.take(seen, axis=1).T)]
         rows, columns = np.divmod(seen, mask.shape[1])
-        at = places[:, seen]
-        pixels = rows, columns, np.column_stack((*at, height.ravel()[seen])), rgb[seen], steep.ravel()[seen]
+        at = places.take(seen, axis=1)
+        pixels = (
+            rows,
+            columns,
+            np.column_stack((*at, height.ravel()[seen])),
+            rgb.take(seen, axis=0),
+            steep.ravel()[seen],
+        )
         hidden = arm.ravel()[seen].sum() >= _CUT
         outer = border.ravel()[seen].astype(bool) | ((at < low) | (at > high)).any(axis=0)
         beyond = outer.sum() >= _CUT
@@ -186,7 +202,9 @@ def _flat_top(region: PixelRegion, pixel: float) -> Outline | None:
     if len(level) < 4 or outline(level[:, :2], pixel / 2).short < _NARROWEST:
         return None
     shape = outline(region.points[high, :2], pixel / 2)
+    away = np.linalg.norm(region.points[high, :2] - shape.circle_centre, axis=1)
     full = shape.long < _WIDEST and region.area(high) > _FULL * shape.area
+    full = full and (away < shape.circle_radius / 2).mean() > STRAY  # from far away a rim is broad
     return shape if full and np.ptp(np.percentile(level[:, 2], (5, 95))) < _FLAT else None
 
 

@@ -180,5 +180,6 @@ def _segment(views: Sequence[DepthView], labels: Sequence[_Labels], groups: Piec
     sure = rows[~groups.beside_steps[rows]]
     if len(sure) > SURE * len(rows):
         rows = sure
-    rows = rows[no_strays(groups.points[rows])]
-    return Segment(groups.points[rows], groups.colours[rows], masks, area)
+    points = groups.points.take(rows, axis=0)
+    kept = no_strays(points)
+    return Segment(points.compress(kept, axis=0), groups.colours.take(rows[kept], axis=0), masks, area)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import cv2
 import numpy as np
 
 from planweave.perception.decoding import FrameError
 from planweave.perception.depth_views import DepthView
-from planweave.perception.evidence import evidence
 from planweave.perception.geometry import Plane
 from planweave.perception.plane import find_ground
 from planweave.perception.robot_filter import RobotState, robot_mask
@@ -29,9 +29,10 @@ def checked(
     table: tuple[float, float, float, float],
     check: Callable[[Plane], None],
     first: DepthView,
-) -> tuple[DepthView, np.ndarray] | None:
-    """View of a further camera without the robot, and its points (n, 3) above the table; None where the arm carries
-    it and it sees the table badly or not at all, as near a thing, where the first camera does not see the bare table.
+) -> tuple[DepthView, Plane, np.ndarray] | None:
+    """View of a further camera without the robot, the table in it, and its points (n, 3) above that; None where the arm
+    carries it and it sees the table badly or not at all, as near a thing, where the first camera does not see the bare
+    table.
 
     table: x_min, x_max, y_min, y_max; check: raises FrameError for a table that is not where it should be; first: what
     the first camera sees without the robot. Raises FrameError where the two do not agree.
@@ -49,14 +50,22 @@ def checked(
     points = points_above(view, plane, table)
     # Level ones: past a steep wall another camera looks by a pixel.
     tops = points[view.level[inside_table(view, table)] & (points[:, 2] > _HIGH)]
-    high = evidence(tops[::_EVERY], [first], beyond=_BEHIND)
-    if high.known >= _FEWEST and high.through > _DISAGREE * high.known:
+    through = _seen_through(tops[::_EVERY], first)
+    if len(through) >= _FEWEST and (share := through.mean()) > _DISAGREE:
         raise FrameError(
-            f"it and the first camera do not agree: that one sees through "
-            f"{high.through / high.known:.0%} of what this one sees; one of them has moved or its pose in the camera "
-            "file is wrong; calibrate it again"
+            f"it and the first camera do not agree: that one sees through {share:.0%} of what this one sees; one of "
+            "them has moved or its pose in the camera file is wrong; calibrate it again"
         )
-    return view, points
+    return view, plane, points
+
+
+def _seen_through(points: np.ndarray, by: DepthView) -> np.ndarray:
+    """Whether a camera sees through points (n, 3) where it sees anything, (k,) bool. Past an edge it looks within a
+    pixel, in which a camera near by sees many points.
+    """
+    nearest = cv2.erode(np.where(by.valid, by.smooth, np.float32(np.inf)), np.ones((3, 3), np.uint8))
+    u, v, depth, _ = by.projector.shown(points)
+    return np.asarray((nearest[v, u] - depth)[by.valid[v, u]] > _BEHIND)
 
 
 def _denied(view: DepthView, first: DepthView, table: tuple[float, float, float, float]) -> bool:

@@ -14,6 +14,7 @@ from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 _THIN = 0.002  # m that a part of a thing is high, at least
 _WIDE = 0.25  # m that a board or a bin is wide, at least
+_FITS = 0.9  # of the width of a vessel that what is in it has at most
 _SLENDER, _ROUND = 5.0, 3.0  # times as high as it is wide what stands by itself is at most, and what has a round top
 
 
@@ -33,8 +34,8 @@ def rest_on_supports(
         if item.receptacle or _is_lid(item):
             grounded.append(_with_bottom(item, 0.0) if item.bottom < 0.03 else item)
             continue
-        beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
-        support = max(beneath, default=0.0)
+        beneath = [_level(s, item) for s in candidates if s is not item and _carries(s, item)]
+        support = max((level for level in beneath if level < item.top - 0.012), default=0.0)
         cube = item.class_name == classes.name("square_top", item.colour)
         if cube and abs(item.bottom - support) > _SNAP:
             grounded.append(item)
@@ -62,6 +63,11 @@ def _carries(support: Detection, item: Detection) -> bool:
     x, y, _ = item.position
     margin = 0.0 if support.receptacle else 0.004
     return support.covers(x, y, margin)
+
+
+def _level(support: Detection, item: Detection) -> float:
+    """Height at which a thing rests: on the floor of what it fits into, else on its rim; a mug is not in itself."""
+    return support.floor if min(item.size[:2]) < _FITS * min(support.size[:2]) else support.top
 
 
 def _with_bottom(item: Detection, bottom: float) -> Detection:

@@ -226,7 +226,7 @@ def find_borders(view: DepthView, labels: np.ndarray) -> Borders:
         inner = np.clip(index + step, 0, labels.size - 1)
         ends.append(source.ravel()[np.where(filled[inner] == filled[index], inner, index)])
     planes, depth = view.points.transpose(2, 0, 1).reshape(3, -1), view.range.ravel()
-    one_side, other_side = (planes[:, end].T for end in ends)
+    one_side, other_side = (planes.take(end, axis=1).T for end in ends)
     near = np.maximum(_TOUCHING, _TOUCHING_PIXELS * depth[ends[0]] / view.intrinsics.fx)
     return Borders(
         np.stack((filled[one], filled[two]), axis=1),

@@ -764,3 +764,13 @@ def test_the_parts_of_what_stands_on_another_begin_there():
     assert np.allclose(stands.parts, [(-0.03, -0.03, 0.0, -0.025, 0.03, 0.08)])
     (alone,) = rest_on_supports([mug], CLASSES)
     assert np.allclose(alone.parts, mug.parts)
+
+
+def test_a_thing_rests_on_the_floor_of_what_it_fits_into_and_never_in_itself():
+    mug = replace(thing("mug", 0.5, 0.0, 0.09, 0.07), shape="hollow", floor=0.05)
+    pot = replace(thing("pot", 0.5, 0.0, 0.1, 0.2), shape="hollow", floor=0.01)
+    nearer = replace(mug, position=(0.503, 0.0, 0.046), size=(0.073, 0.073, 0.092))
+    assert rest_on_supports([nearer], CLASSES, [mug])[0].bottom == 0.0
+    assert rest_on_supports([mug], CLASSES, [pot])[0].bottom == pytest.approx(0.01)
+    board = thing("cuboid", 0.5, 0.0, 0.12, 0.2)
+    assert rest_on_supports([board], CLASSES, [pot])[0].bottom == pytest.approx(0.1)

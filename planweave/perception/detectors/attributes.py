@@ -28,7 +28,7 @@ from planweave.perception.geometry import (
     wrap_yaw,
 )
 from planweave.perception.object_classes import UNKNOWN, UNSURE, ObjectClasses
-from planweave.perception.regions import PixelRegion
+from planweave.perception.regions import STRAY, PixelRegion
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _HOLLOW = 0.01  # m that the floor of a receptacle is below its rim, at least
@@ -48,7 +48,6 @@ _RIM = 0.01  # m from within a rim up to which a point is of its wall, and none 
 _FEW = 20  # pixels; of fewer no colour is told
 _AGREE = 0.6  # share of these that must be of one colour
 _WITHIN = 0.9  # of the radius of a rim: what is seen nearer to its middle is inside
-_STRAY = 0.05  # share of the points of a rim that may be in its middle
 _INSIDE = 0.9  # share of the points of a mug's inside that are within the outline of its rim
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
@@ -164,7 +163,7 @@ def _with_handles(
         for v in vessels
         for k, thing in enumerate(found)
         if k not in vessels
-        and thing.colour == found[v].colour
+        and not other_surface(thing.rgb, found[v].rgb, lit_alike=False)
         and thing.top < found[v].top + 0.008
         and min(thing.size[:2]) < _HANDLE_WIDTH
         and math.dist(thing.position[:2], found[v].position[:2]) < found[v].size[0] / 2 + _HANDLE_REACH
@@ -201,7 +200,7 @@ def corners_of(own: np.ndarray) -> tuple[tuple[float, ...], ...]:
 
 def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Detection], pixel: float) -> bool:
     """Whether a region is narrow, along a receptacle's edge, no higher than that and of its colour in some light."""
-    within = any(
+    return region.outline(pixel / 2).short <= _WALL and any(
         other is not thing
         and other.receptacle
         and thing.top < other.top + 0.008
@@ -209,7 +208,6 @@ def _is_bit_of_a_wall(region: PixelRegion, thing: Detection, found: Sequence[Det
         and _is_along_edge(region.points[:, :2], other)
         for other in found
     )
-    return within and outline(region.points[:, :2], pixel / 2).short <= _WALL
 
 
 def _is_along_edge(xy: np.ndarray, of: Detection) -> bool:
@@ -279,7 +277,7 @@ def _inner(region: PixelRegion) -> np.ndarray:
 
 def detect(region: PixelRegion, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
-    rgb, shape = patch_colour(region.colours), outline(region.points[:, :2], pixel / 2)
+    rgb, shape = patch_colour(region.colours), region.outline(pixel / 2)
     look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
     if region.beyond:
         return look.unknown(look.shape)
@@ -380,7 +378,7 @@ def _vessel(look: _Look) -> Detection | None:
     centre, radius = np.array(ring.circle_centre), ring.radius
     aside, below = np.hypot(*(points[:, :2] - centre).T), points[:, 2] < look.top - _DEEP
     inside = points[(aside < _WITHIN * radius) & below, 2]  # seen aslant, the wall on the other side
-    if ring.aspect > 1.5 or len(inside) < _FEW or (~below[aside < 0.5 * radius]).sum() > _STRAY * len(rim):
+    if ring.aspect > 1.5 or len(inside) < _FEW or (~below[aside < 0.5 * radius]).sum() > STRAY * len(rim):
         return None
     # The outline may have a handle; half of the points of the rim are nearer to its middle than its radius.
     centre = (rim[:, :2].min(axis=0) + rim[:, :2].max(axis=0)) / 2
