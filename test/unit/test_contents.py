@@ -104,7 +104,7 @@ def test_what_the_hand_shut_in_is_known_no_more_where_the_first_image_that_shows
 
 @pytest.mark.parametrize(
     ("pause", "covered", "kept"),
-    [(0.5, (2.5, 5.0), False), (0.5, (2.5, 3.5), True), (1.5, (0.0, 4.5), True), (0.5, (4.2, 7.0), True)],
+    [(0.5, (2.5, 5.0), False), (0.5, (2.5, 3.5), True), (1.5, (1.0, 4.5), True), (0.5, (4.2, 7.0), True)],
 )
 def test_what_the_hand_shut_in_while_much_longer_than_else_no_image_came_is_not_known(contents, pause, covered, kept):
     for stamp in np.arange(-10.0, 5.0, pause):
