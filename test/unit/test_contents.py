@@ -102,21 +102,6 @@ def test_what_the_hand_shut_in_is_known_no_more_where_the_first_image_that_shows
     assert ("mug" in contents.update({}, cabinet(0.0))) == kept
 
 
-@pytest.mark.parametrize(
-    ("pause", "covered", "kept"),
-    [(0.5, (2.5, 5.0), False), (0.5, (2.5, 3.5), True), (1.5, (1.0, 4.5), True), (0.5, (4.2, 7.0), True)],
-)
-def test_what_the_hand_shut_in_while_much_longer_than_else_no_image_came_is_not_known(contents, pause, covered, kept):
-    for stamp in np.arange(-10.0, 5.0, pause):
-        if not covered[0] < stamp < covered[1]:
-            contents.glimpse({"mug": MUG}, cabinet(0.15), stamp, moving=True)
-        if stamp == 2.0:
-            contents.part_moves(DRAWER)
-    contents.part_shut(DRAWER, 4.0)
-    contents.glimpse({}, cabinet(0.0), max(covered[1], 4.5))
-    assert ("mug" in contents.update({}, cabinet(0.0))) == kept
-
-
 def test_what_the_hand_shut_in_stays_known_while_the_hand_opens_it_again(contents):
     contents.known = {"mug"}
     contents.part_shut(DRAWER, 2.0)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from statistics import median
 
 from planweave.bodies.arm.furniture import Furniture, is_open, is_shut
 from planweave.bodies.arm.scene_object import Thing
@@ -18,8 +16,6 @@ _STANDS = 0.01  # m by which a drawer that was not moved may seem to be farther 
 _MARGIN = 0.02  # m from a drawer's front, and the furniture's, from which on what lies there is in view
 _REACHED = {"slide": 0.03, "hinge": 0.3}  # m or rad from which on somebody may have taken out what is in there
 _SOON = 3.0  # s after it was shut in which an image must show so: to open, empty and shut it takes about as long
-_BLIND = 2.0  # s without an image, in which a part was shut, after which nobody knows what was taken out before
-_PACES = 3.0  # times the usual pause between images that it is at least: a slow camera is not a covered one
 _HANDLE = 0.065  # m before a front that is of its handle
 _DEEP = 0.02  # m in height by which a thing is before a front, at least
 _SUNK = 0.03  # m above a drawer's upper edge at which the lower side of what lies in it may be
@@ -46,8 +42,6 @@ class Contents:
         self._joints: dict[str, SeenJoint] = {}  # at the newest look
         self._shut: dict[str, float] = {}  # since when parts are shut that the hand has shut, and not moved since, s
         self._unconfirmed: dict[str, float] = {}  # the same, of parts that no image has shown since
-        self._newest = 0.0  # stamp of the newest image, s
-        self._pauses: deque[float] = deque(maxlen=5)  # s between the newest images that were taken while the arm moved
         self.known: Collection[str] = ()
         """Names of the things that perception knows in the newest image, also one taken while the arm moves."""
         self.behind_doors: list[Thing] = []
@@ -59,7 +53,6 @@ class Contents:
         other._inside = {name: replace(inside) for name, inside in self._inside.items()}
         other._joints, other._shut = self._joints, dict(self._shut)
         other._unconfirmed = dict(self._unconfirmed)
-        other._newest, other._pauses = self._newest, self._pauses.copy()
         other.known, other.behind_doors = self.known, self.behind_doors
         return other
 
@@ -105,21 +98,13 @@ class Contents:
         for inside in self._inside.values():
             inside.looks = max(inside.looks, _LAST * (inside.part == part))
 
-    def glimpse(
-        self, things: Mapping[str, Thing], furniture: Iterable[Furniture], stamp: float, moving: bool = False
-    ) -> None:
-        """Note what an image stamped `stamp` (s) shows, also one taken while the arm moves (`moving`). What the hand
-        has shut, and the image shows open, somebody else has opened: what is not seen in there may have been taken out.
-        So does what is seen before a drawer that is not seen itself: its sides, as unknown things, or what is in it.
-        And where the first image that shows it comes late, somebody may have opened it and shut it again; where none
-        came for a while in which it was shut, much longer than they do else in motion, emptied it before that.
+    def glimpse(self, things: Mapping[str, Thing], furniture: Iterable[Furniture], stamp: float) -> None:
+        """Note what an image stamped `stamp` (s) shows, also one taken while the arm moves. What the hand has shut, and
+        the image shows open, somebody else has opened: what is not seen in there may have been taken out. So does
+        what is seen before a drawer that is not seen itself: its sides, as unknown things, or what is in it. And where
+        the first image that shows it comes late, somebody may have opened it and shut it again.
         """
         self.known = things.keys()
-        before, self._newest = self._newest, stamp
-        pause = stamp - before
-        blind = len(self._pauses) == self._pauses.maxlen and pause > max(_BLIND, _PACES * median(self._pauses))
-        if moving:
-            self._pauses.append(pause)
         shut = {part: j for part, j in joints_of(furniture).items() if stamp > self._shut.get(part, stamp)}
         opened = set()
         for part, joint in shut.items():
@@ -128,7 +113,7 @@ class Contents:
             else:
                 late = stamp - self._unconfirmed.pop(part, stamp) > _SOON
                 doubted = late or joint.value > _REACHED[joint.kind]
-            if doubted or (blind and before < self._shut[part]):
+            if doubted:
                 opened.add(part)
         for name in [n for n, inside in self._inside.items() if inside.part in opened and not _is_seen(n, things)]:
             self.drop(name)

@@ -173,7 +173,7 @@ class WorldModel:
             unsure = (self._things or not self._looks) and 0 < self._empty < _LOOKS
             furniture = tuple(furniture)
             if not unsure:
-                self._contents.glimpse(found, furniture, stamp, self._moving)
+                self._contents.glimpse(found, furniture, stamp)
             if self._moving or stamp < self._still_since or unsure:
                 if was_silent:
                     self._tell()
