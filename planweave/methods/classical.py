@@ -8,7 +8,7 @@ not see it tries to take it, and learns that it is in a closed container.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -75,13 +75,71 @@ class Classical(PaperMode):
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it. What was taken
         and could not be put where it was to be is put down again.
         """
+        with self._putting_back(episode):
+            disproved: dict[Literal, frozenset[Literal]] = {}  # what acting showed to be false, and in what facts
+            predicted = UnobservedEffects()
+            failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
+            tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
+            self._no_room: dict[Action, frozenset[Literal]] = {}  # ways to put down what is held that failed, likewise
+            self._surprise = ""  # why the last plan was given up, in words
+            looked = 0  # the attempt before which another look was taken: what one look shows badly is no proof
+            world = episode.observe()
+            for attempt in range(self.max_replans + 1):
+                if not world.unmet(episode.goal):
+                    return
+                episode.tell("planning" if attempt == 0 else "planning again")
+                try:
+                    plan, believed = self._next(episode, world, disproved, predicted, failures)
+                except NoPlanError:
+                    anew = world if attempt in (0, looked) else episode.look(_LOOK)
+                    if anew.facts == world.facts:
+                        raise
+                    looked, world = attempt + 1, anew
+                    continue
+                episode.journal.add(
+                    "classical_plan",
+                    actions=[str(a) for a in plan],
+                    attempt=attempt,
+                    assumed=[str(f) for f in sorted(predicted.facts)],
+                )
+                asked = {a for g in world.unmet(episode.goal) for a in g.args}
+                hidden = sorted(asked & never_seen(episode.domain, world))
+                situation = (believed.facts, plan, sum(map(len, failures.values())))
+                if not plan or (hidden and situation in tried):
+                    why = f", since {', '.join(map(spoken, hidden))} was never seen" if hidden else ""
+                    episode.tell(
+                        message=f"all that can be done is done, and whether it had its effect cannot be seen{why}"
+                    )
+                    return
+                tried.add(situation)
+                world = self._follow(episode, plan, world, disproved, predicted, failures)
+                gave_up = (
+                    list(failures)[-1:]
+                    if episode.stopped
+                    else [a for a, said in failures.items() if len(said) > self.retries]
+                )
+                for action in gave_up:
+                    count = len(failures[action])
+                    often = f" {count} times, at last" if count > 1 else ""
+                    episode.tell(message=f"gave up: {action} failed{often} since: {failures[action][-1]}")
+                if episode.stopped or gave_up:
+                    return
+                if world.unmet(episode.goal) and attempt < self.max_replans:
+                    episode.corrections += 1
+            episode.tell(
+                message=f"gave up after {self.max_replans} replans"
+                + (f", at last since {self._surprise}" if self._surprise else "")
+            )
+
+    @contextlib.contextmanager
+    def _putting_back(self, episode: Episode) -> Iterator[None]:
+        """Put down what an attempt has left in the hand at its end, and say so."""
         had = _held(episode.observe())
         try:
-            self._reach(episode)
+            yield
         except NoPlanError as error:
             raise NoPlanError(f"{error}{self._put_back(episode, had)}", error.proved, error.brief) from None
-        put_back = self._put_back(episode, had)
-        if put_back:
+        if put_back := self._put_back(episode, had):
             episode.tell(message=f"{episode.message}{put_back}")
 
     def _put_back(self, episode: Episode, had: set[str]) -> str:
@@ -103,63 +161,6 @@ class Classical(PaperMode):
             return ""
         finally:
             episode.failed, episode.trouble = failed, trouble
-
-    def _reach(self, episode: Episode) -> None:
-        """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
-        disproved: dict[Literal, frozenset[Literal]] = {}  # what acting showed to be false, as long as nothing changes
-        predicted = UnobservedEffects()
-        failures: dict[Action, list[str]] = {}  # messages of the failures of every action, the last failed one last
-        tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
-        self._no_room: dict[Action, frozenset[Literal]] = {}  # ways to put down what is held that failed, as disproved
-        self._surprise = ""  # why the last plan was given up, in words
-        looked = (
-            0  # the attempt before which another look was taken: what one shows badly, as after an action, is no proof
-        )
-        world = episode.observe()
-        for attempt in range(self.max_replans + 1):
-            if not world.unmet(episode.goal):
-                return
-            episode.tell("planning" if attempt == 0 else "planning again")
-            try:
-                plan, believed = self._next(episode, world, disproved, predicted, failures)
-            except NoPlanError:
-                anew = world if attempt in (0, looked) else episode.look(_LOOK)
-                if anew.facts == world.facts:
-                    raise
-                looked, world = attempt + 1, anew
-                continue
-            episode.journal.add(
-                "classical_plan",
-                actions=[str(a) for a in plan],
-                attempt=attempt,
-                assumed=[str(f) for f in sorted(predicted.facts)],
-            )
-            asked = {a for g in world.unmet(episode.goal) for a in g.args}
-            hidden = sorted(asked & never_seen(episode.domain, world))
-            situation = (believed.facts, plan, sum(map(len, failures.values())))
-            if not plan or (hidden and situation in tried):
-                why = f", since {', '.join(map(spoken, hidden))} was never seen" if hidden else ""
-                episode.tell(message=f"all that can be done is done, and whether it had its effect cannot be seen{why}")
-                return
-            tried.add(situation)
-            world = self._follow(episode, plan, world, disproved, predicted, failures)
-            gave_up = (
-                list(failures)[-1:]
-                if episode.stopped
-                else [a for a, said in failures.items() if len(said) > self.retries]
-            )
-            for action in gave_up:
-                count = len(failures[action])
-                often = f" {count} times, at last" if count > 1 else ""
-                episode.tell(message=f"gave up: {action} failed{often} since: {failures[action][-1]}")
-            if episode.stopped or gave_up:
-                return
-            if world.unmet(episode.goal) and attempt < self.max_replans:
-                episode.corrections += 1
-        episode.tell(
-            message=f"gave up after {self.max_replans} replans"
-            + (f", at last since {self._surprise}" if self._surprise else "")
-        )
 
     def _next(
         self,

@@ -229,7 +229,8 @@ def test_grasp_height(height, lowest, highest):
 
 
 def test_free_spots_in_a_container_keep_clear_of_what_lies_there():
-    lying = [cube("a", *TRAY.world(0.0, 0.06), 0.006), cube("b", *TRAY.world(0.0, -0.06), 0.006)]
+    aside = 0.06 * np.array((-np.sin(TRAY.yaw), np.cos(TRAY.yaw)))
+    lying = [cube(name, *(TRAY.position[:2] + by), 0.006) for name, by in (("a", aside), ("b", -aside))]
     item = cube("c", 0.0, 0.0, size=0.03)
     first = next(iter(spots.inside(item, TRAY, [TRAY, *lying], GROUND)))
     assert TRAY.covers(first.x, first.y, -item.radius)
@@ -297,8 +298,8 @@ def test_grasps_between_neighbours_come_first_where_there_is_room():
     item = cube("a", 0.5, 0.0)
     beside = [cube("b", 0.5, 0.062), cube("c", 0.5, -0.062)]
     across = from_above(item, beside)[0]
-    assert abs(np.cos(across.yaw)) < 0.1  # closes along x, where nothing stands
-    assert abs(np.cos(from_above(item, [cube("d", 0.562, 0.0)])[0].yaw)) > 0.9
+    assert abs(across.pose[0, 0]) < 0.1  # closes along x, where nothing stands
+    assert abs(from_above(item, [cube("d", 0.562, 0.0)])[0].pose[0, 0]) > 0.9
 
 
 def test_a_predicate_of_ones_own_is_observed(monkeypatch):
