@@ -20,9 +20,9 @@ _THERE, _GONE = 0.3, 0.6  # share of points that speak against a thing: at most 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Counts of a thing's points: how many pictures show where they should be; through how many
-    they look; at how many they show another colour; how many lie a little before what they show; and before how many
-    something else is seen. Pixels without depth, or of the robot, do not count.
+    """Counts of a thing's points: how many pictures show where they should be; through how many they look; at how many
+    they show another colour; how many lie a little before what they show; and before how many something else is seen.
+    Pixels without depth, or of the robot, do not count.
     """
 
     seen: int

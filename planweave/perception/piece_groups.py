@@ -39,7 +39,8 @@ _SMALLER = 0.9  # length of a cap, of that of what bears it
 _LEAST_FOOT = 20e-4  # m^2 of the outline of what stands on another thing's side
 _FOOT = 0.012  # m above its lowest point that a thing touches its support with
 _FACES_UP, _BESIDE = 0.5, 0.03  # upward part of the normal of what bears a thing, and m around it that are looked at
-_LOW, _EDGE = 0.03, 0.4  # m of height from which on a thing needs no edge, and is no plate; share that is an edge
+_LOW, _EDGE = 0.03, 0.4  # m of height from which on a thing needs no edge, and share of the border that is one
+_PLATE, _RAISED = 0.03, 0.004  # m of height below which a thing may be a plate, and by which a lid's middle is higher
 SURE = 0.2  # share of a thing's pixels that are not beside a step, from which on only those are its points
 _SAMPLE = 2000  # points
 _CONTACT = 6  # pixels
@@ -491,12 +492,12 @@ class PieceGroups:
         """
         own, whole = self.points[rows], self.points[around]
         within = inward(own[:, :2], hull_of(whole)) > -_RIM
-        low = np.median(own[:, 2]) < percentile(whole[:, 2], 98) + _RIM
-        if not low and (top := percentile(self.height[around], 98)) < _LOW:
+        fits = np.median(own[:, 2]) < percentile(whole[:, 2], 98) + _RIM
+        if not fits and (top := percentile(self.height[around], 98)) < _PLATE:
             near = (np.abs(whole[:, :2] - np.median(own[:, :2], axis=0)) < 2 * _BESIDE).all(axis=1)
-            raised = near.any() and np.median(whole[near, 2]) > np.median(whole[:, 2]) + _EVEN
-            low = percentile(self.height[rows], 2) < top + _GAP and not raised
-        return bool(within.mean() > _WITHIN and low) and self._differ(rows, around)
+            raised = near.any() and np.median(whole[near, 2]) > np.median(whole[:, 2]) + _RAISED
+            fits = percentile(self.height[rows], 2) < top + _GAP and not raised
+        return bool(within.mean() > _WITHIN and fits) and self._differ(rows, around)
 
     def _differ(self, one: np.ndarray, two: np.ndarray) -> bool:
         """Whether points are of surfaces of two colours."""

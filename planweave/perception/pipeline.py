@@ -151,7 +151,6 @@ class Pipeline:
                     own = [seen_in(room, side) for room, _ in rooms]
                     near = self._things([side, view], its, own, [*remembered, *found], names, furniture)[2]
                     hidden += (thing for thing in near if not thing.cut and not any(one_is(thing, t) for t in found))
-            found = [t for t in found if not t.cut or not any(one_is(t, thing) for thing in hidden)]
             shown = [*found, *hidden]
             hidden += self._hidden(plane, view, seen, shown, remembered, furniture.suspected if furniture else ())
             doubted = [thing for thing in solid if place_is_empty(thing, seen)]

@@ -88,7 +88,8 @@ class ApproachPlanner:
             try:
                 return self.best_grasp(thing, options, start, tried)
             except SkillFailureError as error:
-                failures += [error] if error.action_code is not Code.UNREACHABLE else []
+                if error.action_code is not Code.UNREACHABLE:
+                    failures.append(error)
         if not offered[0] and next(grasp_sampling.tiers(thing, (), self.gripper)):
             raise self._walled_in(thing, others)
         if not any(offered):

@@ -92,9 +92,7 @@ class Contents:
             self._shut[part] = self._unconfirmed[part] = stamp
 
     def part_doubted(self, part: str) -> None:
-        """Doubt that the hand shut a part: what is not seen in there before it is seen shut may
-        have been taken out.
-        """
+        """Doubt that the hand shut a part: what is not seen in there before it is seen shut may have been taken out."""
         for inside in self._inside.values():
             inside.looks = max(inside.looks, _LAST * (inside.part == part))
 
