@@ -20,7 +20,7 @@ from planweave.perception.geometry import Plane, percentile
 from planweave.perception.piece_groups import SURE, PieceGroups
 from planweave.perception.plane import find_ground
 from planweave.perception.surface_pieces import find_borders, find_pieces
-from planweave.perception.waists import part_at_waists
+from planweave.perception.waists import part_at_necks, part_at_waists
 
 LEAST_HEIGHT = 0.009  # m that a thing stands out of the ground
 LEAST_AREA = 2.5e-4  # m^2 across the view that is seen of a thing
@@ -80,8 +80,11 @@ def find_segments(
         parts.append(part)
     parted, apart = part_at_waists(parts, [label.pieces for label in labels])
     labels = [replace(label, pieces=pieces) for label, pieces in zip(labels, parted)]
-    groups = PieceGroups(parts, parted, [find_borders(*of) for of in zip(parts, parted)], ground, apart)
-    groups.join()
+    groups = _joined(parts, labels, ground, apart)
+    pieces, necks = part_at_necks(parts, [label.pieces for label in labels], groups)
+    if necks:
+        labels = _renumbered(labels, pieces)
+        groups = _joined(parts, labels, ground, [*apart, *necks])
     x, y = ((a + b) / 2 for a, b in zip(low[:2], high[:2]))
     return Segmentation(float(ground.height_at(x, y)), tuple(_segments(views, labels, groups)))
 
@@ -109,6 +112,27 @@ class _Labels:
         return np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_NEAREST) if size != scaled else mask).view(
             bool
         )
+
+
+def _joined(
+    parts: Sequence[DepthView], labels: Sequence[_Labels], ground: Plane, apart: Sequence[tuple[int, int]]
+) -> PieceGroups:
+    """Groups of the pieces that are of one thing; apart: pairs that are not."""
+    pieces = [label.pieces for label in labels]
+    groups = PieceGroups(parts, pieces, [find_borders(*of) for of in zip(parts, pieces)], ground, apart)
+    groups.join()
+    return groups
+
+
+def _renumbered(labels: Sequence[_Labels], pieces: np.ndarray) -> list[_Labels]:
+    """Labels with other numbers for all of their pixels in order, (n,)."""
+    found, first = [], 0
+    for label in labels:
+        mine = label.pieces.copy()
+        mine.ravel()[label.pixels] = pieces[first : first + len(label.pixels)]
+        found.append(replace(label, pieces=mine))
+        first += len(label.pixels)
+    return found
 
 
 def around_things(view: DepthView, low: Sequence[float], high: Sequence[float], ground: Plane) -> DepthView:

@@ -1,6 +1,7 @@
-"""Pieces of one picture that are two things in another one, parted at their waist.
+"""Two things that are one surface in a picture, parted at their waist.
 
-Rims that touch, or one that lies over another, are one surface in one picture, while another camera sees them apart.
+Rims that touch, or one that lies over another, are one surface: to one camera, while another sees them apart, or to
+all of them, where the outline from above is two wide bodies with a narrow neck that is free on both sides.
 """
 
 from __future__ import annotations
@@ -11,11 +12,25 @@ import cv2
 import numpy as np
 
 from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import hull_of, inward, percentile
+from planweave.perception.piece_groups import PieceGroups
 from planweave.perception.plain_patches import nearest_parts
 
 _SAME = 0.008  # m between what two cameras show of one place
 _SHARED, _LEAST = 0.1, 30  # share of a piece's pixels, and pixels, that show another one
 _WAIST = 0.65  # width of the waist, of that of the narrower part
+_NECK, _BODY = 0.5, 0.05  # width of a neck, of that of the narrower body, and m that a body is wide at least
+_PART = 0.3  # share of the pixels of one body, below which the other is a part of it
+_SOLID = 0.93  # share of its hull that an outline with a neck fills at most
+_BESIDE = 4  # pixels beside a neck that are looked at
+_BEHIND, _FREE = 0.01, 0.5  # m behind a neck, and share of pixels beside it, that show it free
+_OVER, _FEW = (
+    0.4,
+    200,
+)  # share of one body that is over another one that it is not beside, and points that are looked at
+_STANDS = 0.04  # m above the ground up to which the lowest that is seen of each body is
+_CELL = 0.004  # m of a cell seen from above
+_AROUND = np.ones((3, 3), np.uint8)
 
 
 def part_at_waists(
@@ -74,3 +89,102 @@ def _widest(away: np.ndarray, among: np.ndarray) -> tuple[int, int]:
     """The pixel of these that is farthest from the edge."""
     row, column = np.unravel_index(np.argmax(np.where(among, away, -1)), away.shape)
     return int(row), int(column)
+
+
+def part_at_necks(
+    views: Sequence[DepthView], labels: Sequence[np.ndarray], groups: PieceGroups
+) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """The piece of every point of the groups, with those of a group parted that a picture shows as two bodies with a
+    narrow neck that is free on both sides, and that are beside each other seen from above; and the pairs of pieces on
+    both sides of necks. labels: (h, w) of the pieces of every view.
+    """
+    pieces, pairs, count = groups.piece.copy(), list[tuple[int, int]](), len(groups.parent) - 1
+    owners, first = groups.owners(), 0
+    for view, label in zip(views, labels):
+        owner, points = owners[label], view.points
+        last = first + int((label > 0).sum())
+        for group in np.unique(owners[groups.piece[first:last]]).tolist():
+            halves = _beside_neck(view, owner == group, label == 0)
+            if halves is None or not _are_beside(*(points[half][:, :2] for half in halves)):
+                continue
+            rows = np.flatnonzero(owners[groups.piece] == group)
+            beyond = _nearer_to_second(groups.points[rows], *(points[half] for half in halves))
+            if any(percentile(groups.height[rows[half]], 2) > _STANDS for half in (beyond, ~beyond)):
+                continue  # an arm of another robot has many necks
+            far = rows[beyond]
+            across, near = np.unique(pieces[far]), np.unique(pieces[np.setdiff1d(rows, far)])
+            renumbered = np.where(np.isin(across, near), count + 1 + np.arange(len(across)), across)
+            count += len(across)
+            pieces[far] = renumbered[np.searchsorted(across, pieces[far])]
+            pairs += [(int(a), int(b)) for a in near for b in renumbered]
+        first = last
+    return pieces, pairs
+
+
+def _beside_neck(view: DepthView, inside: np.ndarray, ground: np.ndarray) -> list[np.ndarray] | None:
+    """The two parts of a group's pixels (h, w) bool on both sides of its neck, as masks; None where it has none.
+
+    ground: (h, w) bool, pixels of no thing.
+    """
+    x, y, w, h = cv2.boundingRect(inside.view(np.uint8))
+    least = _BODY * view.intrinsics.fx
+    distance = float(np.median(view.range[inside])) if w and h else 1.0
+    if max(w, h) * distance < 2 * least:
+        return None
+    window = np.s_[max(y - _BESIDE, 0) : y + h + _BESIDE, max(x - _BESIDE, 0) : x + w + _BESIDE]
+    edges, _ = cv2.findContours(inside[window].astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    edge = max(edges, key=cv2.contourArea)
+    if cv2.contourArea(edge) > _SOLID * cv2.contourArea(cv2.convexHull(edge)):
+        return None
+    filled = cv2.drawContours(np.zeros(inside[window].shape, np.uint8), [edge], -1, 1, cv2.FILLED)
+    bodies = _bodies(filled, least / distance)
+    if bodies is None:
+        return None
+    one, two = nearest_parts(filled > 0, bodies, 5)
+    if min(one.sum(), two.sum()) < _PART * max(one.sum(), two.sum()):
+        return None  # a handle
+    line = cv2.dilate(one.astype(np.uint8), _AROUND) * two
+    around = cv2.dilate(line, np.ones((2 * _BESIDE + 1,) * 2, np.uint8)) * (1 - filled)
+    sides, numbers = cv2.connectedComponents(around)
+    before = float(np.median(view.range[window][line > 0]))
+    free = ground[window] & (view.range[window] > before + _BEHIND)
+    if sides < 3 or any(free[numbers == k].mean() < _FREE for k in range(1, sides)):
+        return None
+    halves = [np.zeros_like(inside) for _ in bodies]
+    for half, mine in zip(halves, (one, two)):
+        half[window] = mine & inside[window]
+    return halves
+
+
+def _bodies(filled: np.ndarray, least: float) -> list[np.ndarray] | None:
+    """Masks of the cores of the two widest bodies of an outline (h, w) with a narrow neck; least: their width."""
+    away = cv2.distanceTransform(np.pad(filled, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    for width in range(1, int(_NECK * away.max()) + 1):
+        count, cores = cv2.connectedComponents((away > width).astype(np.uint8))
+        widths = np.zeros(count)
+        np.maximum.at(widths, cores.ravel(), away.ravel())
+        widths[0] = 0.0
+        wide = np.flatnonzero(widths >= max(width / _NECK, least / 2))
+        if len(wide) == 2:
+            return [cores == core for core in wide]
+    return None
+
+
+def _are_beside(one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether of two bodies (n, 2), seen from above, no great part of the smaller one is within the other's outline."""
+    return all(
+        (inward(a[:: max(1, len(a) // _FEW)], hull_of(b)) > 0).mean() < _OVER for a, b in ((one, two), (two, one))
+    )
+
+
+def _nearer_to_second(points: np.ndarray, one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Which points (n, 3) are nearer to the second of two clouds, (n,) bool."""
+    low = np.minimum(one.min(axis=0), two.min(axis=0)) - _CELL
+    size = ((np.maximum(one.max(axis=0), two.max(axis=0)) - low) / _CELL).astype(int)[:2] + 2
+    away = []
+    for cloud in (one, two):
+        grid = np.ones(size, np.uint8)
+        grid[tuple(((cloud - low) / _CELL).astype(int)[:, :2].T)] = 0
+        away.append(cv2.distanceTransform(grid, cv2.DIST_L2, 5))
+    at = np.clip(((points - low) / _CELL).astype(int)[:, :2], 0, size - 1)
+    return np.asarray(away[1][tuple(at.T)] < away[0][tuple(at.T)])

@@ -195,18 +195,17 @@ def test_what_stands_between_two_alike_does_not_make_them_one(height):
 
 
 @pytest.mark.parametrize(
-    ("boxes", "things"),
-    [
-        ([box(0.05, 0.05, 0, (0.1, 0.1, 0.05)), box(-0.049, -0.049, 0, (0.1, 0.1, 0.05))], 2),
-        ([box(0, 0, 0, (0.06, 0.3, 0.05))], 1),
-    ],
-    ids=["two that touch at a corner", "a long one"],
+    ("overlap", "alone", "together"), [(0.001, 2, 2), (0.04, 1, 2), (None, 1, 1)], ids=["corner", "wide", "a long one"]
 )
-def test_what_one_camera_sees_as_two_is_parted_where_it_is_narrow(boxes, things):
+def test_what_one_camera_sees_as_two_is_parted_where_it_is_narrow(overlap, alone, together):
+    """Where one sees it as two the waist may be wider than where it is told by its outline alone."""
+    middles = [(0.05, 0.05), (overlap - 0.05, overlap - 0.05)] if overlap is not None else []
+    boxes = [box(x, y, 0, (0.1, 0.1, 0.05)) for x, y in middles] or [box(0, 0, 0, (0.06, 0.3, 0.05))]
     above, side = picture(boxes, eye=(0.3, 0.0, 0.9)), picture(boxes, eye=(0.0, 0.6, 0.8), name="side")
-    between = np.abs(side.points[..., :2].sum(axis=-1) if things == 2 else side.points[..., 1]) < 0.02
-    assert len(find_segments([above], LOW, HIGH).segments) == 1
-    assert len(find_segments([above, replace(side, hidden=between)], LOW, HIGH).segments) == things
+    middle = (overlap or 0.0) if boxes[1:] else 0.0
+    between = np.abs(side.points[..., :2].sum(axis=-1) - middle if boxes[1:] else side.points[..., 1]) < 0.02
+    assert len(find_segments([above], LOW, HIGH).segments) == alone
+    assert len(find_segments([above, replace(side, hidden=between)], LOW, HIGH).segments) == together
 
 
 def test_pixels_of_the_robot_are_no_thing():
