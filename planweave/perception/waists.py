@@ -161,10 +161,8 @@ def _bodies(filled: np.ndarray, least: float) -> list[np.ndarray] | None:
     away = cv2.distanceTransform(np.pad(filled, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
     for width in range(1, int(_NECK * away.max()) + 1):
         count, cores = cv2.connectedComponents((away > width).astype(np.uint8))
-        widths = np.zeros(count)
-        np.maximum.at(widths, cores.ravel(), away.ravel())
-        widths[0] = 0.0
-        wide = np.flatnonzero(widths >= max(width / _NECK, least / 2))
+        widths = [float(away[cores == core].max()) for core in range(1, count)]
+        wide = [core for core, wid in enumerate(widths, 1) if wid >= max(width / _NECK, least / 2)]
         if len(wide) == 2:
             return [cores == core for core in wide]
     return None
