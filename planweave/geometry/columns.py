@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 
 import cv2
 import numpy as np
@@ -17,6 +18,7 @@ COLUMN = 0.006
 """Edge of a column, m."""
 _EDGE = 0.001  # m by which a thing goes on beyond the outermost points seen of it
 _GROUP, _STRAY = 0.008, 0.01  # m: edge of cells whose points are together; share of a thing's points that is no thing
+_APART = 0.012  # m: edge of cells in space whose points are together
 _BY_SIDE = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 _LAYER = 0.008  # columns whose tops differ by less become one box, m
 
@@ -60,6 +62,26 @@ def groups_from_above(points: Array) -> NDArray[np.int32]:
     plan.ravel()[cells] = 1
     _, numbers = cv2.connectedComponents(plan, connectivity=8)
     return np.asarray(numbers.ravel()[cells])
+
+
+def groups_in_space(points: Array) -> NDArray[np.int64]:
+    """Group of each of the points (n, 3) that are together: (n,), from 0 on."""
+    at = (np.asarray(points, float) - np.min(points, axis=0)) / _APART + 1
+    size = at.max(axis=0).astype(int) + 2
+    strides = np.array((size[1] * size[2], size[2], 1))
+    cells, of = np.unique(at.astype(int) @ strides, return_inverse=True)
+    groups, pairs = np.arange(len(cells)), []
+    for step in (ahead for ahead in product((-1, 0, 1), repeat=3) if ahead > (0, 0, 0)):
+        beside = np.searchsorted(cells, cells + strides @ step)
+        there = np.flatnonzero(cells[np.minimum(beside, len(cells) - 1)] == cells + strides @ step)
+        pairs.append((there, beside[there]))
+    one, two = (np.concatenate(side) for side in zip(*pairs))
+    while (groups[one] != groups[two]).any():
+        least = np.minimum(groups[one], groups[two])
+        for side in (groups[one], groups[two]):
+            np.minimum.at(groups, side, least)
+        groups = groups[groups]
+    return np.unique(groups, return_inverse=True)[1][of]
 
 
 def reachable(free: Mask, start: Mask) -> Mask:

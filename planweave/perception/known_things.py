@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.columns import groups_from_above
+from planweave.geometry.columns import groups_in_space
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.evidence import LEAST, Evidence
@@ -42,14 +42,15 @@ _SUNK = 0.006  # m that a thing may seem to be within its support
 _ABOVE = 0.008  # m from which on what a picture shows is not the ground
 _CELL = 0.008  # m: edge of the cells in which points are compared
 _STRIDES = np.array((100_003**2, 100_003, 1))  # between the numbers of neighbouring cells
-_AROUND = 0.2  # m around all known things in which one is looked for
+_AROUND, _UP_TO = 0.2, 0.5  # m around all known things in which one is looked for, and above, where the hand may be
 _ROLLED = 0.15  # m from where a thing was let go within which it is looked for by its colours
 _BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
 _LEAST_ALIKE = 60  # points of a group that may be a thing
 _LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another view may show it; times as long
 _BESIDE, _MOSTLY = 0.02, 0.5  # m around a thing's place, and share of its points that are there
 _AS_HIGH, _ALIKE = 0.6, 0.2  # share of a thing's height; of points of its colours
-_UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
+_TOLD = 0.25  # share of a thing's colours that tell it from what is beside
+_UNLIKE = 0.9  # difference of the colours of two views of a thing, from 0 to 2
 
 
 class KnownThings:
@@ -280,9 +281,23 @@ class KnownThings:
         if near is not None:
             chosen &= np.linalg.norm(points[:, :2] - near[:2], axis=1) < _ROLLED
         for group, shades in _groups(points[chosen], colours[chosen]):
-            if np.abs(_histogram(shades) - own).sum() < _UNLIKE and _as_large(group, thing.points):
-                return replace(thing, points=group, colours=shades)
+            mine = self._own_shades(thing, group)
+            told = mine[_bins(shades)] > 0.0
+            for part, tints in _groups(group[told], shades[told]) if mine.sum() > _TOLD else ():
+                if _difference(tints, mine / mine.sum()) < _UNLIKE and _as_large(part, thing.points):
+                    return replace(thing, points=part, colours=tints)
         return None
+
+    def _own_shades(self, thing: SeenThing, points: np.ndarray) -> np.ndarray:
+        """Shares of the colours that a thing has more of than other things at which surfaces are, which may be sides of
+        those that were not seen before, as the inside of a basket.
+        """
+        low, high = points.min(axis=0) - _BESIDE, points.max(axis=0) + _BESIDE
+        others = (t for t in self.things if t.name != thing.name and not t.lost)
+        beside = (t for t in others if (t.bounds[0] < high).all() and (t.bounds[1] > low).all())
+        theirs = np.max([np.full(_BINS**3, _COMMON), *(_histogram(t.colours) for t in beside)], axis=0)
+        own = _histogram(thing.colours)
+        return np.where(own > theirs, own, 0.0)
 
     def _hanging(self, thing: SeenThing, found: SeenThing | None) -> SeenThing | None:
         """A thing just let go, as it was found; what rises above that there in its colours, where it hangs on fingers
@@ -302,7 +317,7 @@ class KnownThings:
         mine = ((points > low) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
         mine &= own[_bins(colours)] > _COMMON
         above = mine & (points[:, 2] > high[2] + _GOES_ON)
-        if above.sum() < _LEAST_ALIKE or np.abs(_histogram(colours[above]) - own).sum() > _UNLIKE:
+        if above.sum() < _LEAST_ALIKE or _difference(colours[above], own) > _UNLIKE:
             return None
         return replace(thing, points=points[mine], colours=colours[mine])
 
@@ -312,12 +327,12 @@ class KnownThings:
         to stand nearer to that place.
         """
         points, colours = self._unexplained(thing)
-        (low, high), own = thing.bounds, _histogram(thing.colours)
+        low, high = thing.bounds
         near = np.linalg.norm(points[:, :2] - thing.middle[:2], axis=1) < _ROLLED
         tall = _AS_HIGH * np.ptp(thing.points[:, 2])
         for group, shades in _groups(points[near], colours[near]):
             there = ((group > low - _BESIDE) & (group < high + _BESIDE)).all(axis=1)
-            alike = float((own[_bins(shades)] > _COMMON).mean())
+            alike = float((self._own_shades(thing, group)[_bins(shades)] > 0.0).mean())
             is_it = there.mean() > _MOSTLY and alike > _ALIKE
             if is_it and np.ptp(group[:, 2]) > tall and _as_large(group, thing.points):
                 return replace(thing, points=group, colours=shades)
@@ -341,7 +356,7 @@ class KnownThings:
     def _unexplained(self, thing: SeenThing) -> tuple[np.ndarray, np.ndarray]:
         """Points, and their colours, above the ground that are not of other known things."""
         low = np.min([t.points.min(axis=0) for t in self.things], axis=0) - _AROUND
-        high = np.max([t.points.max(axis=0) for t in self.things], axis=0) + _AROUND
+        high = np.max([t.points.max(axis=0) for t in self.things], axis=0) + (_AROUND, _AROUND, _UP_TO)
         low[2] = self.ground + _ABOVE
         inside = [v.valid & ~v.steps & ((v.points > low) & (v.points < high)).all(axis=-1) for v in self._views]
         points, colours = (
@@ -380,13 +395,18 @@ def _histogram(colours: np.ndarray) -> np.ndarray:
     return np.bincount(_bins(colours), minlength=_BINS**3) / max(len(colours), 1)
 
 
+def _difference(colours: np.ndarray, histogram: np.ndarray) -> float:
+    """Difference of colours from shares of such, from 0 to 2."""
+    return float(np.abs(_histogram(colours) - histogram).sum())
+
+
 def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Connected groups of points, seen from above, that are large enough, largest first."""
+    """Connected groups of points that are large enough, largest first."""
     if len(points) < _LEAST_ALIKE:
         return
-    of = groups_from_above(points)
+    of = groups_in_space(points)
     counts = np.bincount(of)
-    for group in np.argsort(-counts[1:]) + 1:
+    for group in np.argsort(-counts):
         if counts[group] >= _LEAST_ALIKE:
             yield points[of == group], colours[of == group]
 

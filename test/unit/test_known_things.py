@@ -98,6 +98,39 @@ def test_what_hangs_beside_a_wall_of_its_colour_is_not_at_its_foot(up):
     assert thing(kept, "cup").bounds[1][2] == pytest.approx(up + 0.13, abs=0.004)
 
 
+WHITE = (230, 230, 225)
+CARTON = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.03), RED), ((0.0, 0.1, 0.03), (0.05, 0.15, 0.13), WHITE)]
+BASKET = [((0.18, 0.11, 0.0), (0.2, 0.16, 0.12), WHITE)]
+
+
+def carton_and_basket():
+    """Mostly as white as the basket, of which only the rim was seen."""
+    shots = views(*CARTON, *BASKET)
+    both = seen("all", (*CARTON[0][:2], RED), shots), seen("all", (*CARTON[1][:2], WHITE), shots)
+    points, colours = (np.concatenate([getattr(each, of) for each in both]) for of in ("points", "colours"))
+    mine = points[:, 0] < 0.1
+    parts = (("cup", mine), ("basket", ~mine & (points[:, 2] > 0.115)))
+    return made(SeenThing(name, points[of], colours[of], Named(name), 0.0) for name, of in parts)
+
+
+def test_the_inside_of_a_basket_is_not_what_was_let_go_over_it():
+    kept = carton_and_basket()
+    let_go(kept, by(0.21, 0.03), views(*BASKET))
+    assert thing(kept, "cup").lost
+    kept.update(views(*BASKET), 2.0)
+    assert thing(kept, "cup").lost
+
+
+@pytest.mark.parametrize("up", [0.2, 0.4])
+def test_what_hangs_high_over_a_basket_is_apart_from_its_inside(up):
+    kept = carton_and_basket()
+    hanging = [shifted(box, 0.21, 0.03, up) for box in CARTON]
+    let_go(kept, by(0.21, 0.03), views(*hanging, *BASKET))
+    kept.update(views(*hanging, *BASKET), 2.0)
+    cup = thing(kept, "cup")
+    assert not cup.lost and cup.points[:, 2].min() > up - 0.01
+
+
 def test_what_did_not_move_is_seen_where_it_was():
     kept = memory(("cup", CUP), ("box", BOX))
     before = [t.points for t in kept.things]
