@@ -63,14 +63,16 @@ def between(thing: Upright, one: Upright, two: Upright) -> bool:
 
 
 def _off_between(thing: Upright, one: Upright, two: Upright) -> float:
-    """Distance, m, of an object from the line between two others, or beyond the gap between them."""
+    """Distance, m, of an object from the line between two others, or beyond the gap between them; infinite where it
+    does not see them in opposite directions, more than 90 degrees apart.
+    """
     (ax, ay, _), (bx, by, _), (x, y, _) = one.position, two.position, thing.position
     length = math.hypot(bx - ax, by - ay)
     if length < 1e-6:
         return math.inf
     u, v = (bx - ax) / length, (by - ay) / length
     along, aside = (x - ax) * u + (y - ay) * v, (x - ax) * v - (y - ay) * u
-    if not 0.0 < along < length:
+    if along * (length - along) <= aside**2:
         return math.inf
     own = thing.support(u, v) - OVERLAP
     beyond = max(one.support(u, v) + own - along, along - (length - two.support(u, v) - own))

@@ -232,12 +232,15 @@ class NounPhrases(Descriptions):
         return found
 
     def _nearly(self, phrase: NounPhrase, found: Sequence[str], place: Place) -> list[str]:
-        """The object that clearly comes nearest where none is strictly beside or between others."""
+        """The object that clearly comes nearest where none is strictly beside or between others; or the only one that
+        is between them at all, however far to the side.
+        """
         if len(found) < 2 or not phrase.is_one or self.is_mass(phrase):
             return []
         lack = {n: self.shortfall(n, place) for n in found}
         first, second, *_ = sorted(found, key=lambda n: lack[n])
-        if lack[first] > NEARLY or lack[second] < lack[first] + CLEARLY:
+        alone = lack[first] < math.inf == lack[second] and all(self.world.by_name[n].position for n in found)
+        if not alone and (lack[first] > NEARLY or lack[second] < lack[first] + CLEARLY):
             return []
         self.notes.append(f"nearest to being {place.word} it is {spoken(first)}")
         return [first]

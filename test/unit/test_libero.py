@@ -31,7 +31,7 @@ CONTRADICTORY = {"libero_10_object/5", "libero_10_object/6", "libero_10_object/9
 # the table beside a caddy for a compartment of it.
 CONTRADICTORY_90 = {"libero_90/17", "libero_90/84", "libero_90/85"}
 # Refused with the reason: two bowls of which neither is clearly meant, or half a sentence ("… and pudding to right").
-REFUSED = {"libero_spatial_swap/0", "libero_spatial_swap/8", "libero_spatial_task/0", "libero_10_lan/6"}
+REFUSED = {"libero_spatial_swap/8", "libero_spatial_task/0", "libero_10_lan/6"}
 
 
 def read(scene):

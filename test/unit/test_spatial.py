@@ -16,6 +16,7 @@ from planweave.core.planning.solver import solve
 from planweave.core.symbolic.domain import Domain
 from planweave.core.symbolic.transition import Transition, needed_predicates
 from planweave.core.symbolic.world import Action, Literal, World, WorldObject
+from planweave.core.workflow.question import AmbiguityError
 from planweave.geometry import spatial
 from planweave.goals import answer, read_sentence
 from planweave.methods.language.conditions import holds_by_rule, parse_condition
@@ -40,6 +41,28 @@ ROW = world(cube("a", 0.5, 0.2), cube("b", 0.5, 0.1), cube("c", 0.5, 0.0), cube(
 def test_no_action_of_the_table_asks_for_what_is_not_listed():
     assert not needed_predicates(DOMAIN) & DERIVED.keys() and DOMAIN.predicates.keys() >= DERIVED.keys()
     assert {"clear", "in", "within"} <= needed_predicates(DOMAIN)  # of preconditions, conditions and inverses
+
+
+@pytest.mark.parametrize(
+    ("b", "d", "is_meant"),
+    [
+        ((0.35, 0.18), (0.7, 0.2), "b"),
+        ((0.35, 0.08), (0.7, 0.2), "b"),
+        ((0.35, 0.02), (0.7, 0.2), None),
+        ((0.35, 0.18), (0.4, 0.33), "b"),
+        ((0.35, 0.08), (0.4, 0.33), None),
+    ],
+    ids=["on the line", "aside", "too far aside", "the other far aside", "both aside"],
+)
+def test_the_one_that_alone_is_between_two_is_meant_though_it_is_aside(b, d, is_meant):
+    places = {"a": (0.2, 0.2), "c": (0.5, 0.2), "b": b, "d": d}
+    cubes = [replace(cube(name, *at), class_name="can" if name in "ac" else "cube") for name, at in places.items()]
+    if is_meant is None:
+        with pytest.raises(AmbiguityError):
+            read_sentence(DOMAIN, world(*cubes), "hand me the cube between the cans")
+    else:
+        goal = read_sentence(DOMAIN, world(*cubes), "hand me the cube between the cans").goal
+        assert goal == (Literal("handed_over", (is_meant,)),)
 
 
 @pytest.mark.parametrize(
