@@ -15,6 +15,7 @@ _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 _THIN = 0.002  # m that a part of a thing is high, at least
 _WIDE = 0.25  # m that a board or a bin is wide, at least
 _FITS = 0.9  # of the width of a vessel that what is in it has at most
+_FLAT = 0.5  # times as high as it is wide what is round on all sides is at least
 _SLENDER, _ROUND = 5.0, 3.0  # times as high as it is wide what stands by itself is at most, and what has a round top
 
 
@@ -26,7 +27,8 @@ def rest_on_supports(
     A detector measures an object's top, and the height of a cube (`square_top`) from its width. The bottom is on the
     highest object below (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube
     that would be too tall keeps its own height and stays above the hidden object below it. What would be too tall to
-    stand hangs in the air, as a part of another robot's arm: it is an unknown thing.
+    stand hangs in the air, as a part of another robot's arm, and a ball far wider than high is a part of what is below
+    it: such are unknown things.
     """
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
@@ -41,7 +43,12 @@ def rest_on_supports(
             grounded.append(item)
         else:
             grounded.append(_with_bottom(item, support))
-    return [_unknown(item) if _hangs(item) else item for item in grounded]
+    return [_unknown(item) if _hangs(item) or _is_flat_ball(item, classes) else item for item in grounded]
+
+
+def _is_flat_ball(item: Detection, classes: ObjectClasses) -> bool:
+    is_ball = item.class_name == classes.find("dome", item.colour)
+    return is_ball and item.size[2] < _FLAT * min(item.size[:2])
 
 
 def _hangs(item: Detection) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import cv2
@@ -17,6 +18,7 @@ _NECK = 12  # pixels that narrow parts of a thing reach out from its core
 _CALM = 0.5  # strength of cuts below which pieces start
 _PARTED = 0.45  # share of a border that is cut, from which on it parts two pieces
 _MOSTLY = 0.75  # the same where colours alone have cut: the neck of a bottle is a crease, too
+_SHORT = 0.15  # share of the border of two wholes, below which a part of it does not join what colours cut from them
 _RAGGED = 0.01  # weight of pairs of pixels along a ragged border, not across it
 _FOOT = 0.015  # m beside a thing up to which what is low is its foot
 _LINE = 2  # pixels of the lines between pieces
@@ -181,20 +183,27 @@ def _joined(
     pairs = np.sort(np.stack((labels.ravel()[one], labels.ravel()[two])), axis=0).astype(np.int64)
     keys, inverse = np.unique(pairs[0] * count + pairs[1], return_inverse=True)
     sums = (
-        np.stack((np.bincount(inverse, cut * weight), np.bincount(inverse, weight)), axis=1)
+        np.stack([np.bincount(inverse, of) for of in (cut * weight, weight, np.ones(len(inverse)))], axis=1)
         if len(keys)
-        else np.zeros((0, 2))
+        else np.zeros((0, 3))
     )
     borders = {(int(k) // count, int(k) % count): row for k, row in zip(keys, sums)}
     parent, whole = np.arange(count), np.arange(count)
     if wholes is not None:
         mine = np.flatnonzero(labels)
         whole[labels.ravel()[mine]] = wholes.ravel()[mine]
+    lengths: dict[tuple[int, int], float] = {}
+    for pair, row in borders.items():
+        of_two = min(whole[list(pair)]), max(whole[list(pair)])
+        lengths[of_two] = lengths.get(of_two, 0.0) + row[2]
 
     def share(pair: tuple[int, int]) -> float:
         """Cut share of a border, of the share from which on it parts."""
-        cut_, length = borders[pair]
-        return float(cut_ / length / (_MOSTLY if whole[pair[0]] == whole[pair[1]] else _PARTED))
+        (cut_, length, pixels), of = borders[pair], (int(whole[pair[0]]), int(whole[pair[1]]))
+        of_one = of[0] == of[1]
+        if wholes is not None and not of_one and pixels < _SHORT * lengths.get((min(of), max(of)), 0.0):
+            return math.inf
+        return float(cut_ / length / (_MOSTLY if of_one else _PARTED))
 
     while borders:
         a, b = min(borders, key=lambda k: (share(k), k))
@@ -207,7 +216,7 @@ def _joined(
             if a < strips_from <= b and other < strips_from:
                 continue  # a strip is of one thing, and joins no second one with it
             key = (min(a, other), max(a, other))
-            borders[key] = borders.get(key, np.zeros(2)) + row
+            borders[key] = borders.get(key, np.zeros(3)) + row
     return np.asarray(parent.astype(np.int32)[labels])
 
 

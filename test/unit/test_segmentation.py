@@ -1,6 +1,7 @@
 """Things cut out of pictures whose truth is known to the millimetre: boxes by ray casting."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -10,7 +11,7 @@ from doubles.boxes_camera import looking, picture
 from planweave.perception.depth_views import DepthView
 from planweave.perception.geometry import LEVEL, Intrinsics, Pose
 from planweave.perception.segmentation import around_things, find_segments
-from planweave.perception.surface_pieces import _seeds
+from planweave.perception.surface_pieces import _joined, _seeds
 
 LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
 RED, BLUE, GREY, WHITE = (200, 30, 30), (30, 40, 200), (90, 90, 90), (230, 230, 230)
@@ -206,6 +207,19 @@ def test_what_one_camera_sees_as_two_is_parted_where_it_is_narrow(overlap, alone
     between = np.abs(side.points[..., :2].sum(axis=-1) - middle if boxes[1:] else side.points[..., 1]) < 0.02
     assert len(find_segments([above], LOW, HIGH).segments) == alone
     assert len(find_segments([above, replace(side, hidden=between)], LOW, HIGH).segments) == together
+
+
+def test_a_few_pixels_of_a_border_join_nothing():
+    """A print on a carton ends at its edge, where a few pixels of what stands behind it are taken for the print."""
+    wholes = np.ones((40, 40), np.int32)
+    wholes[:, 20:] = 2
+    labels, step, crease = wholes.copy(), np.zeros((40, 40)), np.zeros((40, 40))
+    labels[9, 20:30], labels[[8, 10], 20] = 3, 3
+    step[:, 19:21], step[9] = 2.0, 0.0  # seen everywhere between them but in one row
+    crease[9, 30] = 2.0  # a line of the print
+    view = SimpleNamespace(range=np.where(wholes == 1, 1.1, 1.0), edges=((step, crease), (np.zeros((40, 40)), crease)))
+    joined = _joined(labels, view, wholes)
+    assert joined[labels == 3][0] == joined[labels == 2][0] != joined[labels == 1][0]
 
 
 def test_pixels_of_the_robot_are_no_thing():
