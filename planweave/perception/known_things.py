@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from planweave.core.symbolic.domain import Domain
-from planweave.geometry.columns import groups_in_space
+from planweave.geometry.columns import groups_from_above, groups_in_space
 from planweave.perception.depth_views import DepthView
 from planweave.perception.detection import Detection
 from planweave.perception.evidence import LEAST, Evidence
@@ -49,6 +49,8 @@ _LEAST_ALIKE = 60  # points of a group that may be a thing
 _LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another view may show it; times as long
 _BESIDE, _MOSTLY = 0.02, 0.5  # m around a thing's place, and share of its points that are there
 _AS_HIGH, _ALIKE = 0.6, 0.2  # share of a thing's height; of points of its colours
+_FAR_MORE = 1.5  # times the share of a colour that another thing has, from which on it tells nothing of this one
+_RARE, _LIKELIER = 0.01, 0.35  # share of a colour that a thing may have, and logarithm of how much likelier it is another
 _TOLD = 0.25  # share of a thing's colours that tell it from what is beside
 _UNLIKE = 0.9  # difference of the colours of two views of a thing, from 0 to 2
 
@@ -281,23 +283,23 @@ class KnownThings:
         if near is not None:
             chosen &= np.linalg.norm(points[:, :2] - near[:2], axis=1) < _ROLLED
         for group, shades in _groups(points[chosen], colours[chosen]):
-            mine = self._own_shades(thing, group)
-            told = mine[_bins(shades)] > 0.0
-            for part, tints in _groups(group[told], shades[told]) if mine.sum() > _TOLD else ():
-                if _difference(tints, mine / mine.sum()) < _UNLIKE and _as_large(part, thing.points):
-                    return replace(thing, points=part, colours=tints)
+            theirs = self._shades_at(thing, group)
+            told = np.where((own > _COMMON) & (theirs < _FAR_MORE * own), own, 0.0)
+            mine = told[_bins(shades)] > 0.0
+            parts = _groups(group[mine], shades[mine], groups_in_space) if told.sum() > _TOLD else ()
+            for of, like in (((group, shades), own), *((part, told / told.sum()) for part in parts)):
+                if _difference(of[1], like) < _UNLIKE and _as_large(of[0], thing.points) and _is_of(of[1], own, theirs):
+                    return replace(thing, points=of[0], colours=of[1])
         return None
 
-    def _own_shades(self, thing: SeenThing, points: np.ndarray) -> np.ndarray:
-        """Shares of the colours that a thing has more of than other things at which surfaces are, which may be sides of
-        those that were not seen before, as the inside of a basket.
+    def _shades_at(self, thing: SeenThing, points: np.ndarray) -> np.ndarray:
+        """The largest shares of colours in other things at which surfaces are, which may be sides of those that were
+        not seen before, as the inside of a basket.
         """
         low, high = points.min(axis=0) - _BESIDE, points.max(axis=0) + _BESIDE
         others = (t for t in self.things if t.name != thing.name and not t.lost)
         beside = (t for t in others if (t.bounds[0] < high).all() and (t.bounds[1] > low).all())
-        theirs = np.max([np.full(_BINS**3, _COMMON), *(_histogram(t.colours) for t in beside)], axis=0)
-        own = _histogram(thing.colours)
-        return np.where(own > theirs, own, 0.0)
+        return np.max([np.zeros(_BINS**3), *(_histogram(t.colours) for t in beside)], axis=0)
 
     def _hanging(self, thing: SeenThing, found: SeenThing | None) -> SeenThing | None:
         """A thing just let go, as it was found; what rises above that there in its colours, where it hangs on fingers
@@ -327,13 +329,13 @@ class KnownThings:
         to stand nearer to that place.
         """
         points, colours = self._unexplained(thing)
-        low, high = thing.bounds
+        (low, high), own = thing.bounds, _histogram(thing.colours)
         near = np.linalg.norm(points[:, :2] - thing.middle[:2], axis=1) < _ROLLED
         tall = _AS_HIGH * np.ptp(thing.points[:, 2])
         for group, shades in _groups(points[near], colours[near]):
             there = ((group > low - _BESIDE) & (group < high + _BESIDE)).all(axis=1)
-            alike = float((self._own_shades(thing, group)[_bins(shades)] > 0.0).mean())
-            is_it = there.mean() > _MOSTLY and alike > _ALIKE
+            alike = float((own[_bins(shades)] > _COMMON).mean())
+            is_it = there.mean() > _MOSTLY and alike > _ALIKE and _is_of(shades, own, self._shades_at(thing, group))
             if is_it and np.ptp(group[:, 2]) > tall and _as_large(group, thing.points):
                 return replace(thing, points=group, colours=shades)
         return None
@@ -400,11 +402,19 @@ def _difference(colours: np.ndarray, histogram: np.ndarray) -> float:
     return float(np.abs(_histogram(colours) - histogram).sum())
 
 
-def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Connected groups of points that are large enough, largest first."""
+def _is_of(colours: np.ndarray, own: np.ndarray, theirs: np.ndarray) -> bool:
+    """Whether colours are as likely those of a thing as of others beside it, by the shares that these have of each."""
+    bins = _bins(colours)
+    return bool(np.log((theirs[bins] + _RARE) / (own[bins] + _RARE)).mean() < _LIKELIER)
+
+
+def _groups(
+    points: np.ndarray, colours: np.ndarray, grouped: Callable[[np.ndarray], np.ndarray] = groups_from_above
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Connected groups of points, by default as seen from above, that are large enough, largest first."""
     if len(points) < _LEAST_ALIKE:
         return
-    of = groups_in_space(points)
+    of = grouped(points)
     counts = np.bincount(of)
     for group in np.argsort(-counts):
         if counts[group] >= _LEAST_ALIKE:

@@ -99,7 +99,7 @@ def test_what_hangs_beside_a_wall_of_its_colour_is_not_at_its_foot(up):
 
 
 WHITE = (230, 230, 225)
-CARTON = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.03), RED), ((0.0, 0.1, 0.03), (0.05, 0.15, 0.13), WHITE)]
+CARTON = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.08), RED), ((0.0, 0.1, 0.08), (0.05, 0.15, 0.13), WHITE)]
 BASKET = [((0.18, 0.11, 0.0), (0.2, 0.16, 0.12), WHITE)]
 
 
