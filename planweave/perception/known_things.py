@@ -50,8 +50,11 @@ _LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another
 _BESIDE, _MOSTLY = 0.02, 0.5  # m around a thing's place, and share of its points that are there
 _AS_HIGH, _ALIKE = 0.6, 0.2  # share of a thing's height; of points of its colours
 _FAR_MORE = 1.5  # times the share of a colour that another thing has, from which on it tells nothing of this one
-_RARE, _LIKELIER = 0.01, 0.35  # share of a colour that a thing may have, and logarithm of how much likelier it is another
-_TOLD = 0.25  # share of a thing's colours that tell it from what is beside
+_RARE, _LIKELIER = (
+    0.01,
+    0.35,
+)  # share of a colour that a thing may have, and logarithm of how much likelier it is another
+_TOLD, _SEVERAL = 0.25, 2  # share of a thing's colours that tell it from what is beside, and how many these are
 _UNLIKE = 0.9  # difference of the colours of two views of a thing, from 0 to 2
 
 
@@ -286,7 +289,8 @@ class KnownThings:
             theirs = self._shades_at(thing, group)
             told = np.where((own > _COMMON) & (theirs < _FAR_MORE * own), own, 0.0)
             mine = told[_bins(shades)] > 0.0
-            parts = _groups(group[mine], shades[mine], groups_in_space) if told.sum() > _TOLD else ()
+            several = told.sum() > _TOLD and (told > 0.0).sum() >= _SEVERAL  # all that is dark is alike
+            parts = _groups(group[mine], shades[mine], groups_in_space) if several else ()
             for of, like in (((group, shades), own), *((part, told / told.sum()) for part in parts)):
                 if _difference(of[1], like) < _UNLIKE and _as_large(of[0], thing.points) and _is_of(of[1], own, theirs):
                     return replace(thing, points=of[0], colours=of[1])

@@ -99,14 +99,15 @@ def test_what_hangs_beside_a_wall_of_its_colour_is_not_at_its_foot(up):
 
 
 WHITE = (230, 230, 225)
-CARTON = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.08), RED), ((0.0, 0.1, 0.08), (0.05, 0.15, 0.13), WHITE)]
+CARTON = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.04), RED), ((0.0, 0.1, 0.04), (0.05, 0.15, 0.08), BLUE)]
+CARTON += [((0.0, 0.1, 0.08), (0.05, 0.15, 0.13), WHITE)]
 BASKET = [((0.18, 0.11, 0.0), (0.2, 0.16, 0.12), WHITE)]
 
 
 def carton_and_basket():
     """Mostly as white as the basket, of which only the rim was seen."""
     shots = views(*CARTON, *BASKET)
-    both = seen("all", (*CARTON[0][:2], RED), shots), seen("all", (*CARTON[1][:2], WHITE), shots)
+    both = [seen("all", box, shots) for box in CARTON]
     points, colours = (np.concatenate([getattr(each, of) for each in both]) for of in ("points", "colours"))
     mine = points[:, 0] < 0.1
     parts = (("cup", mine), ("basket", ~mine & (points[:, 2] > 0.115)))
