@@ -244,6 +244,27 @@ def test_grasps_that_failed_are_left_out_when_the_same_action_is_tried_again(pla
     assert np.allclose(bench.skills.reaching.kinematics.forward(closed[-1]), poses[0], atol=0.01)
 
 
+def test_a_place_and_a_grasp_at_which_the_arm_was_held_up_are_left_out_at_the_next_try(bench):
+    follow, ends = bench.arm.follow, []
+
+    def held_up(trajectory, watch=None):
+        ends.append(bench.skills.reaching.kinematics.forward(trajectory.positions[-1])[:3, 3])
+        if len(ends) == 2:
+            raise SkillFailureError(Code.CONTROL_FAILED, "the arm did not reach the end of its motion")
+        follow(trajectory, watch)
+
+    for action, axes in (("grasp(red_cube)", slice(0, 3)), ("place_at(red_cube, right_side)", slice(0, 2))):
+        reached = []
+        for _ in range(2):
+            ends.clear()
+            bench.arm.follow = held_up
+            fails(bench, action, Code.CONTROL_FAILED)
+            reached.append(ends[1][axes])
+        assert np.abs(reached[0] - reached[1]).max() > 0.005
+        bench.arm.follow = follow
+        run(bench, action)
+
+
 @pytest.mark.parametrize(("motions", "action"), [(2, "grasp(red_cube)")])
 def test_slipping_while_lifting(bench, motions, action):
     bench.arm.slips_in = motions

@@ -31,6 +31,7 @@ from planweave.core.symbolic.world import Action, Literal
 from planweave.geometry.arrays import Array
 from planweave.robots.description import GripperDescription
 
+_BLOCKED = 0.02  # m around a place to which the arm was held up, in which it does not try again
 _TOUCHED = 0.015  # what is put down may touch so much before it is where it should be, m
 _THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
 
@@ -38,9 +39,10 @@ _THERE = 0.01  # the arm is where it shall be when no joint is further away than
 class SkillContext:
     """The context of a skill.
 
-    tried: grasps that failed in the current action, and in the one before where that was the same, `failed`; pushed:
-    objects it pushed aside without being named in the action; ways_on: whether knobs turn on counterclockwise, 1, or
-    clockwise, -1, as it was seen.
+    tried: grasps that failed in the current action, and in the one before where that was the same, `failed`; blocked:
+    places, m, on the way to which with what it puts down something held the arm up in these; pushed: objects it pushed
+    aside without being named in the action; ways_on: whether knobs turn on counterclockwise, 1, or clockwise, -1, as it
+    was seen.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class SkillContext:
         self.sight = VisualCheck(self.arm, world, settings)
         self._force = HandForce(scene)
         self.tried: list[Grasp] = []
+        self.blocked: list[tuple[float, float, float]] = []
         self.failed: Action | None = None
         self.pushed: list[str] = []
         self.ways_on: dict[str, float] = {}
@@ -217,6 +220,15 @@ class SkillContext:
         """Move out of the camera's view and take a fresh look."""
         self.go_observe()
         self.sight.look()
+
+    def was_blocked(self, x: float, y: float) -> bool:
+        """Whether something held the arm up on its way to put something down there, or nearby."""
+        return any(math.dist((x, y), place[:2]) < _BLOCKED for place in self.blocked)
+
+    def forget_failed(self) -> None:
+        """Let grasps and places that failed be tried again."""
+        self.tried.clear()
+        self.blocked.clear()
 
     def draw_back(self) -> None:
         """After a lost grasp: open the hand, move out of the camera's view, and take a fresh look."""

@@ -59,12 +59,14 @@ def grasp(context: SkillContext, name: str, grasps: Sequence[Grasp] = ()) -> Non
 
 @contextmanager
 def _drawn_back(context: SkillContext, tried: Iterable[Grasp]) -> Iterator[None]:
-    """Draw the hand back after a grasp that held nothing; these are not tried again."""
+    """Draw the hand back after a grasp that held nothing; these, and those not reached, are not tried again."""
     try:
         yield
     except SkillFailureError as error:
-        if error.action_code in (Code.NO_GRASP, Code.GRASP_LOST):
+        lost = error.action_code in (Code.NO_GRASP, Code.GRASP_LOST)
+        if lost or error.action_code is Code.CONTROL_FAILED:  # as something unseen held the arm up
             context.tried.extend(tried)
+        if lost:
             context.draw_back()
         raise
 

@@ -281,7 +281,8 @@ def _to_place(
     held, eye = context.held(name), context.world.camera
     with context.mover.planning() as start:
         others = list(context.world.things())
-        spots_there = free_spots(held.thing, others)
+        free: Iterable[spots.Spot] = free_spots(held.thing, others)
+        spots_there: Iterable[spots.Spot] = (s for s in free if not context.was_blocked(s.x, s.y))
         if eye is not None:
             every, parts = list(spots_there), [part for other in others for part in parts_of(other)]
             spots_there = spots.in_sight(held.thing, every, parts, eye, context.ground, hidden)
@@ -307,6 +308,8 @@ def _lower(context: SkillContext, name: str, approach: Approach, where: str) -> 
         held_up = error.action_code in (Code.CONTROL_FAILED, Code.COLLISION)
         line = context.touched_down(approach.line) if held_up else None  # a little earlier than was expected
         if line is None:
+            if held_up and approach.placed is not None:
+                context.blocked.append(approach.placed.position)
             raise
         approach = replace(approach, line=line)
     _release(context, approach, held)

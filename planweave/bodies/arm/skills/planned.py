@@ -48,8 +48,8 @@ class PlannedSkill:
         return "" if action.name in self._actions else f"it is for {', '.join(self._actions)}"
 
     def run(self, context: SkillContext, action: Action) -> None:
-        """Call the function; after a failure apply the remedy of its code and retry. Grasps that failed are left out,
-        also where the same action is tried again, until none is left.
+        """Call the function; after a failure apply the remedy of its code and retry. Grasps and places that failed are
+        left out, also where the same action is tried again, until none is left.
 
         A lost object is grasped again first (regrasp after a slip). What the action is for may be seen to be so all the
         same, where only the way out failed.
@@ -58,8 +58,8 @@ class PlannedSkill:
         failures: Counter[Code] = Counter()
         first: SkillFailureError | None = None
         if context.failed != action:
-            context.tried.clear()
-        known, context.failed = len(context.tried), None
+            context.forget_failed()
+        known, context.failed = len(context.tried) + len(context.blocked), None
         while True:
             try:
                 if failures and self._needs_held and context.world.held is None:
@@ -73,7 +73,7 @@ class PlannedSkill:
                     if first is not None:
                         why = f"; first: {first.message}" if first.action_code is not error.action_code else ""
                         error.message += f" (tried {sum(failures.values())} times{why})"
-                    context.failed = action if len(context.tried) > known else None
+                    context.failed = action if len(context.tried) + len(context.blocked) > known else None
                     raise
                 remedy, first = retry.remedy, first or error
             _prepare(context, remedy)
@@ -85,7 +85,7 @@ class PlannedSkill:
 def _prepare(context: SkillContext, remedy: str) -> None:
     """See `planweave.bodies.arm.retries.REMEDIES`."""
     if remedy != "other_grasp":
-        context.tried.clear()
+        context.forget_failed()
     if remedy == "back_off" or context.world.held is not None:
         context.look_anew()
     else:
