@@ -111,6 +111,7 @@ class SeenView:
         self.base_to_frame = frame(TURNED, TURNED @ self._base)
         self.places = places(np.linalg.inv(self.base_to_frame))
         self._steps, self._last = arm.steps, self._scene.perceived(arm.state().stamp)
+        self._told: dict[str, tuple[float, float, float]] = {}
 
     def pictures(self) -> list[DepthView]:
         """Pictures of now, in the robot's base frame, without the robot's pixels."""
@@ -136,7 +137,9 @@ class SeenView:
         held = world.held
         if self._arm.steps != self._steps or self._scene.in_hand != (held.thing.name if held is not None else ""):
             views, stamp, taken = self.pictures(), self._arm.state().stamp, None
-            self._scene.carried(world.carried_by(self._scene.look_at_furniture(views)))
+            carried = world.carried_by(self._scene.look_at_furniture(views))
+            self._scene.carried(carried)
+            self._scene.carried(self._pushed(world, carried), pushed=True)
             self._scene.look_at_states(views, tcp_to_base[:3, 3])
             if held is not None:
                 taken = InHand(held.thing.name, pose_of(held.thing), held.thing_to_tcp)
@@ -146,6 +149,13 @@ class SeenView:
                 world.grasped(replace(held, thing_to_tcp=in_tcp)) if in_tcp is not None else world.released(None)
             self._steps, self._last = self._arm.steps, self._scene.perceived(stamp, self._scene.in_hand)
         world.on_seen((each.seen() for each in self._last.objects), self._last.fixtures, self._last.stamp)
+        self._told = {t.name: t.position for t in world.things()}
+
+    def _pushed(self, world: WorldModel, carried: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+        """By how much the robot has pushed things since it was told where they are, (3,) m each."""
+        mine = {self._scene.in_hand, *carried}
+        now = {t.name: t.position for t in world.things() if not t.visible and t.name not in mine}
+        return {n: np.subtract(p, self._told[n]).tolist() for n, p in now.items() if n in self._told}
 
 
 def depth_view(picture: Picture, base: Array, robot: RobotState) -> DepthView:

@@ -73,6 +73,7 @@ class KnownThings:
     ) -> None:
         self.ground, self._moves, self._of_furniture = ground, moves, of_furniture
         self._views: Sequence[DepthView] = ()
+        self._pushed = set[str]()
         self._tracker = Tracker(Rules(clear_views=1), domain)
         self._tracks = {thing.name: self._tracker.know(thing.detection, thing.name) for thing in things}
         for thing, track in zip(things, self._tracks.values()):
@@ -94,6 +95,13 @@ class KnownThings:
         for thing in things:
             self._tracks[thing.name].last = thing.detection
 
+    def pushed(self, thing: SeenThing) -> None:
+        """A thing was pushed to about where it is said to be: it is looked for there, even where what pictures show
+        would also do for its old place, as the middle of a plate.
+        """
+        self._pushed.add(thing.name)
+        self.put(thing)
+
     def update(self, views: Sequence[DepthView], stamp: float, let_go: Pose | None = None) -> None:
         """Look where all things are, but for one in the hand; let_go: of that one, its motion since it was taken, to
         where the hand has let it go.
@@ -102,7 +110,8 @@ class KnownThings:
         for thing in sorted(self.things, key=lambda t: (self._tracks[t.name].taken is None, t.lost)):
             track = self._tracks[thing.name]
             if track.taken is None:
-                seen = self._lost(thing) if thing.lost else self._at_rest(thing)
+                anew = thing.lost or thing.name in self._pushed
+                seen = self._lost(thing) if anew else self._at_rest(thing)
             elif let_go is None:
                 continue
             else:
@@ -117,6 +126,7 @@ class KnownThings:
                 self._tracker.find(track)
             if seen is not None or not self._moves(thing):
                 found.append(replace(track.last, known=track.id, inferred=seen is None))
+        self._pushed.clear()
         self._tracker.update(found, SeenScene(tuple(found), views[0], 0, None, sides=tuple(views[1:])))
 
     def carry(

@@ -133,12 +133,12 @@ class NamedScene:
                 self._fixtures[thing.name] = replace(fixture, shape=fixture.shape or self._rest_of(thing, fixture))
         return tuple(self._fixtures.values())
 
-    def carried(self, by: Mapping[str, Sequence[float]]) -> None:
-        """Things have gone along with what they lie in, as in a drawer: by how much, (3,) m each."""
+    def carried(self, by: Mapping[str, Sequence[float]], pushed: bool = False) -> None:
+        """Things have gone along with what they lie in, as in a drawer, or were pushed: by how much, (3,) m each."""
         for thing in self.things:
             if np.linalg.norm(by.get(thing.name, 0.0)) > _MOVED:
-                moved = thing.moved(Pose(_AXES, np.asarray(by[thing.name], float)))
-                self._known.put(replace(moved, visible=False))
+                moved = replace(thing.moved(Pose(_AXES, np.asarray(by[thing.name], float))), visible=False)
+                self._known.pushed(moved) if pushed else self._known.put(moved)
 
     def look_at_states(self, views: Sequence[DepthView], tool: np.ndarray) -> None:
         """Ask for the states of things that the tool, at (3,), may have changed since the look before; while it is at

@@ -139,6 +139,17 @@ def test_what_did_not_move_is_seen_where_it_was():
     assert all(t.visible and t.stamp == 1.0 and t.points is p for t, p in zip(kept.things, before))
 
 
+@pytest.mark.parametrize("short", [0.0, 0.02])
+def test_what_was_pushed_is_looked_for_about_where_it_should_be(short):
+    """What pictures show at a flat thing's old place would do for it: most of that is still covered by it."""
+    plate = ((0.0, 0.1, 0.0), (0.14, 0.24, 0.018), RED)
+    kept = memory(("plate", plate), ("box", BOX))
+    kept.pushed(thing(kept, "plate").moved(by(0.03, 0.0)))
+    kept.update(views(shifted(plate, 0.03 - short, 0.0), BOX), 1.0)
+    there = thing(kept, "plate")
+    assert there.visible and there.middle[:2] == pytest.approx((0.1 - short, 0.17), abs=0.004)
+
+
 def test_what_is_hidden_stays_and_is_not_seen():
     kept = memory(("cup", CUP), ("box", BOX))
     kept.update(views(CUP, BOX, hidden=np.ones((240, 320), bool)), 1.0)

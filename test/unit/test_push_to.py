@@ -22,5 +22,14 @@ def test_how_far_it_reaches_behind():
 
 def test_a_way_past_something_is_free_and_one_through_it_is_not():
     item, start, end = block("book", 0.5, 0.0), np.array([0.5, 0.0]), np.array([0.5, 0.3])
-    assert push_to._clear(item, start, end, [block("mug", 0.6, 0.15)])
-    assert not push_to._clear(item, start, end, [block("mug", 0.5, 0.15)])
+    assert push_to._pushed(item, start, end, [block("mug", 0.6, 0.15)]) == {"book": pytest.approx(0.3)}
+    assert push_to._pushed(item, start, end, [block("mug", 0.5, 0.15)]) is None
+
+
+def test_what_is_low_goes_along_only_where_it_has_room():
+    item, start, end, low = block("book", 0.5, 0.0), np.array([0.5, 0.0]), np.array([0.5, 0.2]), block("bar", 0.5, 0.15)
+    taken = push_to._pushed(item, start, end, [], [low])
+    assert taken is not None
+    assert 0.1 < taken["bar"] < taken["book"] == pytest.approx(0.2)
+    assert push_to._pushed(item, start, end, [block("wall", 0.5, 0.35)], [low]) is None
+    assert push_to._pushed(item, start, end, [block("wall", 0.5, 0.5)], [low]) == taken

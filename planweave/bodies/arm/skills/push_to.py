@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -22,9 +23,11 @@ from planweave.core.symbolic.world import Literal
 from planweave.geometry.arrays import Array
 
 _PUSHES = 5
-_ASIDE = 0.15  # of the straight way, m
+_ASIDE, _GRID = 0.15, 0.05  # of the straight way at most, and between points on ways round what is there, m
+_BESIDE = (0.0, 0.01, -0.01, 0.02, -0.02)  # of the middle of what an item shall stand before, m
 _LITTLE = 0.01  # what is at most so much higher than what is pushed goes along, m
 _PASSING = 0.002  # room left to what is passed, m
+_NOISE = 0.003  # two outlines are known to this against each other, m
 _THERE = 0.012  # the item is where it shall be when its middle is this near, m
 _LOW = 0.004  # of the finger tips above what it stands on, m
 _BEHIND = 0.010  # the fingers come down so far behind what they will push, m
@@ -35,63 +38,110 @@ _SOLUTIONS = 6  # joint solutions looked at for one pose
 
 def push_to_front_of(context: SkillContext, name: str, target: str) -> None:
     """Put an item before another thing, towards who gives the orders: lifted, or, where no grasp is free or only its
-    edge can be held, pushed.
+    edge can be held, pushed; such a thing is lifted over what leaves no way to push it, and pushed on from there.
     """
-    if context.world.held is not None or not held_by_edge(context.thing(name), context.gripper):
+    may_lift = held_by_edge(context.thing(name), context.gripper)
+    if context.world.held is not None or not may_lift:
         try:
             put_to_front_of(context, name, target)
-            return
+            if not may_lift:
+                return
         except SkillFailureError as error:
             if error.action_code is not Code.NO_GRASP:
                 raise
-    other, item = context.thing(target), context.thing(name)
-    ahead = -context.settings.left  # of x, towards who gives the orders
-    low, high = Solid(tuple(parts_of(other))).bounds
-    edge = high[0] if ahead > 0 else low[0]
-    goal = np.array([edge + ahead * (item.support(-ahead, 0.0) + _GAP), (low[1] + high[1]) / 2])
     for _ in range(_PUSHES):
-        if math.dist(context.thing(name).position[:2], goal) < _THERE:
+        item = context.thing(name)
+        goals = _goals(context, item, context.thing(target))
+        if math.dist(item.position[:2], goals[0]) < _THERE:
             break
-        _push_nearer(context, context.thing(name), goal)
-        context.sight.look()
+        try:
+            _push_nearer(context, item, goals)
+            context.sight.look()
+        except SkillFailureError as error:
+            if error.action_code is not Code.PLANNING_FAILED or not may_lift:
+                raise
+            may_lift = False
+            put_to_front_of(context, name, target)
     context.sight.verify(name, f"the front of {target}", Literal("front_of", (name, target)))
 
 
-def _push_nearer(context: SkillContext, item: Thing, goal: Array) -> None:
-    """One push to the goal, or, where that way is not free, to a point from which the goal is reached straight."""
+def _goals(context: SkillContext, item: Thing, other: Thing) -> list[Array]:
+    """Where an item stands before another thing, at its middle or a little beside that: the nearest first."""
+    ahead = -context.settings.left  # of x, towards who gives the orders
+    low, high = Solid(tuple(parts_of(other))).bounds
+    x = (high[0] if ahead > 0 else low[0]) + ahead * (item.support(-ahead, 0.0) + _GAP)
+    goals = [np.array([x, (low[1] + high[1]) / 2 + aside]) for aside in _BESIDE]
+    return sorted(goals, key=lambda goal: math.dist(goal, item.position[:2]))
+
+
+def _push_nearer(context: SkillContext, item: Thing, goals: Sequence[Array]) -> None:
+    """One push to a goal, or, where that way is not free, to a point from which one is reached straight."""
     at = np.array(item.position[:2])
-    across = np.array([at[1] - goal[1], goal[0] - at[0]])
-    across *= _ASIDE / max(float(np.linalg.norm(across)), 1e-6)
-    middle = (at + goal) / 2
-    stops = (goal, np.array([goal[0], at[1]]), np.array([at[0], goal[1]]), middle + across, middle - across)
-    high = item.top + _LITTLE
-    others = [o for o in context.others(item.name) if o.solid.parts and o.top > high]
+    others = [_boxed(o) for o in context.others(item.name) if o.solid.parts]
+    low = [o for o in others if o.top <= item.top + _LITTLE]
+    high = [o for o in others if o.top > item.top + _LITTLE]
     failure: SkillFailureError | None = None
-    for stop in stops:
-        if math.dist(at, stop) < _THERE or not (_clear(item, at, stop, others) and _clear(item, stop, goal, others)):
-            continue
-        try:
-            _push(context, item, stop)
-            return
-        except SkillFailureError as error:
-            if error.action_code is not Code.PLANNING_FAILED:
-                raise
-            failure = error
+    for (fixed, along), goal in product(((others, []), (high, low)), goals):
+        for stop in _stops(at, goal):
+            if math.dist(at, stop) < _THERE or _pushed(item, stop, goal, fixed, along) is None:
+                continue
+            moves = _pushed(item, at, stop, fixed, along)
+            if moves is None:
+                continue
+            try:
+                _push(context, item, stop, moves)
+                return
+            except SkillFailureError as error:
+                if error.action_code is not Code.PLANNING_FAILED:
+                    raise
+                failure = error
     raise failure or SkillFailureError(Code.PLANNING_FAILED, f"there is no free way to push {item.name}")
 
 
-def _clear(item: Thing, start: Array, end: Array, others: list[Thing]) -> bool:
-    """Whether an item that is pushed from a point to another meets nothing."""
+def _stops(at: Array, goal: Array) -> list[Array]:
+    """The goal, and points between from which it may be reached straight: the shortest way first."""
+    low, high = np.minimum(at, goal) - _ASIDE, np.maximum(at, goal) + _ASIDE
+    axes = [np.arange(a, b, _GRID) for a, b in zip(low, high)]
+    points = [goal, np.array([goal[0], at[1]]), np.array([at[0], goal[1]]), *map(np.array, product(*axes))]
+    return sorted(points, key=lambda p: math.dist(at, p) + math.dist(p, goal))
+
+
+def _boxed(thing: Thing) -> Thing:
+    """A thing as the box around its parts: its middle may be elsewhere."""
+    low, high = Solid(tuple(parts_of(thing))).bounds
+    x, y, z = ((low + high) / 2).tolist()
+    width, depth, height = (high - low).tolist()
+    return replace(thing, position=(x, y, z), size=(width, depth, height), yaw=0.0, orientation=None)
+
+
+def _pushed(
+    item: Thing, start: Array, end: Array, others: Sequence[Thing], low: Sequence[Thing] = ()
+) -> dict[str, float] | None:
+    """How far an item that is pushed from a point to another moves, and what is low and goes along, m; None where one
+    of them meets something else.
+    """
+
+    def meets(there: Thing, thing: Thing, others: Sequence[Thing]) -> list[Thing]:
+        near = [o for o in others if o.bottom < item.top]
+        return [o for o in near if there.gap(o) < min(_PASSING, thing.gap(o) - _NOISE)]
+
+    def moved(thing: Thing, x: float, y: float) -> Thing:
+        return replace(thing, position=(x, y, thing.position[2]))
+
+    taken: dict[str, float] = {}
     for share in np.linspace(0.0, 1.0, 12):
-        x, y = start + share * (end - start)
-        there = replace(item, position=(float(x), float(y), item.position[2]))
-        if any(o.bottom < item.top and there.gap(o) < min(_PASSING, item.gap(o)) for o in others):
-            return False
-    return True
+        there = moved(item, *(start + share * (end - start)).tolist())
+        if meets(there, item, others):
+            return None
+        for each in meets(there, item, [o for o in low if o.name not in taken]):
+            if meets(moved(each, *(each.position[:2] + (1.0 - share) * (end - start)).tolist()), each, others):
+                return None
+            taken[each.name] = float(1.0 - share) * math.dist(start, end)
+    return {**taken, item.name: math.dist(start, end)}
 
 
-def _push(context: SkillContext, item: Thing, goal: Array) -> None:
-    """One straight push towards a point of the ground."""
+def _push(context: SkillContext, item: Thing, goal: Array, moves: Mapping[str, float]) -> None:
+    """One straight push towards a point of the ground; moves: how far it moves what, m."""
     mover, planner = context.mover, context.reaching.planner
     centre = np.array(item.position[:2])
     length = float(np.linalg.norm(goal - centre))
@@ -128,6 +178,11 @@ def _push(context: SkillContext, item: Thing, goal: Array) -> None:
     except SkillFailureError as error:
         if error.action_code is not Code.CONTROL_FAILED:
             raise  # else something stopped it: the look tells how far it came
+    forward = context.reaching.kinematics.forward
+    missing = max(0.0, float(way @ (forward(along[-1]) - forward(context.arm.state().positions))[:2, 3]))
+    for each in map(context.thing, moves):
+        x, y = (each.position[:2] + max(0.0, moves[each.name] - missing) * way).tolist()
+        context.world.put(replace(each, position=(x, y, each.position[2])))
     rise = planner.line(context.arm.state().positions, UP, context.settings.clearance)
     if rise is not None:
         mover.move(rise, "retreating", 0.8, slow=True, touching=touching)
