@@ -7,11 +7,12 @@ only where a few plain patches cover it, each of which reaches the edge of the p
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import cv2
 import numpy as np
 
-from planweave.perception.colours import family_image, other_surface
+from planweave.perception.colours import TOO_DARK, family_image, other_surface
 from planweave.perception.depth_views import DepthView
 
 LEAST_PATCH = 2.5e-4  # m^2 of a plain patch that is a thing
@@ -20,12 +21,17 @@ _PLAIN = 14.0  # standard deviation of brightness, 0 to 255, of a plain patch
 _TOP = 0.3  # share of a patch that is level, from which on that tells whether it is plain
 _CORE = 5  # pixels; the line between two surfaces is thinner
 _SIDE, _LEVEL = 0.5, 0.94  # upward parts of the normals of a side, at most, and of a top, which gets more light
+_CONVEX, _CONCAVE = 0.93, 0.85  # share of its hull that a convex outline fills at least, and that of two things at most
+_PART, _LONG = 0.3, 3.0  # share of another surface's pixels below which one is its part, and times as long as wide
+_FROM_ABOVE = 0.5  # share of a surface that is level
 _OPEN = 0.3  # share of a patch's border that is the edge of the piece
 
 
 def part_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
-    """Numbers of pieces (h, w) int32 with those parted that are several flush plain things."""
-    return _with_parts(view, labels, _COVERED, _parted)
+    """Numbers of pieces (h, w) int32 with those parted that are several flush plain things, or two things beside each
+    other.
+    """
+    return _with_parts(view, _with_parts(view, labels, 0.0, _beside), _COVERED, _parted)
 
 
 def cut_by_colours(view: DepthView, labels: np.ndarray) -> np.ndarray:
@@ -93,11 +99,18 @@ def _surfaces(colours: np.ndarray, upward: np.ndarray, patches: np.ndarray, numb
     looks = [np.median(colours[patch], axis=0) for patch in mine]
     facing = [float(np.median(upward[patch])) for patch in mine]
     whole = list(range(len(mine)))
-    for i in range(len(mine)):
-        for j in range(i):
-            low, high = sorted((facing[i], facing[j]))
-            if not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL):
-                whole = [whole[j] if k == whole[i] else k for k in whole]
+
+    def alike(i: int, j: int) -> bool:
+        low, high = sorted((facing[i], facing[j]))
+        return not other_surface(looks[i], looks[j], lit_alike=low > _SIDE or high < _LEVEL)
+
+    told = [k for k in whole if looks[k].max() >= TOO_DARK]
+    dark = [k for k in whole if looks[k].max() < TOO_DARK]  # may be of any surface, and so joins no two
+    nearest = {k: min(told, key=lambda j: float(np.abs(looks[j] - looks[k]).max()), default=k) for k in dark}
+    alone = [k for k, j in nearest.items() if j == k or not alike(k, j)]
+    for i, j in (*combinations(told, 2), *combinations(alone, 2), *nearest.items()):
+        if i != j and alike(i, j):
+            whole = [whole[j] if k == whole[i] else k for k in whole]
     surface = np.zeros(int(of.max()) + 1, int)  # of every patch, from 1
     surface[numbers] = np.add(whole, 1)
     image = surface[patches]
@@ -115,6 +128,28 @@ def _parted(colours: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: l
         if colours[top if top.sum() > _TOP * mask.sum() else mask].max(axis=1).std() > _PLAIN:
             return [piece]
     return nearest_parts(piece, groups)
+
+
+def _beside(_: np.ndarray, level: np.ndarray, piece: np.ndarray, groups: list[np.ndarray]) -> list[np.ndarray]:
+    """Masks of two surfaces of a piece seen from above, neither of which is a part as a handle is, where the outline of
+    one, but not of both together, is convex, as that of a plate that touches a board.
+    """
+    halves = nearest_parts(piece, list(filter(_core, groups)))
+    if len(halves) != 2 or any(level[half].mean() < _FROM_ABOVE for half in halves):
+        return [piece]
+    whole, one, two = map(_outline, (piece, *halves))
+    sizes = sorted(int(half.sum()) for half in halves)
+    is_part = sizes[0] < _PART * sizes[1] or max(one[1], two[1]) > _LONG
+    return [piece] if is_part or whole[0] > _CONCAVE or max(one[0], two[0]) < _CONVEX else halves
+
+
+def _outline(mask: np.ndarray) -> tuple[float, float]:
+    """The share of its hull that the largest outline of a mask fills, and how many times as long as wide it is."""
+    edges, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    edge = max(edges, key=cv2.contourArea)
+    short, long = sorted(cv2.minAreaRect(edge)[1])
+    solid = cv2.contourArea(edge) / max(cv2.contourArea(cv2.convexHull(edge)), 1.0)
+    return float(solid), float(long / max(short, 1.0))
 
 
 def _core(mask: np.ndarray) -> bool:

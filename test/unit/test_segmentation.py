@@ -15,6 +15,7 @@ from planweave.perception.surface_pieces import _joined, _seeds
 
 LOW, HIGH = (-0.6, -0.6, -0.1), (0.6, 0.6, 0.6)
 RED, BLUE, GREY, WHITE = (200, 30, 30), (30, 40, 200), (90, 90, 90), (230, 230, 230)
+DARK_RED = (120, 18, 18)
 
 
 def box(x, y, z, size, colour=RED):
@@ -49,6 +50,16 @@ CASES = {
     "beside each other, not flush": ([box(0, -0.04, 0, (0.08, 0.08, 0.08)), box(0.03, 0.03, 0, (0.06, 0.06, 0.04))], 2),
     "flush and of two plain colours": ([box(0, -0.03, 0, (0.06,) * 3), box(0, 0.03, 0, (0.06,) * 3, BLUE)], 2),
     "flush and of one colour": ([box(0, -0.03, 0, (0.06,) * 3), box(0, 0.03, 0, (0.06,) * 3)], 1),
+    "flush, one of them striped, whose corners touch": (
+        [box(0, -0.05, 0, (0.1, 0.1, 0.02), BLUE), box(0.05, 0.04, 0, (0.08, 0.08, 0.02))]
+        + [box(0.05, y, 0.019, (0.08, 0.01, 0.0011), DARK_RED) for y in (0.015, 0.035, 0.055)],
+        2,
+    ),
+    "flush and striped, side by side": (
+        [box(0, -0.05, 0, (0.08, 0.1, 0.02), BLUE), box(0, 0.04, 0, (0.08, 0.08, 0.02))]
+        + [box(0, y, 0.019, (0.08, 0.01, 0.0011), DARK_RED) for y in (0.015, 0.035, 0.055)],
+        1,
+    ),
     "a pattern that the surface encloses": (
         [box(0, 0, 0, (0.1,) * 3), box(0, 0, 0.099, (0.05, 0.05, 0.0011), BLUE)],
         1,
