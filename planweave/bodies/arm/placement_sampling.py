@@ -42,6 +42,7 @@ _FLAT = 0.9  # and of that which is to stand where nothing holds it upright
 _TALL = 1.8  # times as high as wide: tips over on a slope
 _LEVEL = 0.97  # cosine of slopes on which things stand
 _AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
+_STEEPER = (0.0, 0.02, -0.02, 0.04, -0.04)  # rad by which a slope of slats may be steeper than it is seen
 _LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
 _GRID, _COARSE = 0.012, 0.024  # between placements that are tried, and under a roof, where a hand fits at few
 _CENTRED = 0.004  # between placements of a lid on a rim, and beside its middle
@@ -246,7 +247,8 @@ def _leaning(item: Thing, resting: Resting, region: Region, slope: Array, lip: b
     if not lip:
         way = np.abs(along[:2])
         first = (item.size[2] - float(way @ region.size[:2]) / float(way @ way)) / 2
-        axes, upwards = [along], np.arange(-_GRID / 2, 2 * _GRID, _GRID / 2)
+        axes = [math.cos(more) * along + math.sin(more) * slope for more in _STEEPER]
+        upwards = np.arange(-_GRID / 2, 2 * _GRID, _GRID / 2)
     beside = [k * _GRID for k in ((0, 1, -1, 3, -3) if lip else (0, 1, -1, 3, -3, 5, -5))]
     for axis, up, aside in product(axes, upwards, beside):
         x, y = (np.array(region.centre[:2]) + (first + up) * along[:2] + aside * across[:2]).tolist()
