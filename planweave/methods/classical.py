@@ -25,8 +25,9 @@ from planweave.methods.running.episode import Episode
 from planweave.methods.running.options import PaperMode
 
 #: Failures that say that a thing cannot be reached from here, and how often: trying the same again is of no use then.
-#: What has stopped the arm on its way may not do so on another.
+#: What has stopped the arm on its way may not do so on another, and another look may show a grasp.
 _OUT_OF_REACH = {Code.UNREACHABLE: 1, Code.PLANNING_FAILED: 1, Code.COLLISION: 2}
+_NO_GRASP = 2  # searches in which no grasp was free, with what that shows to be false, after which there is none
 _LOOK = 10.0  # s for a look
 _HOLDING = "holding"
 
@@ -236,7 +237,9 @@ class Classical(PaperMode):
                 predicted.discard(action)
                 if outcome.final:
                     return observed
-                if 0 < _OUT_OF_REACH.get(outcome.code, 0) <= len(failures[action]):
+                none_is_free = outcome.code is Code.NO_GRASP and outcome.unmet
+                most = _NO_GRASP if none_is_free else _OUT_OF_REACH.get(outcome.code, 0)
+                if 0 < most <= len(failures[action]):
                     held = observed.holds(Literal(_HOLDING, action.args[:1]))
                     around, then = (_circumstances(w, action.args[0] if held else "") for w in (observed, world))
                     now = _circumstances(observed)

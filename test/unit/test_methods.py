@@ -274,6 +274,23 @@ def test_classical_plans_again_when_the_world_surprises():
         assert body.world.unmet(e.goal) == ()
 
 
+@pytest.mark.parametrize(("unmet", "times"), [("reachable(a)", 2), ("", 4)], ids=["none is free", "tried"])
+def test_classical_ends_where_no_grasp_is_free_twice(unmet, times):
+    """Which is no chance failure, as a grasp that closed on nothing."""
+
+    class Walled(SymbolicBody):
+        def execute(self, action, **told):
+            found = super().execute(action, **told)
+            return replace(found, unmet=literals(unmet))
+
+    grasps = ("grab_and_putin(a, left_tray)", "grasp(a)")
+    body = Walled(tabletop(OBJECTS, FACTS), {each: [(Code.NO_GRASP, "b leaves no room")] * 9 for each in grasps})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with raises_code("no_plan", "no room") if unmet else contextlib.nullcontext():
+        Classical().run(e)
+    assert len(e.journal.events("action")) == times
+
+
 @pytest.mark.parametrize("comes_back", [True, False])
 def test_classical_looks_once_more_before_it_finds_no_plan(comes_back):
     """What one look shows badly, as after an action, is no reason to end."""

@@ -20,6 +20,7 @@ from planweave.bodies.arm.planning_scene import TABLE, Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, placed, pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.base.failure import Code
+from planweave.core.symbolic.world import Literal
 from planweave.geometry.arrays import Array
 from planweave.geometry.joints import frame
 
@@ -107,7 +108,7 @@ class ApproachPlanner:
         near = sorted((o for o in others if o.top > thing.bottom), key=thing.gap)
         names = [o.name for o in near if thing.gap(o) < FINGERS] or [o.name for o in near[:1]]
         why = f"no free grasp of {thing.name}: {', '.join(names)} leave no room for the fingers"
-        return SkillFailureError(Code.NO_GRASP, why, obstacles=tuple(names))
+        return SkillFailureError(Code.NO_GRASP, why, (Literal("reachable", (thing.name,)),), obstacles=tuple(names))
 
     def best_grasp(
         self, thing: Thing, options: Iterable[Grasp], start: Array, tried: Collection[Grasp] = ()
@@ -151,6 +152,7 @@ class ApproachPlanner:
         raise SkillFailureError(
             Code.NO_GRASP,
             f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way to it'} is in the way",
+            (Literal("reachable", (thing.name,)),),
             obstacles=_obstacles(free, thing.name, self.scene.robot.links),
         )
 
