@@ -166,6 +166,11 @@ class DepthView:
         return smoothed(self.depth)
 
     @cached_property
+    def nearest(self) -> np.ndarray:
+        """The least depth (h, w) of each pixel and those around it, m; infinite where none of them is known."""
+        return cv2.erode(np.where(self.valid, self.smooth, np.float32(np.inf)), np.ones((3, 3), np.uint8))
+
+    @cached_property
     def valid(self) -> np.ndarray:
         """(h, w) bool: pixels with a point that is not the robot's."""
         known = self.smooth > 0

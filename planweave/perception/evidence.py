@@ -55,11 +55,13 @@ def evidence(
     colours: np.ndarray | None = None,
     beyond: float = _BEYOND,
     explained: Sequence[np.ndarray] = (),
+    at_edges: bool = True,
 ) -> Evidence:
     """Evidence of pictures for points (n, 3) being there.
 
-    colours: (n, 3) of theirs, where these must agree; beyond: m by which a picture must see further to look through;
-    explained: pixels (h, w) of each picture that show what else is known, as a wall beside: they speak for nothing.
+    colours: (n, k, 3) of theirs, one of which must agree; beyond: m by which a picture must see further to look
+    through; explained: pixels (h, w) of each picture that show what else is known, as a wall beside: they speak for
+    nothing; at_edges: it looks through beside what is nearer, too, where a point may be by an error of its place.
     """
     seen = through = other = unsure = hidden = 0
     close = min(_NEAR, beyond / 2)
@@ -74,11 +76,11 @@ def evidence(
             near &= ~of_others[v, u]
         if colours is not None:
             given = colours[inside][known].astype(float)
-            differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE
+            differs = np.abs(view.rgb[v, u, None].astype(float) - given).mean(axis=2).min(axis=1) > _SHADE
             other += int((near & differs).sum())
             near &= ~differs
         seen += int(near.sum())
-        through += int((apart > beyond).sum())
+        through += int((apart > beyond).sum() if at_edges else (view.nearest[v, u] - depth[known] > beyond).sum())
         hidden += int((apart <= -close).sum())
         unsure += int(((apart >= close) & (apart <= beyond)).sum())
     return Evidence(seen, through, other, unsure, hidden)

@@ -117,6 +117,7 @@ class KnownThings:
             else:
                 there, track.taken, track.carried = track.taken.moved(let_go), None, True
                 found_there = self._fitted(there, there.low) or self._by_place(there)
+                found_there = found_there or self._fitted(there, there.low, in_any_light=True)
                 seen = self._hanging(there, found_there or self._by_colour(there, there.middle))
                 if seen is None:
                     self.put(there)
@@ -208,14 +209,14 @@ class KnownThings:
         """A thing `_fitted`, or what may be of it, near where it is thought to be."""
         return self._fitted(thing, foot) or self._by_colour(thing, thing.middle)
 
-    def _fitted(self, thing: SeenThing, foot: float) -> SeenThing | None:
+    def _fitted(self, thing: SeenThing, foot: float, in_any_light: bool = False) -> SeenThing | None:
         """A thing moved to where pictures show its points in their colours, near where it is thought to be, or below.
-        foot: height of its lower side there, m.
+        foot: height of its lower side there, m; in_any_light: see `_fit`.
         """
         lowest = min(self._support(thing) - _SUNK - foot, 0.0)
         drops = np.arange(_COARSE, max(-_FALL, lowest) - 1e-6, -_COARSE)
         turns = [Pose.about(thing.middle, _UP, angle) for angle in _YAWS]
-        found = self._fit(thing, drops, turns, lowest, self._explained(thing), _IN_OTHER_LIGHT)
+        found = self._fit(thing, drops, turns, lowest, self._explained(thing), _IN_OTHER_LIGHT, in_any_light)
         there = thing.moved(found) if found is not None else None
         return None if there is None or self._is_another(there) else there
 
@@ -237,18 +238,21 @@ class KnownThings:
         lowest: float = -math.inf,
         explained: Sequence[np.ndarray] = (),
         other: float = _AGAINST,
+        in_any_light: bool = False,
     ) -> Pose | None:
         """The motion that brings a thing to where pictures show it; None where they do not.
 
         rises: differences of height that are tried; turns: about what it may have turned, where it has not only moved;
         lowest: difference of height, m, below which it would be in its support; explained: pixels of each picture that
-        show others; other: points that speak for a place, for one of another colour there.
+        show others; other: points that speak for a place, for one of another colour there; in_any_light: what shines is
+        as any camera saw it, and nothing is told by what is seen within a pixel of an edge.
         """
         chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE)).astype(int)
-        points, colours, middle = thing.points[chosen], thing.colours[chosen], thing.middle
+        points, middle = thing.points[chosen], thing.middle
+        colours = _in_any_light(thing, chosen) if in_any_light else thing.colours[chosen][:, None]
 
         def shown(pose: Pose) -> Evidence:
-            return thing.evidence(self._views, pose.apply(points), colours, explained)
+            return thing.evidence(self._views, pose.apply(points), colours, explained, not in_any_light)
 
         def score(pose: Pose) -> float:
             by = pose.apply(middle) - middle
@@ -381,6 +385,17 @@ class KnownThings:
         free = _apart(points, np.concatenate([*self._others(thing), np.zeros((0, 3))]), low)
         free[free] = ~self._of_furniture(points[free])
         return points[free], colours[free]
+
+
+def _in_any_light(thing: SeenThing, chosen: np.ndarray) -> np.ndarray:
+    """Of points of a thing their colours, and of what was seen at the same place the one least like these, (n, 2, 3): a
+    surface that shines is dark to one camera and light to another.
+    """
+    points, colours = (sample(of, _OF_ANOTHER) for of in (thing.points, thing.colours))
+    own = thing.colours[chosen].astype(float)
+    unlike = np.abs(own[:, None] - colours).mean(axis=2)
+    unlike[np.linalg.norm(thing.points[chosen][:, None] - points, axis=2) > _SAME] = 0.0
+    return np.stack((own, np.where(unlike.any(axis=1)[:, None], colours[unlike.argmax(axis=1)], own)), axis=1)
 
 
 def _cover(xy: np.ndarray, area: float) -> bool:

@@ -23,6 +23,7 @@ from planweave.perception.vision_names import owners as whole_of_each
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _UNDER = 0.02  # m around the middle of a thing in which what bears it is seen
 _OPEN = 1.0  # rad between neighbouring directions of what stands around a thing; a box that is open at a side does not
+_LOWEST = 10  # percentile of the heights of a floor, beside which walls rise
 _OVER = 0.03  # share of a thing's points above what it stands on
 SUNK = 0.01  # m below a rim from which on a thing is inside
 _LARGE = 0.15  # m from which on a thing's parts are named, too
@@ -80,16 +81,17 @@ class SeenThing:
         points: np.ndarray | None = None,
         colours: np.ndarray | None = None,
         explained: Sequence[np.ndarray] = (),
+        at_edges: bool = True,
     ) -> Evidence:
         """Evidence of pictures for its being where it was seen last, or of points of it, by default of a sample."""
         behind = float(np.clip(_THROUGH * np.ptp(self.points[:, 2]), *_THIN))  # the table is not far behind a plate
         points = sample(self.points, _LOOKED_AT) if points is None else points
-        return evidence(points, views, colours, behind, explained)
+        return evidence(points, views, colours, behind, explained, at_edges)
 
     def is_gone(self, views: Iterable[DepthView]) -> bool:
         """Whether pictures show that it left the place where it was seen last, or was exchanged for another thing."""
         points, colours = (sample(of, _LOOKED_AT) for of in (self.points, self.colours))
-        return self.evidence(views, points, colours).is_gone
+        return self.evidence(views, points, colours[:, None]).is_gone
 
     @property
     def detection(self) -> Detection:
@@ -148,7 +150,17 @@ def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, fl
         height, _, other = max(found, key=lambda row: row[:2])
         return other, height
     box = next((other for other in others if _stands_around(other, thing)), None)
-    return None if box is None else (box, thing.bottom)
+    return None if box is None else (box, max(thing.bottom, min(low, _floor(box.points, around, low + _REST))))
+
+
+def _floor(points: np.ndarray, around: np.ndarray, below: float) -> float:
+    """The height, below another one, of a floor that walls hide now: as it was seen within an outline, or, where it
+    never was, as low as they were seen to go down beside it.
+    """
+    low = points[points[:, 2] < below]
+    seen = low[inward(low[:, :2], around) > 0.0]
+    found = seen if len(seen) >= LEAST else low[_is_within(low[:, :2], around)]
+    return float(np.percentile(found[:, 2], _LOWEST)) if len(found) >= LEAST else -math.inf
 
 
 def _stands_around(box: SeenThing, thing: SeenThing) -> bool:

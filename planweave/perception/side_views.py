@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import cv2
 import numpy as np
 
 from planweave.perception.decoding import FrameError
@@ -63,9 +62,8 @@ def _seen_through(points: np.ndarray, by: DepthView) -> np.ndarray:
     """Whether a camera sees through points (n, 3) where it sees anything, (k,) bool. Past an edge it looks within a
     pixel, in which a camera near by sees many points.
     """
-    nearest = cv2.erode(np.where(by.valid, by.smooth, np.float32(np.inf)), np.ones((3, 3), np.uint8))
     u, v, depth, _ = by.projector.shown(points)
-    return np.asarray((nearest[v, u] - depth)[by.valid[v, u]] > _BEHIND)
+    return np.asarray((by.nearest[v, u] - depth)[by.valid[v, u]] > _BEHIND)
 
 
 def _denied(view: DepthView, first: DepthView, table: tuple[float, float, float, float]) -> bool:

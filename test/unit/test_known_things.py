@@ -442,3 +442,29 @@ def test_what_stands_on_a_plate_and_covers_its_middle_stands_on_it():
         for name, points in (("mug", wall), ("plate", plate))
     ]
     assert {thing.name: thing.below for thing in resting(things, on_the_table)} == {"mug": "plate", "plate": ""}
+
+
+@pytest.mark.parametrize("floor", [0.02, None], ids=["seen before", "never seen"])
+def test_what_stands_between_walls_does_not_stand_on_the_ground_below_them(floor):
+    """As a book in a caddy: its foot is hidden, and the ground below the caddy is none that it stands on."""
+    x, y, z = (each.ravel() for each in np.meshgrid(*(np.linspace(-0.06, 0.06, 25),) * 2, np.linspace(0.02, 0.1, 17)))
+    walls = np.maximum(np.abs(x), np.abs(y)) > 0.056
+    points = np.column_stack((x, y, z))[walls]
+    inner = np.column_stack((x, y, np.full(len(x), floor or 0.0)))[~walls] if floor else points[:0]
+    box = np.concatenate((points, inner))
+    upper = np.stack(np.meshgrid(np.linspace(-0.04, 0.04, 9), np.linspace(-0.01, 0.01, 5), [0.05, 0.09, 0.13]), axis=-1)
+    caddy = SeenThing("caddy", box, np.zeros_like(box), Named("caddy"), 0.0)
+    book = SeenThing("book", upper.reshape(-1, 3), np.zeros((135, 3)), Named("book"), 0.0, unseen=0.045)
+    stands = {each.name: each for each in resting((caddy, book), on_the_table)}["book"]
+    assert stands.below == "caddy" and 0.004 < stands.bottom <= 0.03  # and no higher than it is seen to begin
+    assert stands.bottom <= stands.low
+
+
+def test_what_shines_is_what_it_was_to_any_camera_and_an_edge_tells_nothing():
+    """Its points lie a pixel beside the thing, and one camera saw it dark that another sees light."""
+    (view,) = views(CUP)[:1]
+    cup = seen("cup", CUP, [view])
+    edge = cup.points[np.abs(cup.points[:, 0] - cup.points[:, 0].max()) < 0.004] + (0.0015, 0.0, 0.0)
+    both = np.stack((np.full((len(edge), 3), 20), np.full((len(edge), 3), RED)), axis=1)
+    strict, lenient = evidence(edge, [view], both[:, :1]), evidence(edge, [view], both, at_edges=False)
+    assert strict.other > strict.seen and lenient.other == 0 and lenient.through <= strict.through
