@@ -11,6 +11,7 @@ from planweave.geometry.arrays import Array
 from planweave.geometry.columns import columns
 from planweave.geometry.joints import OrientedBox, frame, turn
 from planweave.geometry.rotations import quaternion_from_rotation
+from planweave.perception.geometry import outline
 from planweave.perception.seen_things import sample
 
 _SECTORS = 24  # around its middle, of each of which the highest point may be of the rim
@@ -19,6 +20,9 @@ _ROUND, _OUTER = 0.06, 1.15  # deviation of its radius, and radius of the whole 
 _ASLANT = 0.14  # rad of tilt; less is within the error, as the rim of what stands upright is not seen all around
 _POINTS = 5000  # of a thing that are looked at
 _TURNS = 8  # at most, until the axis is found
+_TURNED = 0.85  # share of the area within its extents that the rectangle around a thing has at most, if it is turned
+_STRAIGHT = 0.9  # least share of that rectangle that a thing with straight sides fills
+_UP = np.array((0.0, 0.0, 1.0))
 
 
 Shape: TypeAlias = tuple[tuple[OrientedBox, ...], tuple[float, float, float, float] | None]
@@ -29,7 +33,7 @@ def shape_of(points: Array, bottom: float) -> Shape:
     """Seen shape of a thing that stands on something of this height: boxes along its own axes where it is aslant."""
     tilt = _tilt_of(points)
     if tilt is None:
-        return boxes_of(points, bottom), None
+        return _along_sides(points, bottom), None
     own = points @ tilt
     way = frame(tilt, np.zeros(3))
     return tuple(box.moved(way) for box in boxes_of(own, float(own[:, 2].min()))), quaternion_from_rotation(tilt)
@@ -38,6 +42,16 @@ def shape_of(points: Array, bottom: float) -> Shape:
 def boxes_of(points: Array, bottom: float) -> tuple[OrientedBox, ...]:
     """Boxes for the points (n, 3) of what stands upright on something of this height."""
     return tuple(OrientedBox((low + high) / 2, np.eye(3), (high - low) / 2) for low, high in columns(points, bottom))
+
+
+def _along_sides(points: Array, bottom: float) -> tuple[OrientedBox, ...]:
+    """Boxes along the sides of what stands upright, where these are straight and turned against the frame's axes."""
+    around = outline(points[:, :2])
+    turned_less = around.long * around.short > _TURNED * np.prod(np.ptp(points[:, :2], axis=0))
+    if turned_less or around.fill < _STRAIGHT:
+        return boxes_of(points, bottom)
+    turned = turn(_UP, around.yaw)
+    return tuple(box.moved(frame(turned, np.zeros(3))) for box in boxes_of(points @ turned, bottom))
 
 
 def _tilt_of(points: Array) -> Array | None:

@@ -8,6 +8,7 @@ from doubles.seen_worlds import KITCHEN, seen_object, world_of
 
 from planweave.bodies.arm.planning_scene import parts_of
 from planweave.bodies.arm.poses import pose_of
+from planweave.bodies.arm.solids import rectangle_around
 from planweave.bodies.arm.thing_builder import ThingBuilder
 from planweave.core.symbolic.world import Literal
 from planweave.geometry.joints import turn
@@ -53,6 +54,14 @@ def test_what_lies_aslant_is_known_by_its_rim(tilt, seen):
 )
 def test_what_stands_or_has_no_round_rim_that_is_seen_is_taken_as_upright(points):
     assert shape_of(points, 0.0)[1] is None
+
+
+def test_what_stands_turned_is_as_thick_as_it_is():
+    """As a book on its edge: columns along the frame's axes would make it half as thick again."""
+    book = np.stack(np.meshgrid(np.linspace(0.0, 0.11, 56), np.linspace(0.0, 0.03, 16), [0.0, 0.14]), -1).reshape(-1, 3)
+    thing = built(book @ turn(np.array((0.0, 0.0, 1.0)), 0.8).T + (0.4, 0.1, 0.0))
+    _, size, _ = rectangle_around(thing.solid.outline())
+    assert sorted(size) == pytest.approx((0.03, 0.11), abs=0.006)
 
 
 @pytest.mark.parametrize(("tilt", "aside", "holds"), [(0.0, 0.0, True), (0.0, 0.024, False), (0.4, 0.0, False)])
