@@ -133,7 +133,8 @@ def test_what_is_seen_to_be_done_is_not_done_again_where_only_the_way_out_failed
     known = SimpleNamespace(domain=domain, held=None, things=lambda: (replace(RED, visible=seen),))
     known.world = lambda: done if calls else worlds[0]
     settings = SimpleNamespace(retries=read_retries(["PLANNING_FAILED 1 back_off"]))
-    context = SimpleNamespace(world=known, settings=settings, tried=[], failed=None, look_anew=lambda: None)
+    context = SimpleNamespace(world=known, settings=settings, tried=[], blocked=[], failed=None)
+    context.look_anew = context.forget_failed = lambda: None
 
     def place(context, *args):
         calls.append(args)
