@@ -109,7 +109,8 @@ def part_at_necks(
                 continue
             rows = np.flatnonzero(owners[groups.piece] == group)
             beyond = _nearer_to_second(groups.points[rows], *(points[half] for half in halves))
-            if any(percentile(groups.height[rows[half]], 2) > _STANDS for half in (beyond, ~beyond)):
+            heights = [groups.height[rows[half]] for half in (beyond, ~beyond)]
+            if any(not len(of) or percentile(of, 2) > _STANDS for of in heights):
                 continue  # an arm of another robot has many necks
             far = rows[beyond]
             across, near = np.unique(pieces[far]), np.unique(pieces[np.setdiff1d(rows, far)])
@@ -127,16 +128,14 @@ def _beside_neck(view: DepthView, inside: np.ndarray, ground: np.ndarray) -> lis
     ground: (h, w) bool, pixels of no thing.
     """
     x, y, w, h = cv2.boundingRect(inside.view(np.uint8))
-    least = _BODY * view.intrinsics.fx
-    distance = float(np.median(view.range[inside])) if w and h else 1.0
-    if max(w, h) * distance < 2 * least:
-        return None
     window = np.s_[max(y - _BESIDE, 0) : y + h + _BESIDE, max(x - _BESIDE, 0) : x + w + _BESIDE]
-    edges, _ = cv2.findContours(inside[window].astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    mine, range_ = inside[window], view.range[window]
+    least, distance = _BODY * view.intrinsics.fx, float(np.median(range_[mine]))
+    edges, _ = cv2.findContours(mine.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     edge = max(edges, key=cv2.contourArea)
-    if cv2.contourArea(edge) > _SOLID * cv2.contourArea(cv2.convexHull(edge)):
+    if max(w, h) * distance < 2 * least or cv2.contourArea(edge) > _SOLID * cv2.contourArea(cv2.convexHull(edge)):
         return None
-    filled = cv2.drawContours(np.zeros(inside[window].shape, np.uint8), [edge], -1, 1, cv2.FILLED)
+    filled = cv2.drawContours(np.zeros(mine.shape, np.uint8), [edge], -1, 1, cv2.FILLED)
     bodies = _bodies(filled, least / distance)
     if bodies is None:
         return None
@@ -146,19 +145,20 @@ def _beside_neck(view: DepthView, inside: np.ndarray, ground: np.ndarray) -> lis
     line = cv2.dilate(one.astype(np.uint8), _AROUND) * two
     around = cv2.dilate(line, np.ones((2 * _BESIDE + 1,) * 2, np.uint8)) * (1 - filled)
     sides, numbers = cv2.connectedComponents(around)
-    before = float(np.median(view.range[window][line > 0]))
-    free = ground[window] & (view.range[window] > before + _BEHIND)
+    free = ground[window] & (range_ > float(np.median(range_[line > 0])) + _BEHIND)
     if sides < 3 or any(free[numbers == k].mean() < _FREE for k in range(1, sides)):
         return None
     halves = [np.zeros_like(inside) for _ in bodies]
-    for half, mine in zip(halves, (one, two)):
-        half[window] = mine & inside[window]
+    for half, body in zip(halves, (one, two)):
+        half[window] = body & mine
     return halves
 
 
 def _bodies(filled: np.ndarray, least: float) -> list[np.ndarray] | None:
     """Masks of the cores of the two widest bodies of an outline (h, w) with a narrow neck; least: their width."""
     away = cv2.distanceTransform(np.pad(filled, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    if cv2.connectedComponents((away >= least / 2).astype(np.uint8))[0] < 3:
+        return None  # of so wide places there are no two
     for width in range(1, int(_NECK * away.max()) + 1):
         count, cores = cv2.connectedComponents((away > width).astype(np.uint8))
         widths = [float(away[cores == core].max()) for core in range(1, count)]
