@@ -34,6 +34,7 @@ OFF_LINE = 0.04
 MOVED = 0.03
 """A thing is farther to one side than it was when it has moved at least this far that way."""
 
+_LEANS, _RAISED = 0.02, 0.01  # m by which what leans on a thing overlaps it, seen from above, and is higher
 _HIGH = 1.2  # times as high as wide is what surely stands where it is upright
 
 _ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved, and what is no thing
@@ -242,14 +243,17 @@ def _resting(world: World) -> Iterator[Literal]:
 
 
 def shortfall(world: World, atom: Literal) -> float:
-    """Metres by which `near` or `between` fails to hold, 0 where it holds; infinite where the poses do not say, and
-    for other relations.
+    """Metres by which `near` or `between` fails to hold, 0 where it holds, and for what leans on another thing, `on`;
+    infinite where the poses do not say, and for other relations.
     """
     table = _TableShapes(world)
     found = [table.pair(atom.args[0], other) for other in atom.args[1:]]
     pairs = [pair for pair in found if pair is not None]
     if len(pairs) < len(found):
         return math.inf
+    if atom.predicate == "on":
+        one, two = pairs[0]
+        return 0.0 if one.gap(two) < -_LEANS and one.bottom > two.bottom + _RAISED else math.inf
     if atom.predicate == "near":
         return max(0.0, pairs[0][0].gap(pairs[0][1]) - NEAR)
     if atom.predicate == "between" and len(pairs) == 2:

@@ -125,11 +125,11 @@ class ClauseObjects:
         return found
 
     def _shortfall(self, name: str, place: Place) -> float:
-        """Metres by which an object misses a place beside or between others; infinite for other places."""
+        """Metres by which an object misses a place beside or between others, or on one; infinite for other places."""
         word = tuple(place.word.split())
         named = self._lexicon.between.get(word) or self._lexicon.relations.get(word, "")
         others = [n for t in place.things for n in self.names.meant(t) or ()]
-        if named not in self._world.derived or not others:
+        if named not in {*self._world.derived, "on"} or not others:
             return math.inf
         return spatial.shortfall(self._world, Literal(named, (name, *others)))
 

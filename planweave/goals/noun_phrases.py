@@ -233,7 +233,7 @@ class NounPhrases(Descriptions):
 
     def _nearly(self, phrase: NounPhrase, found: Sequence[str], place: Place) -> list[str]:
         """The object that clearly comes nearest where none is strictly beside or between others; or the only one that
-        is between them at all, however far to the side.
+        is between them at all, however far to the side, or that leans on one.
         """
         if len(found) < 2 or not phrase.is_one or self.is_mass(phrase):
             return []

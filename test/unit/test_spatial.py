@@ -38,6 +38,20 @@ def world(*cubes, more=""):
 ROW = world(cube("a", 0.5, 0.2), cube("b", 0.5, 0.1), cube("c", 0.5, 0.0), cube("d", 0.5, -0.3))
 
 
+@pytest.mark.parametrize(("x", "z", "is_meant"), [(0.22, 0.05, True), (0.245, 0.05, False), (0.22, 0.025, False)])
+def test_what_alone_leans_on_a_thing_is_the_one_on_it(x, z, is_meant):
+    """Not what overlaps it by how well outlines are known, nor what stands beside it as low."""
+    can = replace(cube("a", 0.2, 0.0), class_name="can")
+    leaning = replace(cube("b", x, 0.0), position=(x, 0.0, z))
+    cubes = [can, leaning, cube("d", 0.5, 0.2)]
+    here = world(*cubes, more="; bears_things(a)")
+    if is_meant:
+        assert read_sentence(DOMAIN, here, "hand me the cube on the can").goal == (Literal("handed_over", ("b",)),)
+        return
+    with pytest.raises(AmbiguityError):
+        read_sentence(DOMAIN, here, "hand me the cube on the can")
+
+
 def test_no_action_of_the_table_asks_for_what_is_not_listed():
     assert not needed_predicates(DOMAIN) & DERIVED.keys() and DOMAIN.predicates.keys() >= DERIVED.keys()
     assert {"clear", "in", "within"} <= needed_predicates(DOMAIN)  # of preconditions, conditions and inverses
