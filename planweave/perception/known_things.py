@@ -334,10 +334,9 @@ class KnownThings:
         """
         points, colours = self._unexplained(thing)
         (low, high), own = thing.bounds, _histogram(thing.colours)
-        mine = ((points > low) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
-        mine &= own[_bins(colours)] > _COMMON
-        above = mine & (points[:, 2] > high[2] + _GOES_ON)
-        if above.sum() < _LEAST_ALIKE or _difference(colours[above], own) > _UNLIKE:
+        within = ((points > low) & (points < (*high[:2], 2 * high[2] - low[2]))).all(axis=1)
+        above, mine = within & (points[:, 2] > high[2] + _GOES_ON), within & (own[_bins(colours)] > _COMMON)
+        if (above & mine).sum() < max(_LEAST_ALIKE, _MOSTLY * above.sum()):  # one side has not all of its colours
             return None
         return replace(thing, points=points[mine], colours=colours[mine])
 

@@ -85,6 +85,17 @@ def test_what_hangs_on_the_fingers_over_a_basket_is_not_in_it(up):
     assert cup.visible and cup.bounds[1] == pytest.approx((x + 0.05, y + 0.15, up + 0.13), abs=0.004)
 
 
+def test_what_goes_on_above_where_it_was_found_may_show_one_of_its_colours_there():
+    """A carton that hangs over a basket is not in it, though what is seen there would do for its lower part."""
+    tall = [((0.0, 0.1, 0.0), (0.05, 0.15, 0.1), RED), ((0.0, 0.1, 0.1), (0.05, 0.15, 0.13), BLUE)]
+    both = [seen("cup", box, views(*tall)) for box in tall]
+    points, colours = (np.concatenate([getattr(each, of) for each in both]) for of in ("points", "colours"))
+    kept = made([SeenThing("cup", points, colours, Named("cup"), 0.0)])
+    kept.update(views(*(shifted(box, 0.0, 0.0, 0.075) for box in tall)), 1.0)
+    found = kept._going_on(SeenThing("cup", points, colours, Named("cup"), 0.0))
+    assert found is not None and found.bounds[1][2] == pytest.approx(0.205, abs=0.004)
+
+
 @pytest.mark.parametrize("up", [0.07, 0.1])
 def test_what_hangs_beside_a_wall_of_its_colour_is_not_at_its_foot(up):
     """What is seen of both is too large to be it, and a face fits the same face higher up."""
