@@ -55,7 +55,10 @@ _RARE, _LIKELIER = (
     0.35,
 )  # share of a colour that a thing may have, and logarithm of how much likelier it is another
 _TOLD, _SEVERAL = 0.25, 2  # share of a thing's colours that tell it from what is beside, and how many these are
-_UNLIKE = 0.9  # difference of the colours of two views of a thing, from 0 to 2
+_UNLIKE, _UNLIKE_TOLD = (
+    0.8,
+    0.9,
+)  # difference of the colours of two views of a thing, from 0 to 2; of those that tell it
 
 
 class KnownThings:
@@ -305,9 +308,10 @@ class KnownThings:
             mine = told[_bins(shades)] > 0.0
             several = told.sum() > _TOLD and (told > 0.0).sum() >= _SEVERAL  # all that is dark is alike
             parts = _groups(group[mine], shades[mine], groups_in_space) if several else ()
-            for of, like in (((group, shades), own), *((part, told / told.sum()) for part in parts)):
-                if _difference(of[1], like) < _UNLIKE and _as_large(of[0], thing.points) and _is_of(of[1], own, theirs):
-                    return replace(thing, points=of[0], colours=of[1])
+            every = ((group, shades, own, _UNLIKE), *((*part, told / told.sum(), _UNLIKE_TOLD) for part in parts))
+            for there, tints, like, most in every:
+                if _difference(tints, like) < most and _as_large(there, thing.points) and _is_of(tints, own, theirs):
+                    return replace(thing, points=there, colours=tints)
         return None
 
     def _shades_at(self, thing: SeenThing, points: np.ndarray) -> np.ndarray:
