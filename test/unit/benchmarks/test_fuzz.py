@@ -54,7 +54,8 @@ def test_any_text_is_read_or_refused(text):
 
 
 def test_time_grows_with_the_length_of_a_reply():
-    steep = {name: slope for name, slope in slopes(READERS, (3_000, 50_000)).items() if slope > 1.3}
+    """And not with its square, whose slope is 2; on a busy machine 1.34 was measured of what grows evenly."""
+    steep = {name: slope for name, slope in slopes(READERS, (3_000, 50_000)).items() if slope > 1.6}
     assert not steep
 
 
