@@ -50,15 +50,9 @@ _LARGER, _SMALLEST = 1.3, 0.4  # times as long, wide and high as a thing another
 _BESIDE, _MOSTLY = 0.02, 0.5  # m around a thing's place, and share of its points that are there
 _AS_HIGH, _ALIKE = 0.6, 0.2  # share of a thing's height; of points of its colours
 _FAR_MORE = 1.5  # times the share of a colour that another thing has, from which on it tells nothing of this one
-_RARE, _LIKELIER = (
-    0.01,
-    0.35,
-)  # share of a colour that a thing may have, and logarithm of how much likelier it is another
+_RARE, _LIKELIER = 0.01, 0.35  # share of a colour that any thing may have; logarithm of how much likelier it is another
 _TOLD, _SEVERAL = 0.25, 2  # share of a thing's colours that tell it from what is beside, and how many these are
-_UNLIKE, _UNLIKE_TOLD = (
-    0.8,
-    0.9,
-)  # difference of the colours of two views of a thing, from 0 to 2; of those that tell it
+_UNLIKE, _UNLIKE_TOLD = 0.8, 0.9  # difference, 0 to 2, of the colours of two views of a thing; of those that tell it
 
 
 class KnownThings:

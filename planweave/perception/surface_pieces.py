@@ -189,19 +189,19 @@ def _joined(
     )
     borders = {(int(k) // count, int(k) % count): row for k, row in zip(keys, sums)}
     parent, whole = np.arange(count), np.arange(count)
+    lengths: dict[tuple[int, int], float] = {}  # pixels of the border of every two wholes
     if wholes is not None:
         mine = np.flatnonzero(labels)
         whole[labels.ravel()[mine]] = wholes.ravel()[mine]
-    lengths: dict[tuple[int, int], float] = {}
-    for pair, row in borders.items():
-        of_two = min(whole[list(pair)]), max(whole[list(pair)])
-        lengths[of_two] = lengths.get(of_two, 0.0) + row[2]
+        for (a, b), row in borders.items():
+            of_two = min(whole[a], whole[b]), max(whole[a], whole[b])
+            lengths[of_two] = lengths.get(of_two, 0.0) + row[2]
 
     def share(pair: tuple[int, int]) -> float:
         """Cut share of a border, of the share from which on it parts."""
         (cut_, length, pixels), of = borders[pair], (int(whole[pair[0]]), int(whole[pair[1]]))
         of_one = of[0] == of[1]
-        if wholes is not None and not of_one and pixels < _SHORT * lengths.get((min(of), max(of)), 0.0):
+        if not of_one and pixels < _SHORT * lengths.get((min(of), max(of)), 0.0):
             return math.inf
         return float(cut_ / length / (_MOSTLY if of_one else _PARTED))
 
